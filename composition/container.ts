@@ -27,6 +27,7 @@ import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import { storageWithin } from './traces.ts';
 
 export function wire(given: Given): ServiceParts {
   const container = root.createChildContainer();
@@ -46,6 +47,7 @@ export function wire(given: Given): ServiceParts {
   provide('storage', ['opened', 'measurements'], ({ opened, measurements }) =>
     measurements === undefined ? opened : measuredDenials(opened, measurements),
   );
+  provide('storageWithin', ['storage', 'tracing', 'settings'], storageWithin);
   provide('agentKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) =>
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
   );
@@ -77,12 +79,12 @@ export function wire(given: Given): ServiceParts {
       return polledSponsors(check.usersUrl, { network, clock, log, tokens, gate });
     },
   );
-  provide('anonymousDenials', ['settings', 'storage', 'clock', 'log', 'measurements'], (parts) => {
-    const { settings, storage, clock, log, measurements } = parts;
+  provide('anonymousDenials', ['settings', 'storage', 'storageWithin', 'clock', 'log', 'measurements'], (parts) => {
+    const { settings, storage, storageWithin: decisionsWithin, clock, log, measurements } = parts;
     const window = settings['Service:Audit:Aggregation:Enabled']
       ? settings['Service:Audit:Aggregation:Window']
       : undefined;
-    const anonymous = anonymousDenials({ decisions: storage, clock, log }, window);
+    const anonymous = anonymousDenials({ decisions: storage, decisionsWithin, clock, log }, window);
     return measurements === undefined ? anonymous : measuredAnonymousDenials(anonymous, measurements);
   });
   provide('sealedTrees', ['storage', 'signingKeys', 'clock'], ({ storage, signingKeys, clock }) =>
@@ -101,6 +103,7 @@ export function wire(given: Given): ServiceParts {
     [
       'settings',
       'storage',
+      'storageWithin',
       'anonymousDenials',
       'providerMetadata',
       'providerKeys',
@@ -117,17 +120,22 @@ export function wire(given: Given): ServiceParts {
       ...([
         'settings',
         'storage',
+        'storageWithin',
         'signingKeys',
         'agentKeys',
         'providerKeys',
         'directory',
         'anonymousDenials',
       ] as const),
-      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements'] as const),
+      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
     ],
     httpSurfaces,
   );
-  provide('jobs', ['settings', 'storage', 'signingKeys', 'anonymousDenials', 'sink', 'clock'], jobs);
+  provide(
+    'jobs',
+    ['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink', 'clock'],
+    jobs,
+  );
   provide(
     'observed',
     ['storage', 'signingKeys', 'providerKeys', 'transmitterKeys', 'circuit', 'admission', 'clock'],

@@ -29,22 +29,32 @@ import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
+import { traceable } from './traces.ts';
 
 export function httpSurfaces(
   parts: Pick<
     Parts,
-    | ('settings' | 'storage' | 'signingKeys' | 'agentKeys' | 'providerKeys' | 'directory' | 'anonymousDenials')
+    | (
+        | 'settings'
+        | 'storage'
+        | 'storageWithin'
+        | 'tracing'
+        | 'signingKeys'
+        | 'agentKeys'
+        | 'providerKeys'
+        | 'directory'
+        | 'anonymousDenials'
+      )
     | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
-  const { settings, storage, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
-  const { anonymousDenials: anonymous, sealedTrees: trees, measurements } = parts;
-  const { agents, tasks, sponsors, ledger, checkpoints } = storage;
+  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
+  const { anonymousDenials: anonymous, sealedTrees: trees, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];
 
   const tokenService = {
-    ...{ decisions: storage, agents, tasks, sponsors, clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
-    agentCache: agentCache(agents),
+    ...{ clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    agentCache: agentCache(parts.storage.agents),
     directory,
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
@@ -54,13 +64,7 @@ export function httpSurfaces(
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
   };
-  const registration = {
-    decisions: storage,
-    agents,
-    clock,
-    agentKeys,
-    rules: { lifetimes: lifetimeRules(settings), issuer },
-  };
+  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
@@ -74,38 +78,47 @@ export function httpSurfaces(
     log,
     randomness,
     measurements,
-    oauth: {
-      exchange: (request, trace) => exchangeToken(tokenService, request, trace),
-      refresh: (request, trace) => refreshToken(tokenService, request, trace),
-      introspect: (token) => introspectToken(tokenService, token),
-      revoke: (request, trace) => revokeToken(tokenService, request, trace),
-      record: recordDenials({ decisions: storage, anonymous, clock }),
-      log,
-    },
-    admin: {
-      ...access,
-      issuer,
-      register: (draft) => registerAgent(registration, draft),
-      list: (page) => listAgents({ agents }, page),
-      find: (agentId) => agents.find(agentId),
-      update: (agentId, patch) => updateAgent({ ...registration, retryPause }, agentId, patch),
-      remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
-      stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
-      findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
-      block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
-      unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
-      log,
-    },
-    audit: {
+    tracing,
+    oauth: traceable(parts, (storage) => {
+      const { agents, tasks, sponsors } = storage;
+      const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
+      return {
+        exchange: (request, trace) => exchangeToken(service, request, trace),
+        refresh: (request, trace) => refreshToken(service, request, trace),
+        introspect: (token) => introspectToken(service, token),
+        revoke: (request, trace) => revokeToken(service, request, trace),
+        record: recordDenials({ decisions: storage, anonymous, clock }),
+        log,
+      };
+    }),
+    admin: traceable(parts, (storage) => {
+      const { agents, tasks, sponsors } = storage;
+      const service = { ...registration, decisions: storage, agents };
+      return {
+        ...access,
+        issuer,
+        register: (draft) => registerAgent(service, draft),
+        list: (page) => listAgents({ agents }, page),
+        find: (agentId) => agents.find(agentId),
+        update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
+        remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
+        stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
+        findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
+        block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
+        unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
+        log,
+      };
+    }),
+    audit: traceable(parts, ({ ledger, checkpoints }) => ({
       ...access,
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
       log,
-    },
-    agentKeys: { find: (agentId) => agents.find(agentId), log },
+    })),
+    agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
     ...parts.receivers,
-    readiness: [storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+    readiness: [parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
   };
 }
 

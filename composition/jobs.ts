@@ -14,43 +14,49 @@ import type { Parts } from './parts.ts';
 import type { Jobs, RecurringPass } from './recurring.ts';
 import { databaseChoice, sinkChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
+import { tracedJob } from './traces.ts';
 
-export function jobs({
-  settings,
-  storage,
-  signingKeys,
-  anonymousDenials,
-  sink,
-  clock,
-}: Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'anonymousDenials' | 'sink' | 'clock'>): Jobs {
-  const { checkpoints, outbox, sweeping } = storage;
+const SEALING = 'sealing the ledger';
+const SWEEPING = 'sweeping ended tasks';
+
+export function jobs(
+  parts: Pick<
+    Parts,
+    'settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials' | 'sink' | 'clock'
+  >,
+): Jobs {
+  const { settings, storage, signingKeys, anonymousDenials, sink, clock } = parts;
+  const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
   const clockAheadBy = databaseChoice(settings).provider === 'postgres' ? CLOCK_AHEAD_SECONDS : 0;
   const once = {
-    async seal() {
-      await sealLedger({ checkpoints, signer: signingKeys.checkpoints, hash: sha256Bytes, clock, turn: eventLoopTurn });
-    },
+    seal: () =>
+      tracedJob(parts, SEALING, async ({ checkpoints }) => {
+        const signer = signingKeys.checkpoints;
+        await sealLedger({ checkpoints, signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
+      }),
     async drain(shouldContinue?: () => boolean) {
       if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
     closeWindows: () => anonymousDenials.closeEnded(),
-    async sweep(shouldContinue?: () => boolean) {
-      const service = { decisions: storage, sweeping, clock, turn: eventLoopTurn };
-      await expireTasks(
-        { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
-        shouldContinue,
-      );
-      await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
-    },
+    sweep: (shouldContinue?: () => boolean) =>
+      tracedJob(parts, SWEEPING, async (own) => {
+        const service = { decisions: own, sweeping: own.sweeping, clock, turn: eventLoopTurn };
+        await expireTasks(
+          { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
+          shouldContinue,
+        );
+        await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
+      }),
     setQueueing: () => outbox.setQueueing(sink !== undefined),
   };
   return {
     ...once,
     recurring: (queueingIsSet) => [
       partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
-      spread('sealing the ledger', settings['Service:Audit:Checkpoint:Interval'], once.seal),
-      spread('sweeping ended tasks', settings['Service:Tasks:SweepInterval'], once.sweep),
+      spread(SEALING, settings['Service:Audit:Checkpoint:Interval'], once.seal),
+      spread(SWEEPING, settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
       queueing(settings, queueingIsSet, once.setQueueing),

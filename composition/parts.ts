@@ -13,7 +13,8 @@ import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
-import type { Log, Measurements } from '../application/ports/telemetry.ts';
+import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
+import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -26,6 +27,8 @@ export interface Given {
   readonly network: Network;
   /** `undefined` if no metrics are published. */
   readonly measurements: Measurements | undefined;
+  /** `undefined` without spans. */
+  readonly tracing: Tracing | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
 }
@@ -34,6 +37,8 @@ export interface Given {
 export interface Made {
   /** Counts its refusals if metrics are published. */
   readonly storage: Storage;
+  /** The storage whose calls are spans of a trace; `undefined` without spans. */
+  readonly storageWithin: ((trace: Trace) => Storage) | undefined;
   readonly agentKeys: AgentKeys;
   readonly providerMetadata: ProviderMetadata;
   readonly providerKeys: RefreshedProviderKeys;

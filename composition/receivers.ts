@@ -6,11 +6,13 @@ import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../ap
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import { traceable } from './traces.ts';
 
 type Needed = Pick<
   Parts,
   | 'settings'
   | 'storage'
+  | 'storageWithin'
   | 'anonymousDenials'
   | 'providerMetadata'
   | 'providerKeys'
@@ -25,29 +27,32 @@ export function receivers(parts: Needed): Parts['receivers'] {
 }
 
 function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
-  const { settings, storage, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
+  const { settings, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
   const audience = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
   if (audience === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { decisions: storage, anonymous, clock, providerKeys, audience, refuseLoggedOut };
-  return { accept: (logoutToken, trace) => acceptLogout(service, logoutToken, trace), log };
+  const service = { anonymous, clock, providerKeys, audience, refuseLoggedOut };
+  return traceable(parts, (decisions) => ({
+    accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
+    log,
+  }));
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {
-  const { settings, storage, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
+  const { settings, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
-    ...{ decisions: storage, anonymous, clock, log, transmitterKeys, audience },
+    ...{ anonymous, clock, log, transmitterKeys, audience },
     upstreamIssuer: upstreamIssuer(parts),
   };
-  return {
+  return traceable(parts, (decisions) => ({
     credentials,
     refuse: async (reason, trace) => anonymous.record({ event: 'ssf.denied', reason }, trace),
-    accept: (eventToken, trace) => acceptSecurityEvent(service, eventToken, trace),
+    accept: (eventToken, trace) => acceptSecurityEvent({ ...service, decisions }, eventToken, trace),
     log,
-  };
+  }));
 }
 
 /** With a configured issuer, events are applied even while the identity provider does not answer. */
@@ -57,28 +62,25 @@ function upstreamIssuer({ settings, providerMetadata }: Needed): (trace?: Trace)
   return async (trace) => (await providerMetadata.current(trace))?.issuer;
 }
 
-function scim({
-  settings,
-  storage,
-  anonymousDenials: anonymous,
-  clock,
-  randomness,
-}: Needed): Parts['receivers']['scim'] {
+function scim(parts: Needed): Parts['receivers']['scim'] {
+  const { settings, anonymousDenials: anonymous, clock, randomness } = parts;
   const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
-  const users = storage.provisionedUsers;
-  const service = { decisions: storage, users, clock, randomness, person, maxUsers };
-  return {
-    credentials,
-    refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),
-    issuer: settings['Service:Issuer'],
-    person,
-    create: (body) => createUser(service, body),
-    find: (userId) => users.find(userId),
-    list: (listing) => listUsers(service, listing),
-    replace: (userId, body) => replaceUser(service, userId, body),
-    patch: (userId, body) => patchUser(service, userId, body),
-    remove: (userId) => removeUser(service, userId),
-  };
+  return traceable(parts, (storage) => {
+    const users = storage.provisionedUsers;
+    const service = { decisions: storage, users, clock, randomness, person, maxUsers };
+    return {
+      credentials,
+      refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),
+      issuer: settings['Service:Issuer'],
+      person,
+      create: (body) => createUser(service, body),
+      find: (userId) => users.find(userId),
+      list: (listing) => listUsers(service, listing),
+      replace: (userId, body) => replaceUser(service, userId, body),
+      patch: (userId, body) => patchUser(service, userId, body),
+      remove: (userId) => removeUser(service, userId),
+    };
+  });
 }

@@ -7,6 +7,7 @@ import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
 import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
+import { tracedNetwork } from '../adapters/telemetry/spans.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import { type Network, NetworkFailure } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
@@ -21,6 +22,7 @@ import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
+import { openTracing } from './traces.ts';
 
 /** The service's environment; tests pass their own clock. */
 interface Surroundings {
@@ -50,7 +52,10 @@ const NOT_QUEUEING = 'the database could not store yet whether records are queue
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
-  const { log, clock = systemClock(), network = httpNetwork(), lingerMs = 0, timeLimits } = surroundings;
+  const { log, clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
+  const tracing = await openTracing(settings, log);
+  const { network: bare = httpNetwork() } = surroundings;
+  const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
@@ -69,7 +74,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, opened, signingKeys },
+      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
     });
     // Turn queueing on before the first request, so that a sink gets every record of this instance. A recurring job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));

@@ -6,13 +6,12 @@
 export interface Trace {
   /** 32 lowercase hex digits. */
   readonly traceId: string;
-  /** The id of this service's span: 16 lowercase hex digits. */
+  /** Of this service's span; in a received header of the client's. 16 lowercase hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
+  /** `tracestate`, for the spans only: it is neither logged nor sent, because it may contain any data of another vendor. */
+  readonly state?: string | undefined;
 }
-
-/** The received trace, before this service has added its span. */
-type TraceParent = Pick<Trace, 'traceId' | 'isSampled'>;
 
 /** §3.2.2: the fields common to all versions. Uppercase digits are malformed. */
 const BEGINNING = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
@@ -21,14 +20,14 @@ const BEGINNING_LENGTH = 55;
 const SAMPLED = 0x01;
 
 /** `undefined` for a malformed header, which is treated like a missing one (§3.3). */
-export function parseTraceparent(header: string): TraceParent | undefined {
+export function parseTraceparent(header: string): Trace | undefined {
   const [, version, traceId = '', parentId = '', flags = ''] = BEGINNING.exec(header) ?? [];
   if (version === undefined || version === 'ff') return undefined;
   if (isZero(traceId) || isZero(parentId)) return undefined;
   // §3.2.4: a later version may add fields after a dash; version 00 ends here.
   const rest = header.slice(BEGINNING_LENGTH);
   if (rest !== '' && (version === '00' || !rest.startsWith('-'))) return undefined;
-  return { traceId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
+  return { traceId, spanId: parentId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
 /** The header of an outgoing request: our span is its parent. Always version 00, the one that we implement (§3.2.4). */

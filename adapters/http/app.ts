@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import type { Randomness, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Log, Measurements } from '../../application/ports/telemetry.ts';
+import type { Log, Measurements, Tracing } from '../../application/ports/telemetry.ts';
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
@@ -13,31 +13,34 @@ import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
-import { loggedRequests, measuredRequests } from './observed-requests.ts';
+import { loggedRequests, measuredRequests, tracedRequests } from './observed-requests.ts';
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
 import { pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
+import type { Traceable } from './traceable.ts';
 
 export interface HttpSurfaces {
   readonly admission: AdmissionControl;
   readonly issuer: string;
   readonly signingKeys: SigningKeys;
-  readonly oauth: OAuthSurface;
-  readonly admin: AdminSurface;
-  readonly audit: AuditSurface;
-  readonly agentKeys: AgentKeysSurface;
+  readonly oauth: Traceable<OAuthSurface>;
+  readonly admin: Traceable<AdminSurface>;
+  readonly audit: Traceable<AuditSurface>;
+  readonly agentKeys: Traceable<AgentKeysSurface>;
   /** `undefined` if the receiver is not configured: its path is then unknown. */
-  readonly backchannelLogout: BackchannelLogoutSurface | undefined;
-  readonly events: EventsSurface | undefined;
+  readonly backchannelLogout: Traceable<BackchannelLogoutSurface> | undefined;
+  readonly events: Traceable<EventsSurface> | undefined;
   /** `undefined` if it is not configured. */
-  readonly scim: ScimSurface | undefined;
+  readonly scim: Traceable<ScimSurface> | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
   /** `undefined` if nothing is measured. */
   readonly measurements: Measurements | undefined;
+  /** `undefined` without spans. */
+  readonly tracing: Tracing | undefined;
 }
 
 interface HttpApp {
@@ -92,11 +95,12 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
   const admitted = admission(surfaces.admission, logged);
   const measured = surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
+  const traced = surfaces.tracing === undefined ? measured : tracedRequests(surfaces.tracing, measured);
   const withoutPrefix = withoutIssuerPath(surfaces.issuer);
   return {
     listener(request, response) {
       request.url = withoutPrefix(request.url ?? '');
-      measured(request, response);
+      traced(request, response);
     },
     classes: messageClasses(app),
   };

@@ -1,13 +1,19 @@
 /**
  * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern, never the
  * path or the query, which may contain secrets. If the request is part of a trace (W3C Trace Context), the line names its
- * span.
+ * span. With tracing each request also is a span.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Request } from 'express';
 import type { Randomness } from '../../application/ports/runtime.ts';
-import { type Log, type Measurements, type RequestOutcome, traceFields } from '../../application/ports/telemetry.ts';
+import {
+  type Log,
+  type Measurements,
+  type RequestOutcome,
+  type Tracing,
+  traceFields,
+} from '../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
 import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
@@ -18,19 +24,19 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 const SPAN_ID_BYTES = 8;
 
-/** Also gives the request its trace. */
+/** Also gives the request its trace, unless it has a span. */
 export function loggedRequests(log: Log, randomness: Randomness, next: RequestListener): RequestListener {
   return (request: ServedRequest, response: ServedResponse) => {
     const started = performance.now();
     const requestId = randomness.ulid();
-    const trace = traceOf(request, randomness);
+    const trace = request.trace ?? traceOf(request, randomness);
     request.trace = trace;
     response.once('close', () => {
       log.info('request', {
         ...traceFields(trace),
         request_id: requestId,
         method: METHODS.has(request.method ?? '') ? request.method : 'other',
-        route: request.endpoint ?? expressRoute(request as Request),
+        route: matchedRoute(request) ?? 'none',
         status: response.statusCode,
         duration_ms: Math.round((performance.now() - started) * 100) / 100,
         reason: response.reason,
@@ -42,19 +48,68 @@ export function loggedRequests(log: Log, randomness: Randomness, next: RequestLi
   };
 }
 
-/** The pattern of the route that Express matched. */
-function expressRoute({ route, baseUrl }: Request): string {
-  return route === undefined ? 'none' : `${baseUrl}${String(route.path)}`.replace(/(?<=.)\/$/, '');
+/** The pattern of the route, with the names of its parameters. */
+function matchedRoute(request: ServedRequest): string | undefined {
+  if (request.endpoint !== undefined) return request.endpoint;
+  const { route, baseUrl } = request as Request;
+  return route === undefined ? undefined : `${baseUrl}${String(route.path)}`.replace(/(?<=.)\/$/, '');
 }
 
 /** A repeated header is malformed and, like any malformed one, ignored (§3.3). */
-function traceOf(request: IncomingMessage, randomness: Randomness): Trace | undefined {
+function receivedTrace(request: IncomingMessage): Trace | undefined {
   if (request.headers.traceparent === undefined) return undefined;
   const header = singleHeader(request, 'traceparent');
-  const parent = header.kind === 'present' ? parseTraceparent(header.value) : undefined;
+  return header.kind === 'present' ? parseTraceparent(header.value) : undefined;
+}
+
+function traceOf(request: IncomingMessage, randomness: Randomness): Trace | undefined {
+  const parent = receivedTrace(request);
   if (parent === undefined) return undefined;
   const spanId = Buffer.from(randomness.secret(SPAN_ID_BYTES), 'base64url').toString('hex');
   return { ...parent, spanId };
+}
+
+/**
+ * Each request is a span, from reading its head to the end of the response, by the semantic conventions for HTTP. In front
+ * of admission: the span includes the wait for a permit, and refused requests have one. `url.path` is the pattern of the
+ * route, because a path may name a person.
+ */
+export function tracedRequests(tracing: Tracing, next: RequestListener): RequestListener {
+  return (request: ServedRequest, response: ServedResponse) => {
+    const { method = '' } = request;
+    const known = METHODS.has(method) ? method : undefined;
+    const parent = receivedTrace(request);
+    const { tracestate } = request.headers;
+    const span = tracing.start({
+      name: known ?? 'HTTP',
+      kind: 'server',
+      parent: parent && { ...parent, state: typeof tracestate === 'string' ? tracestate : undefined },
+      attributes: {
+        'http.request.method': known ?? '_OTHER',
+        'url.scheme': 'http',
+        'mandate.surface': routeOf(request.url ?? '').metric,
+      },
+    });
+    request.trace = span.trace;
+    response.once('close', () => {
+      const { statusCode, headersSent, reason, refusal } = response;
+      const route = matchedRoute(request);
+      const failed = headersSent && statusCode >= 500;
+      span.end({
+        name: [known ?? 'HTTP', route].join(' ').trim(),
+        attributes: {
+          'http.route': route,
+          'url.path': route,
+          'http.response.status_code': headersSent ? statusCode : undefined,
+          'error.type': failed ? String(statusCode) : undefined,
+          'mandate.outcome': outcomeOf(response),
+          'mandate.reason': refusal ?? reason,
+        },
+        failed,
+      });
+    });
+    next(request, response);
+  };
 }
 
 /** Counts and times every request, in front of admission: refused requests count as well. */

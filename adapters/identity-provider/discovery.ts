@@ -38,6 +38,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
         trace,
+        purpose: 'metadata',
       });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
       const described = describe(parseStrictJson(body), location, url);

@@ -59,6 +59,7 @@ export function polledSponsors(
       timeoutMs: left,
       maxBytes: MAX_BYTES,
       trace,
+      purpose: 'person',
     });
   }
 

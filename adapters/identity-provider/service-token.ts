@@ -81,6 +81,7 @@ export function serviceTokens(
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_BYTES,
         trace,
+        purpose: 'service_token',
       });
       if (status !== 200) return `The token endpoint's status was ${status}.`;
       const issued = readTokenAnswer(body);

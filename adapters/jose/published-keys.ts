@@ -40,6 +40,7 @@ export function publishedKeys(
     headers: { accept: 'application/jwk-set+json, application/json' },
     timeoutMs: TIMEOUT_MS,
     maxBytes,
+    purpose: 'keys',
     ...(agent === undefined ? {} : { publicOnly: true }),
   } as const;
 

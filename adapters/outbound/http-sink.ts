@@ -39,6 +39,7 @@ export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network
         body,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_ANSWER_BYTES,
+        purpose: 'records',
       } as const;
       return judge((await network.send(request)).status);
     } catch (error) {

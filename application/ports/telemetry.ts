@@ -18,6 +18,27 @@ export interface Log {
   error(message: string, cause: unknown, fields?: LogFields): void;
 }
 
+export interface SpanStart {
+  /** Of a closed set, like every attribute: never data of a request. */
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'internal';
+  /** Received from the client if the kind is `server`. A span without a parent begins a trace. */
+  readonly parent?: Trace | undefined;
+  readonly attributes?: LogFields;
+}
+
+export interface Span {
+  /** For its log lines, its outgoing requests and its children. */
+  readonly trace: Trace;
+  /** @param outcome.failed sets the status of the span to an error */
+  end(outcome?: { readonly name?: string; readonly attributes?: LogFields; readonly failed?: boolean }): void;
+}
+
+/** Spans of a running service, if the operator has turned them on. No method throws or waits. */
+export interface Tracing {
+  start(span: SpanStart): Span;
+}
+
 /** The part of the service that a request addresses, known from its path alone. */
 export const surfaces = [
   'token',

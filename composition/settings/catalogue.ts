@@ -324,6 +324,12 @@ export const catalogue = {
     'A folder whose files are settings: the name of a file is that of the variable, such as `Service__Admin__ApiKey`, and its content is the value. A last line break and hidden files are ignored. A setting that is also given as a variable is refused.',
   ),
 
+  'Service:Traces:Enabled': defaulted(
+    'false',
+    boolean(),
+    'Whether requests and jobs are OpenTelemetry spans. They need an SDK, loaded with `node --import`.',
+  ),
+
   HOST: computed(
     '`127.0.0.1` on a development host, else `0.0.0.0`',
     text({ whitespace: false, accepts: 'a host name or address of this machine' }),

@@ -170,7 +170,8 @@ describe('docs/observability.md', () => {
       writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${asProgram(MAIN).join(' ')} "$@"\n`, {
         mode: 0o755,
       });
-      const shell = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text);
+      const [, section = ''] = page.split('\n## Records as events for a SIEM\n');
+      const shell = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text);
       const run = (commands: string) =>
         new Promise<string>((resolve, reject) => {
           const env = { PATH: `${folder}:${process.env.PATH}`, ...environmentOf(database.settings) };
@@ -191,6 +192,23 @@ describe('docs/observability.md', () => {
       await database.drop();
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+
+  it('names the packages that traces.mjs imports, and the variables that it needs', () => {
+    const imported = [...file('traces.mjs').matchAll(/from '(@opentelemetry\/[\w-]+)'/g)].map(([, name]) => name);
+    // The service brings the API.
+    const installed = imported.filter((name) => name !== '@opentelemetry/api').join(' ');
+    const sorted = (names = '') => names.split(' ').toSorted();
+    expect(sorted(/^npm install (.*)$/m.exec(page)?.[1])).to.deep.equal(sorted(installed));
+    const development = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    ).devDependencies;
+    // The versions for Node 20 that the page names are those of the tests.
+    for (const [, name = '', version] of page.matchAll(/(@opentelemetry\/[\w-]+)@([\d.]+)/g)) {
+      if (name in development) expect(development[name]).to.match(new RegExp(`^\\^${version}\\.`));
+    }
+    const exported = [...page.matchAll(/^export (\w+)=/gm)].map(([, name]) => name);
+    expect(exported).to.deep.equal(['Service__Traces__Enabled', 'OTEL_EXPORTER_OTLP_ENDPOINT']);
   });
 
   it("vector.yaml connects existing parts, and the page names its environment's variables", () => {

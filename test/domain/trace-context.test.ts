@@ -3,8 +3,8 @@ import { formatTraceparent, parseTraceparent } from '../../domain/trace-context.
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
-const sampled = { traceId: TRACE, isSampled: true };
-const unsampled = { traceId: TRACE, isSampled: false };
+const sampled = { traceId: TRACE, spanId: PARENT, isSampled: true };
+const unsampled = { traceId: TRACE, spanId: PARENT, isSampled: false };
 
 const accepted: readonly (readonly [title: string, header: string, parsed: object])[] = [
   ['that is sampled', `00-${TRACE}-${PARENT}-01`, sampled],
@@ -52,6 +52,6 @@ describe('traceparent (W3C Trace Context §3.2)', () => {
     const spanId = 'b7ad6b7169203331';
     expect(formatTraceparent({ ...sampled, spanId })).to.equal(`00-${TRACE}-${spanId}-01`);
     expect(formatTraceparent({ ...unsampled, spanId })).to.equal(`00-${TRACE}-${spanId}-00`);
-    expect(parseTraceparent(formatTraceparent({ ...sampled, spanId }))).to.deep.equal(sampled);
+    expect(parseTraceparent(formatTraceparent({ ...sampled, spanId }))).to.deep.equal({ ...sampled, spanId });
   });
 });

@@ -21,6 +21,7 @@ import {
   unknownPath,
 } from '../message/problem-details.ts';
 import { issuerPath } from '../routes.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
 import {
   type AdminAccess,
@@ -44,20 +45,20 @@ export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
   readonly log: Log;
 }
 
-export function adminRouter(surface: AdminSurface): Router {
+export function adminRouter(surface: Traceable<AdminSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/agents')
-    .get((request, response) => list(surface, request, response))
-    .post((request, response) => register(surface, request, response))
+    .get((request, response) => list(forRequest(surface, request), request, response))
+    .post((request, response) => register(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD, POST'));
   router
     .route('/agents/:agentId')
-    .get((request, response) => show(surface, request.params.agentId, response))
-    .patch((request, response) => update(surface, request, request.params.agentId, response))
-    .delete((request, response) => remove(surface, request, request.params.agentId, response))
+    .get((request, response) => show(forRequest(surface, request), request.params.agentId, response))
+    .patch((request, response) => update(forRequest(surface, request), request, request.params.agentId, response))
+    .delete((request, response) => remove(forRequest(surface, request), request, request.params.agentId, response))
     .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
   addStopRoutes(router, surface);
   addSponsorRoutes(router, surface);

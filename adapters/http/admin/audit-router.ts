@@ -24,6 +24,7 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import {
   type AdminAccess,
   DEFAULT_PAGE,
@@ -41,21 +42,21 @@ export interface AuditSurface extends AdminAccess {
   readonly log: Log;
 }
 
-export function auditRouter(surface: AuditSurface): Router {
+export function auditRouter(surface: Traceable<AuditSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
-    .get((request, response) => page(surface, request, response))
+    .get((request, response) => page(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/checkpoints')
-    .get((request, response) => checkpoints(surface, request, response))
+    .get((request, response) => checkpoints(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get((request, response) => proof(surface, request, response))
+    .get((request, response) => proof(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

@@ -8,6 +8,7 @@ import { toShortText } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import { readSponsorKey } from './requests.ts';
 
 export interface SponsorSurface {
@@ -16,20 +17,20 @@ export interface SponsorSurface {
   unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
 }
 
-export function addSponsorRoutes(router: Router, surface: SponsorSurface): void {
+export function addSponsorRoutes(router: Router, surface: Traceable<SponsorSurface>): void {
   router
     .route('/sponsors/:sponsorKey')
-    .get((request, response) => show(surface, request.params.sponsorKey, response))
+    .get((request, response) => show(forRequest(surface, request), request.params.sponsorKey, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/sponsors/:sponsorKey/block')
     .put((request, response) => {
       discardRest(request);
-      return block(surface, request.params.sponsorKey, response);
+      return block(forRequest(surface, request), request.params.sponsorKey, response);
     })
     .delete((request, response) => {
       discardRest(request);
-      return unblock(surface, request.params.sponsorKey, response);
+      return unblock(forRequest(surface, request), request.params.sponsorKey, response);
     })
     .all(methodNotAllowed('PUT, DELETE'));
 }

@@ -5,6 +5,7 @@ import type { StopOutcome, StopSelection } from '../../../application/admin/stop
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
 import { readSponsorKey } from './requests.ts';
 
@@ -12,26 +13,26 @@ export interface StopSurface {
   stop(selection: StopSelection): Promise<StopOutcome>;
 }
 
-export function addStopRoutes(router: Router, surface: StopSurface): void {
+export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): void {
   router
     .route('/tasks/:taskId')
     .delete((request, response) => {
       discardRest(request);
-      return stopTask(surface, request.params.taskId, response);
+      return stopTask(forRequest(surface, request), request.params.taskId, response);
     })
     .all(methodNotAllowed('DELETE'));
   router
     .route('/agents/:agentId/tasks')
     .delete((request, response) => {
       discardRest(request);
-      return stopAgentTasks(surface, request.params.agentId, response);
+      return stopAgentTasks(forRequest(surface, request), request.params.agentId, response);
     })
     .all(methodNotAllowed('DELETE'));
   router
     .route('/sponsors/:sponsorKey/tasks')
     .delete((request, response) => {
       discardRest(request);
-      return stopSponsorTasks(surface, request.params.sponsorKey, response);
+      return stopSponsorTasks(forRequest(surface, request), request.params.sponsorKey, response);
     })
     .all(methodNotAllowed('DELETE'));
 }

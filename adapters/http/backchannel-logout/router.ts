@@ -9,6 +9,7 @@ import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 
 export interface BackchannelLogoutSurface {
   /** @param logoutToken `undefined` if the request has no readable token, which is recorded too */
@@ -18,7 +19,7 @@ export interface BackchannelLogoutSurface {
 
 const PATH = '/backchannel-logout';
 
-export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Router {
+export function backchannelLogoutRouter(surface: Traceable<BackchannelLogoutSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   // §2.8: no answer may be cached.
   router.all(PATH, neverStored);
@@ -26,14 +27,14 @@ export function backchannelLogoutRouter(surface: BackchannelLogoutSurface): Rout
     const read = await readFormRequest(request);
     if (read === GONE) return;
     const logoutToken = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
-    const outcome = await surface.accept(logoutToken, request.trace);
+    const outcome = await forRequest(surface, request).accept(logoutToken, request.trace);
     if (read.kind === 'denied') answerDenial(response, read.denial);
     else if (logoutToken === undefined) answerMissingToken(response);
     else answerLogout(response, outcome);
   });
   router.all(PATH, async (request: Request, response) => {
     discardRest(request);
-    await surface.accept(undefined, request.trace);
+    await forRequest(surface, request).accept(undefined, request.trace);
     response.reason = 'logout_malformed';
     answerMethod(response);
   });

@@ -15,6 +15,7 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import {
   answerDenial,
   answerFault,
@@ -39,58 +40,58 @@ export interface OAuthSurface {
 }
 
 /** By path. */
-export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
+export function oauthEndpoints(surface: Traceable<OAuthSurface>): ReadonlyMap<string, RequestListener> {
   return new Map([
-    ['/oauth2/token', endpoint(surface, tokenEndpoint(surface))],
-    ['/oauth2/introspect', endpoint(surface, introspectionEndpoint(surface))],
-    ['/oauth2/revoke', endpoint(surface, revocationEndpoint(surface))],
+    ['/oauth2/token', endpoint(surface, tokenEndpoint)],
+    ['/oauth2/introspect', endpoint(surface, introspectionEndpoint)],
+    ['/oauth2/revoke', endpoint(surface, revocationEndpoint)],
   ]);
 }
 
-type FormHandler = (form: Form, response: ServedResponse, trace: Trace | undefined) => Promise<void>;
+type FormHandler = (
+  surface: OAuthSurface,
+  form: Form,
+  response: ServedResponse,
+  trace: Trace | undefined,
+) => Promise<void>;
 
-function tokenEndpoint(surface: OAuthSurface): FormHandler {
-  return async (form, response, trace) => {
-    const parsed = parseTokenRequest(form);
-    const decide = async (): Promise<Outcome<IssuedToken>> => {
-      if (parsed.kind === 'denied') return parsed;
-      const { kind, request } = parsed.value;
-      return kind === 'exchange' ? surface.exchange(request, trace) : surface.refresh(request, trace);
-    };
-    const outcome = await surface.record(decide, trace);
-    if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
-    else answerIssued(response, outcome.value);
+const tokenEndpoint: FormHandler = async (surface, form, response, trace) => {
+  const parsed = parseTokenRequest(form);
+  const decide = async (): Promise<Outcome<IssuedToken>> => {
+    if (parsed.kind === 'denied') return parsed;
+    const { kind, request } = parsed.value;
+    return kind === 'exchange' ? surface.exchange(request, trace) : surface.refresh(request, trace);
   };
-}
+  const outcome = await surface.record(decide, trace);
+  if (outcome.kind === 'denied') answerDenial(response, outcome.denial);
+  else answerIssued(response, outcome.value);
+};
 
-function introspectionEndpoint(surface: OAuthSurface): FormHandler {
-  return async (form, response, trace) => {
-    const parsed = parseIntrospection(form);
-    const token = parsed.kind === 'denied' ? await surface.record<string>(async () => parsed, trace) : parsed;
-    if (token.kind === 'denied') answerDenial(response, token.denial);
-    else answerIntrospection(response, await surface.introspect(token.value));
-  };
-}
+const introspectionEndpoint: FormHandler = async (surface, form, response, trace) => {
+  const parsed = parseIntrospection(form);
+  const token = parsed.kind === 'denied' ? await surface.record<string>(async () => parsed, trace) : parsed;
+  if (token.kind === 'denied') answerDenial(response, token.denial);
+  else answerIntrospection(response, await surface.introspect(token.value));
+};
 
-function revocationEndpoint(surface: OAuthSurface): FormHandler {
-  return async (form, response, trace) => {
-    const parsed = parseRevocation(form);
-    const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace));
-    const outcome = await surface.record(decide, trace);
-    if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
-      answerDenial(response, outcome.denial);
-      return;
-    }
-    // RFC 7009 §2.2: the same answer whether or not the token was the agent's to revoke.
-    answerNothing(response, outcome.kind === 'denied' ? outcome.denial.reason : outcome.value);
-  };
-}
+const revocationEndpoint: FormHandler = async (surface, form, response, trace) => {
+  const parsed = parseRevocation(form);
+  const decide = async () => (parsed.kind === 'denied' ? parsed : surface.revoke(parsed.value, trace));
+  const outcome = await surface.record(decide, trace);
+  if (outcome.kind === 'denied' && outcome.denial.reason !== 'revocation_not_owner') {
+    answerDenial(response, outcome.denial);
+    return;
+  }
+  // RFC 7009 §2.2: the same answer whether or not the token was the agent's to revoke.
+  answerNothing(response, outcome.kind === 'denied' ? outcome.denial.reason : outcome.value);
+};
 
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
-function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
-  const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
+function endpoint(traceable: Traceable<OAuthSurface>, handle: FormHandler): RequestListener {
+  const answerError = faultAnswer(traceable.log, { unavailable: answerUnavailable, fault: answerFault });
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
+    const surface = forRequest(traceable, request);
     if (request.method !== 'POST') {
       discardRest(request);
       await surface.record(async () => denied('invalid_request'), request.trace);
@@ -99,7 +100,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
     }
     const read = await readFormRequest(request);
     if (read === GONE) return;
-    if (read.kind === 'allowed') return handle(read.value, response, request.trace);
+    if (read.kind === 'allowed') return handle(surface, read.value, response, request.trace);
     const refused = await surface.record(async () => read, request.trace);
     if (refused.kind === 'denied') answerDenial(response, refused.denial);
   };

@@ -11,6 +11,7 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 
@@ -63,11 +64,11 @@ export interface AgentKeysSurface {
  * `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3): the public keys in a registration,
  * also those of a disabled agent. Mount it at `/agents`.
  */
-export function agentKeysRouter(surface: AgentKeysSurface): Router {
+export function agentKeysRouter(surface: Traceable<AgentKeysSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router
     .route('/:agentId/jwks.json')
-    .get((request, response) => publish(surface, request.params.agentId, response))
+    .get((request, response) => publish(forRequest(surface, request), request.params.agentId, response))
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

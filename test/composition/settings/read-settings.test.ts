@@ -77,6 +77,7 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Overload:QueueLimit': ['0', 0, 64 * availableParallelism()],
   'Service:Overload:QueueTimeout': ['PT30S', 30, 1],
   'Service:Metrics:Port': ['9464', 9464, undefined],
+  'Service:Traces:Enabled': ['true', true, false],
   HOST: ['10.0.0.1', '10.0.0.1'],
   PORT: ['0', 0, 5100],
   NODE_ENV: ['staging', 'staging'],

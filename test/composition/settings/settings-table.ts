@@ -18,6 +18,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'The ledger': ['Service:Audit'],
   'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],
   Metrics: ['Service:Metrics'],
+  Traces: ['Service:Traces'],
 };
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);

@@ -36,7 +36,17 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
   const servers: { stop(lingerMs: number): Promise<void> }[] = [];
   const signingKeys = await loadSigningKeys(settings, log);
   const opened = failing(storage, () => service.trouble);
-  const parts = wire({ settings, clock, randomness, log, network, measurements: undefined, opened, signingKeys });
+  const parts = wire({
+    settings,
+    clock,
+    randomness,
+    log,
+    network,
+    measurements: undefined,
+    tracing: undefined,
+    opened,
+    signingKeys,
+  });
   const service: TroubledService = {
     ...{ surfaces: parts.surfaces, clock },
     trouble: undefined,

@@ -1,10 +1,11 @@
 /**
  * Caches the control plane's keys (specification "Tool-server contract" 1). Keys stay fresh for ten minutes. An unknown
  * `kid` causes at most one fetch in thirty seconds. A failed fetch keeps the cached keys. Concurrent requests share one
- * fetch.
+ * fetch, which belongs to the trace of the first.
  */
 
 import { KeyObject, verify } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { importJWK } from 'jose';
 import { usableKeys } from '../../../../domain/agents/key-set.ts';
 import type { UsableKey } from '../../../../domain/agents/public-key.ts';
@@ -12,7 +13,8 @@ import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-jso
 import type { ControlPlane } from './control-plane.ts';
 
 export interface ControlPlaneKeys {
-  find(keyId: string): Promise<FoundKey>;
+  /** @param cause the headers of the request for which the key is needed */
+  find(keyId: string, cause?: IncomingHttpHeaders): Promise<FoundKey>;
 }
 
 type FoundKey =
@@ -45,18 +47,18 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
     return age < 0 || age >= length;
   }
 
-  function fetchShared(): Promise<void> {
-    underWay ??= fetchNow().finally(() => {
+  function fetchShared(cause: IncomingHttpHeaders | undefined): Promise<void> {
+    underWay ??= fetchNow(cause).finally(() => {
       underWay = undefined;
     });
     return underWay;
   }
 
-  async function fetchNow(): Promise<void> {
+  async function fetchNow(cause: IncomingHttpHeaders | undefined): Promise<void> {
     // Taken before the request is sent, because the answer may be that old.
     const at = now();
     begun += 1;
-    const answer = await plane.get('/.well-known/jwks.json');
+    const answer = await plane.get('/.well-known/jwks.json', cause);
     // A set without a usable key is a mistake, so it counts as a failed fetch.
     const keys = answer?.status === 200 ? await importKeySet(parseStrictJson(answer.body)) : undefined;
     if (keys !== undefined) held = { keys, at };
@@ -64,20 +66,20 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
   }
 
   /** Fetches missing keys, and tries to renew keys that are no longer fresh. */
-  async function refresh(): Promise<void> {
+  async function refresh(cause: IncomingHttpHeaders | undefined): Promise<void> {
     if (held === undefined) {
-      if (underWay !== undefined || passed(failed?.at, COOL_DOWN_MS)) await fetchShared();
+      if (underWay !== undefined || passed(failed?.at, COOL_DOWN_MS)) await fetchShared(cause);
     } else if (passed(held.at, SERVED_MS)) {
       // In an outage only the first request waits for a fetch; later ones use the cached keys at once.
-      if (failed === undefined) await fetchShared();
-      else if (passed(failed.at, RETRY_MS)) void fetchShared();
+      if (failed === undefined) await fetchShared(cause);
+      else if (passed(failed.at, RETRY_MS)) void fetchShared(cause);
     }
   }
 
   return {
-    async find(keyId) {
+    async find(keyId, cause) {
       const asked = begun;
-      await refresh();
+      await refresh(cause);
       let key = held?.keys.get(keyId);
       if (key === undefined && underWay !== undefined) {
         await underWay;
@@ -87,7 +89,7 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
       const looked = begun > asked;
       if (key === undefined && held !== undefined && !looked && passed(lookedAgainAt, LOOK_AGAIN_MS)) {
         lookedAgainAt = now();
-        await fetchShared();
+        await fetchShared(cause);
         key = held.keys.get(keyId);
       }
       if (key !== undefined) return { kind: 'found', key };

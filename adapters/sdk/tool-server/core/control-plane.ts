@@ -1,5 +1,6 @@
 /** The tool server's HTTP requests to the control plane. A failed request answers `undefined` and never throws. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { fetchAnswer } from '../../http-answer.ts';
 import type { CheckedOptions } from './options.ts';
@@ -12,27 +13,49 @@ export interface PlaneAnswer {
 }
 
 export interface ControlPlane {
-  /** `undefined` when no complete answer came. */
-  get(path: string): Promise<PlaneAnswer | undefined>;
-  /** Sends a form. `undefined` when no complete answer came. */
-  post(path: string, form: Readonly<Record<string, string>>): Promise<PlaneAnswer | undefined>;
+  /**
+   * `undefined` when no complete answer came.
+   *
+   * @param cause the headers of the request that causes this one
+   */
+  get(path: string, cause?: IncomingHttpHeaders): Promise<PlaneAnswer | undefined>;
+  /** Sends a form. Otherwise like `get`. */
+  post(
+    path: string,
+    form: Readonly<Record<string, string>>,
+    cause?: IncomingHttpHeaders,
+  ): Promise<PlaneAnswer | undefined>;
 }
 
 export function controlPlane({
   issuer,
   timeoutMs,
   fetch,
-}: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch'>): ControlPlane {
-  async function send(path: string, init: RequestInit): Promise<PlaneAnswer | undefined> {
-    const answer = await fetchAnswer(fetch, `${issuer}${path}`, init, timeoutMs).catch(() => undefined);
+  startSpan,
+}: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch' | 'startSpan'>): ControlPlane {
+  async function send(
+    path: string,
+    accept: string,
+    cause: IncomingHttpHeaders | undefined,
+    form?: Readonly<Record<string, string>>,
+  ): Promise<PlaneAnswer | undefined> {
+    const url = `${issuer}${path}`;
+    const method = form === undefined ? 'GET' : 'POST';
+    const span = startSpan({ method, url }, cause);
+    const init = {
+      method,
+      headers: { accept, ...span.headers },
+      ...(form && { body: new URLSearchParams(form) }),
+    };
+    const answer = await fetchAnswer(fetch, url, init, timeoutMs).catch(() => undefined);
+    span.end(answer?.status);
     if (answer === undefined) return undefined;
     return { status: answer.status, body: answer.text, retryAfter: readRetryAfter(answer.retryAfter) };
   }
 
   return {
-    get: (path) => send(path, { headers: { accept: 'application/json, application/jwk-set+json' } }),
-    post: (path, form) =>
-      send(path, { method: 'POST', body: new URLSearchParams(form), headers: { accept: 'application/json' } }),
+    get: (path, cause) => send(path, 'application/json, application/jwk-set+json', cause),
+    post: (path, form, cause) => send(path, 'application/json', cause, form),
   };
 }
 
@@ -55,12 +78,14 @@ const REASON = /^[a-z][a-z0-9_]{0,63}$/;
  * revocation takes effect at the next call.
  *
  * @param token the token in `text`, and its verified claims
+ * @param cause the headers of the request that carries it
  */
 export async function introspect(
   plane: ControlPlane,
   token: { readonly text: string; readonly sub: string; readonly jti: string },
+  cause?: IncomingHttpHeaders,
 ): Promise<Introspected> {
-  const answer = await plane.post('/oauth2/introspect', { token: token.text });
+  const answer = await plane.post('/oauth2/introspect', { token: token.text }, cause);
   const body = answer?.status === 200 ? parseStrictJson(answer.body) : undefined;
   const active = isJsonObject(body) ? member(body, 'active') : undefined;
   if (!isJsonObject(body) || typeof active !== 'boolean') {

@@ -3,6 +3,7 @@
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { type AccessEvent, eventLine } from './access-event.ts';
+import { noSpan, type StartSpan } from './span.ts';
 
 export interface ToolServerOptions {
   /** The control plane's URL and the `iss` of every task token: https, or http on this machine. */
@@ -28,6 +29,8 @@ export interface ToolServerOptions {
   readonly onError?: (error: unknown) => void;
   /** Sends the requests to the control plane; the global `fetch` when absent. */
   readonly fetch?: typeof globalThis.fetch;
+  /** Starts a span for each of these requests, such as `openTelemetrySpans()`; none when absent. */
+  readonly startSpan?: StartSpan;
   /** Milliseconds since 1970; `Date.now` when absent. */
   readonly now?: () => number;
 }
@@ -57,6 +60,7 @@ const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) =
   onAccess: functionProblem,
   onError: functionProblem,
   fetch: functionProblem,
+  startSpan: functionProblem,
   now: functionProblem,
 };
 
@@ -71,6 +75,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     onAccess: writeLine,
     onError: (error) => console.error(error),
     fetch: (...request) => globalThis.fetch(...request),
+    startSpan: noSpan,
     now: () => Date.now(),
     ...withoutAbsent(given),
   };

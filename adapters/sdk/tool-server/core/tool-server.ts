@@ -4,6 +4,7 @@
  * contract").
  */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
 import { accessEvent } from './access-event.ts';
 import { bearerToken } from './bearer-token.ts';
@@ -22,6 +23,7 @@ export type { TaskTokenClaims } from './claims.ts';
 export type { ToolServerOptions } from './options.ts';
 export type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 export { type Refusal, type RefusalBody, type RefusalReason, refusalReasons } from './refusal.ts';
+export type { ControlPlaneSpan, StartSpan } from './span.ts';
 
 export interface ToolServer {
   readonly issuer: string;
@@ -49,6 +51,8 @@ export type AccessRequest = {
   readonly route: string | null;
   /** Without a policy: the reason for the refusal, given once the token is verified. */
   readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
+  /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
+  readonly headers?: IncomingHttpHeaders;
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
@@ -89,7 +93,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const text = 'token' in request ? request.token : bearerToken(request.authorization);
     if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
     const seconds = Math.floor(now() / 1000);
-    const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds });
+    const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
     if (token.kind === 'refused') return token;
     const { claims, signed } = token;
     const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
@@ -109,7 +113,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
 
     // 4. Introspection. This late, so that no request is spent on a token that is refused anyway.
     if (policy.highRisk || claims.introspectRequired) {
-      const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti });
+      const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
       if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
       if (answer.kind === 'not_active') return refused('not_active', answer);
     }

@@ -1,5 +1,6 @@
 /** Verifies that this control plane signed the token for this server (specification "Tool-server contract" 2). */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { TASK_TOKEN_TYPE } from '../../../../domain/tasks/task-token.ts';
 import { readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
@@ -20,14 +21,20 @@ type TokenVerdict =
 /** Node's limit for all headers of a request; real tokens are far shorter. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
-export async function verifyToken(keys: ControlPlaneKeys, text: string, expected: Expected): Promise<TokenVerdict> {
+/** @param cause the headers of the request that carries the token */
+export async function verifyToken(
+  keys: ControlPlaneKeys,
+  text: string,
+  expected: Expected,
+  cause?: IncomingHttpHeaders,
+): Promise<TokenVerdict> {
   const jws = text.length <= MAX_TOKEN_LENGTH ? readCompactJws(text) : undefined;
   if (jws === undefined) return { kind: 'refused', reason: 'malformed_token' };
   if (jws.algorithm !== ALGORITHM) return { kind: 'refused', reason: 'unsupported_algorithm' };
   // Compared exactly. Other tokens signed with the same key have another type.
   if (jws.type !== TASK_TOKEN_TYPE) return { kind: 'refused', reason: 'wrong_type' };
   if (jws.keyId === undefined) return { kind: 'refused', reason: 'unknown_key' };
-  const found = await keys.find(jws.keyId);
+  const found = await keys.find(jws.keyId, cause);
   if (found.kind === 'unknown') return { kind: 'refused', reason: 'unknown_key' };
   if (found.kind === 'unavailable') {
     return { kind: 'refused', reason: 'keys_unavailable', detail: { retryAfter: found.retryAfter } };

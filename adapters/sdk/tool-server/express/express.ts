@@ -52,7 +52,7 @@ function guard(
   return (request, response, next) => {
     const authorization = authorizationHeaders(request.rawHeaders);
     toolServer
-      .authorize({ authorization, route: nameOf(request), policy })
+      .authorize({ authorization, route: nameOf(request), policy, headers: request.headers })
       .then((access) => {
         // Another middleware, such as a timeout, has already answered, so the handler must not run.
         if (response.headersSent) return;

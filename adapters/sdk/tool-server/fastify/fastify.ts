@@ -55,7 +55,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     const given = request.is404 ? undefined : request.routeOptions.config.mandate;
     const policy = (given && policies.get(given)) ?? 'unknown_route';
     const authorization = authorizationHeaders(request.raw.rawHeaders);
-    const access = await toolServer.authorize({ authorization, route, policy });
+    const access = await toolServer.authorize({ authorization, route, policy, headers: request.raw.headers });
     if (access.kind === 'refused') return answer(reply, access);
     keepClaims(request, access.claims);
     request.mandate = access.claims;

@@ -89,6 +89,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
     const access = await toolServer.authorize({
       ...needed,
       authorization,
+      headers: request.headers,
       objection: (claims) => {
         if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
         fault = NO_SUCH_SESSION;

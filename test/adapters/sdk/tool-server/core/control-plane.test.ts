@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { type ControlPlane, controlPlane } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';
+import { noSpan } from '../../../../../adapters/sdk/tool-server/core/span.ts';
 import { answering, type Loopback, loopbackForSuite } from '../../../../support/loopback.ts';
 
 const MAX_BYTES = 64 * 1024;
@@ -14,7 +15,7 @@ describe('A request of a tool server to the control plane', () => {
   });
 
   const to = (options: { readonly timeoutMs?: number; readonly fetch?: typeof fetch }): ControlPlane =>
-    controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, ...options });
+    controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, startSpan: noSpan, ...options });
   const raw =
     (body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}, status = 200): Loopback['answer'] =>
     (_, response) =>

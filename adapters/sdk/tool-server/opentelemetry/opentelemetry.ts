@@ -1,0 +1,43 @@
+/**
+ * The export of `@mandate/tool-server/opentelemetry`: requests to the control plane as client spans, by OpenTelemetry's
+ * API. The tool server's own SDK samples and exports them. Without an SDK there are no spans and no headers.
+ */
+
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { StartSpan } from '../core/span.ts';
+
+/** For the option `startSpan` of `createToolServer`. */
+export function openTelemetrySpans(): StartSpan {
+  const tracer = trace.getTracer('@mandate/tool-server');
+  return ({ method, url: address }, cause = {}) => {
+    const url = new URL(address);
+    // The parent is the active span of an instrumentation, else the received one. Nothing else, such as baggage, is passed
+    // on: an agent could make it longer than the control plane reads, and the answer with keys is shared.
+    const { traceparent, tracestate } = cause;
+    const active = trace.getSpan(context.active());
+    const parent =
+      active === undefined
+        ? propagation.extract(ROOT_CONTEXT, { traceparent, tracestate })
+        : trace.setSpan(ROOT_CONTEXT, active);
+    const attributes = {
+      'http.request.method': method,
+      'url.full': url.href,
+      'server.address': url.hostname,
+      'server.port': Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    };
+    const span = tracer.startSpan(`${method} ${url.pathname}`, { kind: SpanKind.CLIENT, attributes }, parent);
+    const headers: Record<string, string> = {};
+    propagation.inject(trace.setSpan(ROOT_CONTEXT, span), headers);
+    return {
+      headers,
+      end(status) {
+        if (status !== undefined) span.setAttribute('http.response.status_code', status);
+        if (status === undefined || status >= 500) {
+          span.setAttribute('error.type', String(status ?? 'no_answer'));
+          span.setStatus({ code: SpanStatusCode.ERROR });
+        }
+        span.end();
+      },
+    };
+  };
+}

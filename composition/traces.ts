@@ -1,0 +1,52 @@
+/** Spans of the service (`Service:Traces:Enabled`), and the parts that one request uses with them. */
+
+import { packageVersion } from '../adapters/cli/package-version.ts';
+import type { Traceable } from '../adapters/http/traceable.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
+import { inSpan, tracedStorage } from '../adapters/telemetry/spans.ts';
+import type { Log, Tracing } from '../application/ports/telemetry.ts';
+import type { Parts } from './parts.ts';
+import { databaseChoice } from './settings/alternatives.ts';
+import type { Settings } from './settings/settings.ts';
+
+const NO_SDK =
+  'Service:Traces:Enabled is true, but no OpenTelemetry SDK is registered: there are no spans. Load one with node --import.';
+
+/** `undefined`, without loading any code for spans, if they are off. */
+export async function openTracing(settings: Settings, log: Log): Promise<Tracing | undefined> {
+  if (!settings['Service:Traces:Enabled']) return undefined;
+  const { openTelemetryTracing } = await import('../adapters/telemetry/opentelemetry.ts');
+  const tracing = openTelemetryTracing(packageVersion());
+  if (tracing === undefined) log.warn(NO_SDK);
+  return tracing;
+}
+
+export function storageWithin({
+  storage,
+  tracing,
+  settings,
+}: Pick<Parts, 'storage' | 'tracing' | 'settings'>): Parts['storageWithin'] {
+  if (tracing === undefined) return undefined;
+  const system = databaseChoice(settings).provider === 'postgres' ? 'postgresql' : 'sqlite';
+  return (parent) => tracedStorage(storage, { tracing, system, parent });
+}
+
+type WithStorage = Pick<Parts, 'storage' | 'storageWithin'>;
+
+/** Makes a surface once, and with spans also for each request. */
+export function traceable<Surface>(
+  { storage, storageWithin: within }: WithStorage,
+  make: (storage: Storage) => Surface,
+): Traceable<Surface> {
+  return { ...make(storage), within: within && ((trace) => make(within(trace))) };
+}
+
+/** A job; with spans, its run is the root of a trace. */
+export function tracedJob(
+  { storage, storageWithin: within, tracing }: WithStorage & Pick<Parts, 'tracing'>,
+  name: string,
+  run: (storage: Storage) => Promise<void>,
+): Promise<void> {
+  if (tracing === undefined || within === undefined) return run(storage);
+  return inSpan(tracing, { name, kind: 'internal' }, (trace) => run(within(trace)));
+}

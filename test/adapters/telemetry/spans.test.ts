@@ -1,0 +1,125 @@
+/** Spans of failures, with a real SDK in this process. */
+
+import { trace } from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  ParentBasedSampler,
+  type Sampler,
+  SamplingDecision,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { expect } from 'chai';
+import { tracedRequests } from '../../../adapters/http/observed-requests.ts';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { openTelemetryTracing } from '../../../adapters/telemetry/opentelemetry.ts';
+import { inSpan, tracedNetwork } from '../../../adapters/telemetry/spans.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { Tracing } from '../../../application/ports/telemetry.ts';
+import { eventually } from '../../support/eventually.ts';
+import { serverWith } from '../../support/http-server.ts';
+import { answering, loopbackForSuite } from '../../support/loopback.ts';
+
+const ERROR = 2;
+const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+
+describe('A span', () => {
+  const server = loopbackForSuite();
+  const exporter = new InMemorySpanExporter();
+  /** Records every trace that no client began, until a test says otherwise. */
+  let decision = SamplingDecision.RECORD_AND_SAMPLED;
+  let tracing: Tracing;
+  before(() => {
+    const root: Sampler = { shouldSample: () => ({ decision }), toString: () => 'of the test' };
+    const sampler = new ParentBasedSampler({ root });
+    const spanProcessors = [new SimpleSpanProcessor({ exporter })];
+    trace.setGlobalTracerProvider(new TracerProvider({ sampler, spanProcessors }));
+    const opened = openTelemetryTracing('1.2.3');
+    if (opened === undefined) throw new Error('no SDK is registered');
+    tracing = opened;
+  });
+  after(() => trace.disable());
+  beforeEach(() => {
+    decision = SamplingDecision.RECORD_AND_SAMPLED;
+    exporter.reset();
+  });
+
+  const spans = () =>
+    exporter
+      .getFinishedSpans()
+      .map(({ name, attributes, status }) => ({ name, attributes, isError: status.code === ERROR }));
+  const limits = { timeoutMs: 10_000, maxBytes: 100 } as const;
+
+  for (const [what, status, isError] of [
+    ['an error for a 5xx', 503, true],
+    ['no error for a 4xx, which may be the answer', 404, false],
+  ] as const) {
+    it(`of an outgoing request is ${what}`, async () => {
+      server.answer = answering({}, status);
+      await tracedNetwork(httpNetwork(), tracing).send({ method: 'GET', url: server.url, purpose: 'keys', ...limits });
+      const [span] = spans();
+      expect(span).to.include({ name: 'GET keys', isError });
+      expect(span?.attributes).to.include({ 'http.response.status_code': status });
+      expect(span?.attributes['error.type']).to.equal(isError ? String(status) : undefined);
+    });
+  }
+
+  it('of an outgoing request without an answer is an error', async () => {
+    const sending = tracedNetwork(httpNetwork(), tracing).send({
+      method: 'GET',
+      url: 'https://127.0.0.1:1/',
+      ...limits,
+    });
+    expect(await sending.catch((error: Error) => error.name)).to.equal('NetworkFailure');
+    const [span] = spans();
+    expect(span).to.include({ name: 'GET', isError: true });
+    expect(span?.attributes).to.include({ 'error.type': 'NetworkFailure', 'server.port': 1 });
+  });
+
+  it('of a call that fails is an error with the class alone, because a message may quote data', async () => {
+    const failing = inSpan(tracing, { name: 'open_task', kind: 'client', parent: PARENT }, () =>
+      Promise.reject(new StorageUnavailable('secret')),
+    );
+    expect(await failing.catch((error: Error) => error.message)).to.equal('secret');
+    const [span] = exporter.getFinishedSpans();
+    expect(span?.attributes).to.deep.equal({ 'error.type': 'StorageUnavailable' });
+    expect(span?.status).to.deep.equal({ code: ERROR });
+    expect(span?.events).to.deep.equal([]);
+    expect(span?.spanContext().traceId).to.equal(PARENT.traceId);
+    expect(span?.parentSpanContext).to.deep.include({ spanId: PARENT.spanId, isRemote: false });
+  });
+
+  it('that the SDK does not sample tells the receiver so', async () => {
+    decision = SamplingDecision.NOT_RECORD;
+    server.answer = answering({});
+    await tracedNetwork(httpNetwork(), tracing).send({ method: 'GET', url: server.url, ...limits });
+    expect(server.received[0]?.headers.traceparent).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(spans()).to.deep.equal([]);
+  });
+
+  for (const [what, status, isError] of [
+    ['an error for a 5xx', 500, true],
+    ['no error for a refusal', 429, false],
+  ] as const) {
+    it(`of a received request is ${what}, and has no word of the client`, async () => {
+      const traced = tracedRequests(tracing, (_request, response) => {
+        response.statusCode = status;
+        response.end();
+      });
+      const service = await serverWith(traced);
+      await fetch(`http://127.0.0.1:${service.address.port}/people/ada?q=secret`, { method: 'PURGE' });
+      await eventually(() => spans().length > 0);
+      await service.stop(0);
+      const [span] = spans();
+      expect(span).to.include({ name: 'HTTP', isError });
+      expect(span?.attributes).to.deep.equal({
+        'http.request.method': '_OTHER',
+        'url.scheme': 'http',
+        'mandate.surface': 'other',
+        'http.response.status_code': status,
+        ...(isError ? { 'error.type': '500' } : {}),
+        'mandate.outcome': isError ? 'failed' : 'refused',
+      });
+    });
+  }
+});
