@@ -1,4 +1,4 @@
-/** The whole HTTP surface, path by path (specification "Endpoints"). openapi.json beside this file describes it for clients. */
+/** Connects every path to its handler (specification "Endpoints"). openapi.json describes the paths for clients. */
 
 import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
@@ -28,10 +28,10 @@ export interface HttpSurfaces {
   readonly admin: AdminSurface;
   readonly audit: AuditSurface;
   readonly agentKeys: AgentKeysSurface;
-  /** `undefined` if the receiver is not configured: its path is then unknown. */
+  /** `undefined` if the receiver is not configured: its path then answers 404. */
   readonly backchannelLogout: BackchannelLogoutSurface | undefined;
   readonly events: EventsSurface | undefined;
-  /** `undefined` if it is not configured. */
+  /** `undefined` if SCIM is not configured. */
   readonly scim: ScimSurface | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
@@ -42,7 +42,7 @@ export interface HttpSurfaces {
 
 interface HttpApp {
   readonly listener: RequestListener;
-  /** The classes of which the server must create requests and responses. */
+  /** The classes with which the server must create requests and responses. */
   readonly classes: MessageClasses;
 }
 
@@ -57,9 +57,9 @@ interface Routing {
 export function routing(surfaces: HttpSurfaces): Routing {
   const app = express();
   app.disable('x-powered-by');
-  // No answer here supports conditional requests, and a hash would reveal something about its content.
+  // No answer here supports conditional requests, and an ETag would reveal a hash of the content.
   app.disable('etag');
-  // Our own strict parsers read queries and bodies.
+  // Strict parsers of this service read queries and bodies.
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);

@@ -1,7 +1,7 @@
 /**
- * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern, never the
- * path or the query, which may contain secrets. If the request is part of a trace (W3C Trace Context), the line names its
- * span.
+ * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern. The path
+ * and the query are never logged, because they may contain secrets. If the request is part of a trace (W3C Trace Context),
+ * the line names its span.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -13,12 +13,12 @@ import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
-/** Known methods; any other word comes from the client and is not logged. */
+/** The methods that are logged by name. Any other word comes from the client, and is logged as `other`. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const SPAN_ID_BYTES = 8;
 
-/** Also gives the request its trace. */
+/** Logs each request, and sets its trace. */
 export function loggedRequests(log: Log, randomness: Randomness, next: RequestListener): RequestListener {
   return (request: ServedRequest, response: ServedResponse) => {
     const started = performance.now();
@@ -47,7 +47,7 @@ function expressRoute({ route, baseUrl }: Request): string {
   return route === undefined ? 'none' : `${baseUrl}${String(route.path)}`.replace(/(?<=.)\/$/, '');
 }
 
-/** A repeated header is malformed and, like any malformed one, ignored (§3.3). */
+/** Reads `traceparent` (W3C Trace Context §3.3). A malformed or repeated header is ignored. */
 function traceOf(request: IncomingMessage, randomness: Randomness): Trace | undefined {
   if (request.headers.traceparent === undefined) return undefined;
   const header = singleHeader(request, 'traceparent');
@@ -57,7 +57,7 @@ function traceOf(request: IncomingMessage, randomness: Randomness): Trace | unde
   return { ...parent, spanId };
 }
 
-/** Counts and times every request, in front of admission: refused requests count as well. */
+/** Counts and times every request. It runs before admission, so refused requests count too. */
 export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RequestListener): RequestListener {
   return (request, response) => {
     const began = performance.now();
@@ -67,7 +67,7 @@ export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, n
   };
 }
 
-/** The status for a full SCIM directory: a refusal, not a fault of the service. */
+/** The status for a full SCIM directory. It counts as a refusal, not as a fault of the service. */
 const FULL = 507;
 
 function outcomeOf(response: ServedResponse): RequestOutcome {

@@ -1,6 +1,6 @@
 /**
  * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. They are handlers of Node's server,
- * in front of Express: each has a fixed path and one method, and Express would take a tenth of the CPU of an exchange.
+ * in front of Express. Each has a fixed path and one method, and Express would take a tenth of an exchange's CPU time.
  */
 
 import type { RequestListener } from 'node:http';
@@ -33,12 +33,12 @@ export interface OAuthSurface {
   refresh(request: RefreshRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
   revoke(request: RevocationRequest, trace?: Trace): Promise<Outcome<RevocationResult>>;
-  /** Every refusal passes through here, and is recorded before it is answered. */
+  /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
   readonly log: Log;
 }
 
-/** By path. */
+/** The endpoints by their paths. */
 export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint(surface))],
@@ -81,12 +81,12 @@ function revocationEndpoint(surface: OAuthSurface): FormHandler {
       answerDenial(response, outcome.denial);
       return;
     }
-    // RFC 7009 §2.2: the same answer whether or not the token was the agent's to revoke.
+    // RFC 7009 §2.2: the answer is the same whether or not the agent may revoke the token.
     answerNothing(response, outcome.kind === 'denied' ? outcome.denial.reason : outcome.value);
   };
 }
 
-/** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
+/** An endpoint for POST requests with a form. A request with any other method is recorded as malformed. */
 function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
   const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
 
@@ -107,7 +107,7 @@ function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
   return (request: ServedRequest, response: ServedResponse) => {
     neverCached(response);
     serve(request, response).catch((error: unknown) => {
-      // The answer has begun: the client must see that its end is missing.
+      // The response has begun. Closing the connection shows the client that the response is incomplete.
       if (response.headersSent) request.socket.destroy();
       else answerError(error, request, response);
     });

@@ -1,4 +1,4 @@
-/** `/scim` (specification "/scim/v2"). Mount it there. */
+/** Routes of `/scim` (specification "/scim/v2"), relative to that path. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { UsersPage } from '../../../application/ports/queries.ts';
@@ -41,7 +41,7 @@ export interface ScimSurface extends BearerAccess {
   remove(userId: UserId): ReturnType<typeof removeUser>;
 }
 
-/** @param surface `undefined` if the receiver is not configured: every path is then unknown */
+/** @param surface `undefined` if SCIM is not configured: every path then answers 404 */
 export function scimRouter(surface: ScimSurface | undefined, log: Log): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
@@ -140,8 +140,8 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
 }
 
 /**
- * Operators enter base addresses with a trailing slash (supplement "SCIM"): `/v2//Users` and `/v2/Users/` are routed as
- * `/v2/Users`. Express routes by the rewritten `request.url`.
+ * Operators often enter a base address with a trailing slash (supplement "SCIM"). So `/v2//Users` and `/v2/Users/` become
+ * `/v2/Users`. Express routes by the changed `request.url`.
  */
 const toleratedSlashes: RequestHandler = (request, _response, next) => {
   request.url = request.url.replace(/^\/\//, '/').replace(/^\/Users\/(?=\?|$)/, '/Users');
