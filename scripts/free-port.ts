@@ -1,7 +1,6 @@
 /**
  * Finds a free loopback port for a server whose address must be known in advance. The port is outside the system's
- * ephemeral range (from 32768 on Linux, 49152 elsewhere). So no other program gets it by chance before the server listens,
- * or during a restart.
+ * ephemeral range (from 32768 on Linux, 49152 elsewhere), so that no other program gets it by chance.
  */
 
 import { randomInt } from 'node:crypto';

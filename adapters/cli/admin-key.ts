@@ -1,7 +1,6 @@
 /**
- * Reads the admin key for a command that calls a running service, from the environment or from standard input. The key is
- * never an argument: every user of the machine can read arguments in the process list, and the shell stores them in its
- * history.
+ * Reads the admin key for a command that calls a running service, from the environment or standard input. The key is
+ * never an argument: every user of the machine can read arguments, and the shell keeps them in its history.
  */
 
 import type { Readable } from 'node:stream';

@@ -1,7 +1,6 @@
 /**
  * Extracts the settings from a command line (specification "Configuration rules": arguments override the environment).
- * Every command accepts every setting, so settings are not options of a command. The catalogue of settings tells which
- * exist.
+ * Every command accepts every setting, so settings are not options of a command.
  */
 
 export interface SettingArgument {

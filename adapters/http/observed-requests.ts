@@ -1,7 +1,6 @@
 /**
- * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern. The path
- * and the query are never logged, because they may contain secrets. If the request is part of a trace (W3C Trace Context),
- * the line names its span.
+ * Logs one line per request: id, route, method, status, duration and reason. The route is the matched pattern: the path
+ * and the query may contain secrets. In a trace (W3C Trace Context), the line names the request's span.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';

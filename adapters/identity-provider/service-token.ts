@@ -17,10 +17,7 @@ type ServiceToken =
   | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean };
 
 export interface ServiceTokens {
-  /**
-   * Returns a token that is valid for some time. If none is cached, one fetch serves all waiting callers. It belongs to
-   * the trace of the first.
-   */
+  /** Returns a token that is valid for some time. Waiting callers share one fetch, in the trace of the first. */
   current(trace?: Trace): Promise<ServiceToken>;
   /** Stops using a token that the provider refused. */
   forget(token: string): void;

@@ -111,10 +111,7 @@ export interface Occasion {
   now(): Instant;
 }
 
-/**
- * Runs a query at a limited rate, one at a time. A caller gets `undefined` if the query failed, or is still running after
- * the time limit.
- */
+/** Runs a query at a limited rate, one at a time. Resolves with `undefined` if it failed, or exceeds the limit. */
 export function occasionally<Answer>(
   ask: () => Promise<Answer>,
   { everySeconds, limitMs, timeLimit, now }: Occasion,
@@ -150,8 +147,7 @@ let made: Registry | undefined;
 
 /**
  * The metrics of any Node process: memory, CPU, file descriptors, event loop lag (prom-client's `process_…` and
- * `nodejs_…`). Several services in one process share them: the observers of the event loop and of garbage collection
- * cannot be removed.
+ * `nodejs_…`). Services in one process share them, because their observers cannot be removed.
  */
 export function processMetrics(): Registry {
   if (made !== undefined) return made;

@@ -206,10 +206,7 @@ async function open(target: Target): Promise<Socket> {
   return socket.on('error', () => undefined);
 }
 
-/**
- * Sends a request, and reads the whole response. @throws UnexpectedAnswer if the connection closes before the response
- * ends
- */
+/** Sends a request, and reads the whole response. @throws UnexpectedAnswer if the connection closes too early */
 function roundTrip(socket: Socket, request: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let received: Buffer = Buffer.alloc(0);

@@ -1,7 +1,6 @@
 /**
  * The peer, a server to compare with: a child process with `oidc-provider`, whose state is in memory. It answers
- * client_credentials requests with `private_key_jwt` (ES256) by an access token signed with ES256. It stores no token and
- * has no ledger.
+ * client_credentials requests with `private_key_jwt` (ES256) by an ES256 access token. It has no ledger.
  */
 
 import { createServer } from 'node:http';

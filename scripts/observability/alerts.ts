@@ -1,7 +1,4 @@
-/**
- * The alerts, from which scripts/observability/main.ts writes the table in docs/operating.md and the rules for Prometheus.
- * Run it after a change.
- */
+/** The alerts. After a change, scripts/observability/main.ts writes them to docs/operating.md and Prometheus's rules. */
 
 export interface Alert {
   /** The name in Prometheus. */

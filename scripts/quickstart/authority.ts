@@ -11,8 +11,5 @@ export const ASKED = [...AGENT_SCOPES, 'calendar:read'];
 /** The granted part of the requested scopes. */
 export const GRANTED = ['jira:read', 'jira:comment'];
 
-/**
- * The lifetime of a token. Short enough to wait for a renewal and an expiry. Long enough to use one token several times
- * before, on a busy machine.
- */
+/** The lifetime of a token: short enough to wait for its expiry, long enough to use it a few times before. */
 export const TOKEN_SECONDS = 6;

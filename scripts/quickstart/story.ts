@@ -1,7 +1,6 @@
 /**
  * The steps of the quickstart in order. A person signs in, an agent acts for her within limits, and tool servers enforce
- * these. Authority ends when it is revoked. The ledger records everything, and a changed record is detected. Each chapter
- * checks its results.
+ * these. Authority ends when it is revoked. The ledger records everything. Each chapter checks its results.
  */
 
 import type { Agent } from '@mandate/agent';

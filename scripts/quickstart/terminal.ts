@@ -1,7 +1,4 @@
-/**
- * Writes the quickstart's output: numbered headings, sentences, tables and results. Colours appear only on a terminal that
- * supports them.
- */
+/** Writes the quickstart's output. Colours appear only on a terminal that supports them. */
 
 export interface Terminal {
   /** Prints a numbered heading. */

@@ -118,7 +118,7 @@ function asText(report: VerificationReport): readonly string[] {
   return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...mark];
 }
 
-/** Not on its own line, where it would look like the last line of an intact run, which scripts keep. */
+/** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
   const text = [`The seal is not intact. ${describeExportFault(fault)}`];

@@ -2,8 +2,7 @@
  * Admits or refuses requests before the application sees them (specification "Rate limiting", "Overload"). Refusing is
  * cheap: it reads neither the body nor the credential.
  *
- * A refusal is recorded under the event of its surface, as an anonymous denial: one record, then a count. The log gets at
- * most one line a second.
+ * A refusal is recorded under the event of its surface, as an anonymous denial. The log gets at most one line a second.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';

@@ -1,7 +1,7 @@
 /**
- * Limits how many requests of each kind of work run at once (specification "Overload"). A form body is read before its
- * request waits for a permit, so a slow sender holds none. A request holds its permit until the response is sent or the
- * client disconnects.
+ * Limits how many requests of each kind of work run at once (specification "Overload"). Form bodies are read before
+ * their requests wait, so a slow sender holds no permit. A request holds one until its response is sent or its client
+ * leaves.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,7 +1,6 @@
 /**
  * Checks the syntax of a request's head before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers protocol
- * errors. Node's parser refuses most requests that a proxy and a server could parse differently. This file refuses the
- * rest.
+ * errors. Refuses what Node's parser accepts although a proxy and a server could parse it differently.
  */
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';

@@ -129,8 +129,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   server.setTimeout(limits.idleMs);
 
   const sendError = ({ socket, unread }: Connection, error: ConnectionError): void => {
-    // The client is still sending a request that was already answered. It would take another response for that of its next
-    // request.
+    // The client is still sending a request that was answered. It would take this response for that of its next.
     if (unread?.complete === false || !socket.writable) {
       socket.destroy();
       return;

@@ -25,10 +25,7 @@ export const columnTypes = {
 /** Six fractional digits: a Date would lose the microseconds. */
 export const bindInstant: BindInstant = toMicrosecondText;
 
-/**
- * For example `2026-11-21 03:51:08.123456+00`. Postgres writes this form under the settings of each session: ISO, UTC,
- * without trailing zeros.
- */
+/** For example `2026-11-21 03:51:08.123456+00`, which Postgres writes under the settings of each session. */
 const TIMESTAMP = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 const MICROS_PER_MILLI = 1_000;
 

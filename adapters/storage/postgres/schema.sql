@@ -24,8 +24,7 @@ create table agents (
   constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
 );
 
--- Blocks, one for each person and source (specification "Sponsor block"). A row exists only while its source blocks the
--- person.
+-- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
 create table sponsor_blocks (
   sponsor_key text collate "C" not null,
   source text not null check (source in ('admin', 'scim', 'ssf')),
@@ -55,8 +54,7 @@ create table ledger (
   reason text,
   count integer,
   detail text,
-  -- More than any request can hold. A longer record could be sealed but not exported, so its month could never be
-  -- archived.
+  -- More than any request can hold. A longer record could be sealed, but its month could not be exported.
   constraint ledger_size check (
     octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
       + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
@@ -174,9 +172,8 @@ begin
   end if;
 end $$;
 
--- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the serving
--- role can prepare the next month. It creates a table and then attaches it as a partition, because appends can then
--- continue meanwhile.
+-- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
+-- serving role can prepare the next month. It attaches new tables, so that appends can continue meanwhile.
 create function create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
 language plpgsql security definer as $$
 declare
@@ -245,16 +242,14 @@ create table tasks (
 );
 
 -- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
--- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find a live task by
--- its id.
+-- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find one task.
 create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null;
 create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null;
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;
--- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find a live task by its id,
--- it would then read all of this index. `ended_at is null` also means live, but does not match a lookup with `state =
--- 'live'`.
+-- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it
+-- would then read all of this index. `ended_at is null` means live too, but does not match `state = 'live'`.
 create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
 create index tasks_by_end on tasks (ended_at) where ended_at is not null;
 

@@ -29,10 +29,7 @@ export interface AgentRow {
   readonly updated_at: Instant;
 }
 
-/**
- * Columns are named, not `*`: when a later release adds a column, a prepared `select *` fails on every open connection of
- * older replicas.
- */
+/** Not `*`: when a release adds a column, a prepared `select *` fails on every open connection of older replicas. */
 export const agentColumnNames = [
   'agent_id',
   'display_name',

@@ -1,6 +1,5 @@
 /**
- * Runs decisions on SQLite: reads the facts, judges, applies the effects. It takes no locks, because write transactions
- * run one after another.
+ * Runs decisions on SQLite: reads facts, judges, applies effects. Without locks: one write transaction runs at a time.
  */
 
 import type { Questions } from '../../../application/decisions/fact.ts';

@@ -5,8 +5,7 @@ export const BATCH_SIZE = 32;
 
 /**
  * How many rows change before the write-ahead log is moved into the database file: some 400 exchanges, or 16 to 40 MB of
- * log. A lower number would move the pages that every exchange changes more often. With a higher number each move takes
- * longer.
+ * log. With fewer, the pages that every exchange changes are moved more often. With more, each move takes longer.
  */
 export const CHANGES_BETWEEN_CHECKPOINTS = 1_600;
 

@@ -1,7 +1,6 @@
 /**
- * The outbox on SQLite. A drain makes several calls to the database thread, and keeps no transaction open between them. An
- * open transaction would block every decision while the sink answers. The main thread remembers which records it is
- * delivering.
+ * The outbox on SQLite. A drain makes several calls to the database thread, without a transaction between them, which
+ * would block every decision while the sink answers. The main thread remembers which records it is delivering.
  */
 
 import type { Outbox } from '../../../application/ports/outbox.ts';

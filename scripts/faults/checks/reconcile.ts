@@ -1,7 +1,4 @@
-/**
- * Compares every response with the ledger, and with the final state of the service. CONTRIBUTING.md ("Fault runs") lists
- * the comparisons.
- */
+/** Compares every response with the ledger, and with the service's final state (CONTRIBUTING.md, "Fault runs"). */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OperatorRequests, operatorRequests } from '../../requests.ts';

@@ -60,10 +60,7 @@ const TOTAL = SHARES.reduce((sum, [, share]) => sum + share, 0);
 export function randomOperation({ session, requests, agents, random, write }: Actor): () => Promise<boolean> {
   const pool: OpenTask[] = [];
 
-  /**
-   * @param about the members of the operation that name its subject @param learned reads further members from a successful
-   * response
-   */
+  /** @param about names the subject of the operation @param learned reads further members from a success */
   const send = async (
     kind: OperationKind,
     request: HttpRequest,

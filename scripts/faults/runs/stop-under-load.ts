@@ -17,9 +17,9 @@ interface StopResult extends RunResult {
   readonly unsent: readonly string[];
 }
 
-/** The minimum share of the rate before a stop. A stop without load would show nothing. */
+/** The share of the requests that must be answered before a stop. A stop without load would show nothing. */
 const LEAST_OF_ANSWERS = 0.5;
-/** How long to wait for these answers, as a multiple of `servesMs`. */
+/** How long to wait until so many are answered, as a multiple of `servesMs`. */
 const LONGEST_WAIT = 10;
 const POLL_MS = 50;
 

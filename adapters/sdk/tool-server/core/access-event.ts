@@ -1,7 +1,6 @@
 /**
- * The access event, which is written once for each decided request (specification "Tool-server contract" 5). It has
- * exactly these fields: never a token, a query string or a key. Its name is not `tool.called`, which is reserved for the
- * ledger.
+ * The access event, written once for each decided request (specification "Tool-server contract" 5). It has exactly these
+ * fields: never a token, a query string or a key. The name `tool.called` is reserved for the ledger.
  */
 
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';

@@ -1,7 +1,6 @@
 /**
  * Caches the control plane's keys (specification "Tool-server contract" 1). Keys stay fresh for ten minutes. An unknown
- * `kid` causes at most one fetch in thirty seconds. A failed fetch keeps the cached keys. Concurrent requests share one
- * fetch.
+ * `kid` causes at most one fetch in thirty seconds. A failed fetch keeps the keys. Requests share one fetch.
  */
 
 import { KeyObject, verify } from 'node:crypto';

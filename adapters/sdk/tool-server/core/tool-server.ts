@@ -1,7 +1,6 @@
 /**
- * The exports of `@mandate/tool-server`: the checks of the tool-server contract, without a web framework. For each
- * request, a tool server decides whether the task token allows an agent to act for a person (specification "Tool-server
- * contract").
+ * The exports of `@mandate/tool-server`: the tool-server contract (specification), without a web framework. For each
+ * request, a tool server decides whether the task token allows an agent to act for a person.
  */
 
 import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
@@ -52,8 +51,8 @@ export type AccessRequest = {
   /** The caller's own check, after those of token and policy. A reason that it returns refuses the request. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
-   * The caller's last check, for a request that all other checks allow, including introspection. A reason that it returns
-   * refuses the request. An error goes to `onError` and refuses the request as `policy_unavailable`, so it must hold no
+   * The caller's last check, for a request that all other checks allow, including introspection. A reason that it
+   * returns refuses the request. An error refuses it as `policy_unavailable`, and goes to `onError`, so it must hold no
    * arguments.
    */
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;

@@ -28,10 +28,7 @@ interface Routed {
   readonly route?: { readonly path?: unknown };
 }
 
-/**
- * @returns `protect`, which is called once for each route when the server starts. It throws a TypeError for a policy that
- * is invalid or has no scope
- */
+/** @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
   return ({ name, ...asked }) => guard(toolServer, toolServer.policy(asked), (request) => name ?? routeOf(request));
 }

@@ -1,7 +1,6 @@
 /**
  * Checks the arguments of a tool call with a function of the tool server's author. The call is allowed only if the
- * function answers `true` in time. No error holds arguments. The function's own error is dropped, because it may quote
- * them.
+ * function answers `true` in time. The function's own error is dropped, because it may quote arguments.
  */
 
 import { withTimeout } from '../../http-answer.ts';

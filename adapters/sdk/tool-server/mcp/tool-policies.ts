@@ -6,10 +6,7 @@ import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
 import type { McpMessage } from './message.ts';
 
 export interface McpToolPolicy extends RoutePolicy {
-  /**
-   * Decides about the arguments of a call that token and scope allow. Anything but `true` refuses the call. The default
-   * allows all arguments.
-   */
+  /** Decides about the arguments of a call that token and scope allow. By default all arguments are allowed. */
   readonly authorize?: AuthorizeArguments;
 }
 
