@@ -12,8 +12,8 @@ type ChosenSigningKeys =
   | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
 
 /**
- * How many verified tokens are cached, because tokens for a high-risk audience are introspected on every call. An entry is
- * a hash, so the cache takes about two megabytes.
+ * How many verified tokens are cached. The cache helps because tokens for a high-risk audience are introspected on every
+ * call. An entry is a hash, so the cache takes about two megabytes.
  */
 const MAX_VERIFIED = 10_000;
 

@@ -120,7 +120,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     maxHeaderSize: MAX_HEAD_BYTES,
     // Node's flag --insecure-http-parser must not change this.
     insecureHTTPParser: false,
-    // protocol-errors.ts requires the header. After a refusal by Node, the connection would serve its next request.
+    // protocol-errors.ts requires the header. Node's own refusal would leave the connection open for more requests.
     requireHostHeader: false,
   });
   server.maxConnections = MAX_CONNECTIONS;

@@ -148,9 +148,9 @@ export function postgresDecisions(
 }
 
 /**
- * Decisions that lock a common key must not run at once, because the later would not see the effects of the earlier. Only
- * `seeing` shows a decision the assertions that earlier decisions of its batch spent. So many copies of one assertion,
- * arriving at once, may share a batch.
+ * Decisions that lock a common key must not run at once, because the later would not see the effects of the earlier.
+ * Assertions are an exception: `seeing` shows a decision those that earlier decisions of its batch spent. Therefore copies
+ * of one assertion may share a batch.
  */
 function lockedKeys({ locks }: Waiting): readonly Use[] {
   return locks.map(({ on, key, mode }) => ({

@@ -72,7 +72,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
   };
 
   const provider: McpAuthorization = {
-    // Without a redirect the SDK calls `prepareTokenRequest`.
+    // Without this URL the SDK calls `prepareTokenRequest`.
     redirectUrl: undefined,
     clientMetadata: { redirect_uris: [], client_name: agentId },
     clientInformation: () => ({ client_id: agentId, issuer }),

@@ -51,8 +51,8 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
 /**
- * The tool or method in the headers (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). The body decides. The headers are
- * only a hint, for a body that is not read.
+ * The tool or method in the headers (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). They are only a hint, used if the
+ * body is not read. A body that is read decides.
  */
 export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | undefined {
   const [method, name] = [headers['mcp-method'], headers['mcp-name']];

@@ -227,7 +227,7 @@ function messageBatcher<Item>(
     try {
       post(batch);
     } catch {
-      // `post` has sent nothing. Now each item that can be cloned is sent alone.
+      // Nothing was sent, because an item cannot be cloned. Sent one by one, the others arrive.
       batch.forEach(postOne);
     }
   };

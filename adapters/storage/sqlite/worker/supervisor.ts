@@ -1,7 +1,7 @@
 /**
  * Restarts a database thread that died. This is as safe as a restart of the process: the file holds all commits, SQLite
  * rolls back everything else, and no caller got an answer for that. Without a restart the service could not revoke
- * anything. Until the new thread is open, every call is refused as StorageUnavailable.
+ * anything. Until the new thread has opened the file, every call is refused as StorageUnavailable.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
