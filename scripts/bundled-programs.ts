@@ -1,7 +1,7 @@
 /**
  * Bundles programs from their sources, for the hundreds of child processes and worker threads that tests start. Each is
- * bundled once per run, by the first process that needs it. A bundle starts several times faster than the loader, which
- * translates file by file.
+ * bundled once per test run, by the first process that needs it. A bundle starts several times faster than the TypeScript
+ * loader, which translates file by file.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,19 +10,19 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
 
-/** The environment variable that passes the folder to the processes of the same run. */
+/** The environment variable that passes the run's folder to its processes. */
 const FOLDER = 'MANDATE_PROGRAMS';
-/** In the folder of package.json and node_modules, which programs look for in parent folders. */
+/** Below the folder of package.json and node_modules, which programs look for in parent folders. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
-/** A program that opens SQLite looks for this thread's file in its own folder. */
+/** The database thread. A program that opens SQLite looks for its file in its own folder. */
 const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
-/** Not bundled: machine code, and drivers that Knex supports but that are not installed. */
+/** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],
   'tedious',
 ];
 
-/** @returns the file to run */
+/** Bundles a program. @returns the file to run */
 export function processProgram(source: string | URL): string {
   return once(source, 'main.js', (entry, folder) => {
     build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
@@ -31,16 +31,16 @@ export function processProgram(source: string | URL): string {
   });
 }
 
-/** @returns the file to give to a `Worker` */
+/** Bundles the program of a worker thread. @returns the file to give to a `Worker` */
 export function threadProgram(source: string | URL): string {
   const name = basename(pathOf(source));
-  // The stack names the running file.
+  // The file keeps the source's name, because stack traces show it.
   return once(source, `${name}.js`, (entry, folder) =>
     build({ entryPoints: [entry], outfile: join(folder, `${name}.js`) }),
   );
 }
 
-/** Includes the packages: otherwise a program would spend most of its start time on finding hundreds of files. */
+/** Includes the packages. Otherwise a program would spend most of its start on finding hundreds of files. */
 function build(options: BuildOptions): void {
   const requiring = "import { createRequire as requiring } from 'node:module';";
   buildSync({
@@ -50,7 +50,7 @@ function build(options: BuildOptions): void {
   });
 }
 
-/** The bundle of this name. The first process of the run that needs it builds it. */
+/** Returns the bundle of this name. The first process of the run that needs it builds it. */
 function once(source: string | URL, name: string, make: (entry: string, folder: string) => void): string {
   const entry = pathOf(source);
   const folder = join(runFolder(), createHash('sha256').update(`${entry} ${name}`).digest('hex').slice(0, 16));
@@ -69,7 +69,7 @@ function once(source: string | URL, name: string, make: (entry: string, folder: 
 
 const pathOf = (source: string | URL) => (source instanceof URL ? fileURLToPath(source) : source);
 
-/** The folder of this run's bundles, which exists until the run's first process ends. */
+/** The folder for this run's bundles. It exists until the run's first process ends. */
 export function runFolder(): string {
   const known = process.env[FOLDER];
   if (known !== undefined && existsSync(known)) return known;
@@ -82,7 +82,7 @@ export function runFolder(): string {
   return folder;
 }
 
-/** A program finds the schema of an engine in a folder of that name, next to the folder of the code that reads it. */
+/** Copies each engine's schema where programs look for it: in a folder beside that of the reading code. */
 function copySchemas(folder: string): void {
   for (const engine of ['postgres', 'sqlite']) {
     const source = fileURLToPath(new URL(`../adapters/storage/${engine}/schema.sql`, import.meta.url));
@@ -90,14 +90,14 @@ function copySchemas(folder: string): void {
   }
 }
 
-/** Readable by every user: some tests run a program as another user. */
+/** Makes a folder that every user can read, because some tests run a program as another user. */
 function newFolder(prefix: string): string {
   const folder = mkdtempSync(prefix);
   chmodSync(folder, 0o755);
   return folder;
 }
 
-/** Folders of processes that were killed. */
+/** Removes the folders of processes that were killed. */
 function removeLeftovers(): void {
   for (const name of readdirSync(HOME)) {
     const maker = /^programs-(\d+)-/.exec(name)?.[1];

@@ -3,7 +3,7 @@
 /** Registers a cleanup step. The steps run in reverse order. */
 export type Cleanup = (step: () => unknown) => void;
 
-/** Every step runs, even if the work or another step fails: no server may outlive the run. */
+/** Runs every cleanup step, even if the work or another step fails: no server may outlive the run. */
 export async function withCleanup<Result>(work: (cleanup: Cleanup) => Promise<Result>): Promise<Result> {
   const steps: (() => unknown)[] = [];
   try {

@@ -1,6 +1,6 @@
 /**
- * Installs the packages of package-lock.json, built for this Node, before a script uses them, so that `npm test` works
- * right after `git clone`. The script itself uses no packages. It prints nothing if the installation is current.
+ * Installs the packages of package-lock.json for this Node, before a script uses them. So `npm test` works right after
+ * `git clone`. This script uses no packages, and prints nothing if the installation is current.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -12,17 +12,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const installed = join(root, 'node_modules');
-/** Written last, so an interrupted installation does not have it; `npm ci` deletes it with the folder. */
+/** Written last, so that an interrupted installation lacks it. `npm ci` deletes it with the folder. */
 const stamp = join(installed, '.mandate-installed');
-/** Contains the id of the installing process. */
+/** Holds the process id of a running installation. */
 const lock = join(root, '.mandate', 'installing');
-/** The only native package: compiled for one platform and one ABI of Node. npm continues without it if that fails. */
+/** The only native package, compiled for a platform and an ABI of Node. If compiling fails, npm continues without it. */
 const NATIVE = 'better-sqlite3';
 const POLL_MS = 500;
-/** Compiling takes a minute or two on a small machine; an installation that takes this long hangs. */
+/** Compiling takes a minute or two on a small machine. An installation that takes this long hangs. */
 const WAIT_MS = 15 * 60 * 1000;
 
-/** A problem that the user must solve. */
+/** A problem that the user must solve. Only its message is printed. */
 class Refusal extends Error {}
 
 try {
@@ -39,7 +39,7 @@ function ensureInstalled() {
   if (readText(stamp) === wanted) return;
   takeLock();
   try {
-    // The previous holder of the lock may have completed the installation.
+    // The process that held the lock may have completed the installation.
     if (readText(stamp) === wanted) return;
     if (!fits()) install();
     mkdirSync(installed, { recursive: true });
@@ -58,7 +58,7 @@ function refuseOldNode() {
   }
 }
 
-/** The inputs of an installation. */
+/** A hash of everything that an installation depends on. */
 function fingerprint() {
   const machine = `${process.platform} ${process.arch} ${process.versions.modules}`;
   return createHash('sha256')
@@ -67,7 +67,7 @@ function fingerprint() {
     .digest('hex');
 }
 
-/** Whether `npm ci` was already run by hand. npm stores its own list of the installed packages. */
+/** Whether the installed packages fit already, for example after `npm ci`. npm keeps a list of what it installed. */
 function fits() {
   const account = readText(join(installed, '.package-lock.json'));
   if (account === undefined) return false;
@@ -96,9 +96,9 @@ function nativeLoads() {
 
 function install() {
   say(`Installing packages (npm ci). If no binary of ${NATIVE} can be downloaded, it is compiled: about two minutes.`);
-  // With NODE_ENV=production npm would skip the packages for tests and builds.
+  // Under NODE_ENV=production npm would skip the packages for tests and builds.
   const options = ['ci', '--include=dev', '--no-audit', '--no-fund'];
-  // Under `npm run`, the same npm. Its output goes to stderr, because stdout belongs to the actual script.
+  // Under `npm run`, uses the same npm. Its output goes to stderr, because stdout belongs to the script that follows.
   const npm = process.env.npm_execpath ?? '';
   const stdio = ['ignore', 2, 2];
   const result = /npm-cli\.c?js$/.test(npm)
@@ -124,7 +124,7 @@ function takeLock() {
       if (error.code !== 'EEXIST') throw error;
     }
     const holder = Number(readText(lock));
-    // Empty while it is being written.
+    // The file is empty while another process writes it.
     if (holder > 0 && !isAlive(holder)) {
       rmSync(lock, { force: true });
       continue;

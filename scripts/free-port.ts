@@ -1,7 +1,6 @@
 /**
- * Finds a free port of the loopback interface, for a server whose address must be known in advance. The port is outside
- * the ephemeral range of the system (from 32768 on Linux, 49152 elsewhere), so no other program gets it by chance
- * before the server listens, or during a restart.
+ * Finds a free loopback port for a server whose address must be known in advance. The port is outside the system's
+ * ephemeral range (from 32768 on Linux, 49152 elsewhere), so that no other program gets it by chance.
  */
 
 import { randomInt } from 'node:crypto';
@@ -12,8 +11,8 @@ const RANGES = 12;
 const PORTS_PER_RANGE = 1_000;
 
 /**
- * Processes that start one after the other use different ranges, because the server of another process may be about to
- * listen.
+ * The first port of this process's range. Processes that start in succession use different ranges: the server of another
+ * process may be about to listen.
  */
 const first = FIRST + (process.pid % RANGES) * PORTS_PER_RANGE;
 const given = new Set<number>();

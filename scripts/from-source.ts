@@ -1,7 +1,7 @@
 import { processProgram } from './bundled-programs.ts';
 
-/** Node's arguments for a program that the loader translates at run time, including its threads. */
+/** Node's arguments for a program whose sources the TypeScript loader translates at run time, also in its threads. */
 export const fromSource: readonly string[] = ['--import', new URL('./typescript-loader.mjs', import.meta.url).href];
 
-/** Node's arguments for a program that tests start often: the same sources, bundled once per run. */
+/** Node's arguments for a program that tests start often: its sources, bundled once per test run. */
 export const asProgram = (file: string | URL): readonly string[] => [processProgram(file)];

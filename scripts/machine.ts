@@ -1,10 +1,10 @@
-/** The machine and its processes: their description for a report, CPU time, memory and CPU affinity. */
+/** Describes the machine for reports, and reads or sets CPU time, memory and CPU affinity of processes. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
 
-/** The lines at the head of every report: the hardware, the versions, the date and the commit. */
+/** The lines at the head of every report: hardware, versions, date and commit. */
 export function describeMachine(now: Date): readonly string[] {
   const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
   return [
@@ -29,18 +29,18 @@ function commit(): string {
     });
   try {
     const head = git('rev-parse', '--short', 'HEAD').trim();
-    // `npm run bench -- --write` itself changes a page in docs.
+    // Changes in docs are ignored, because `npm run bench -- --write` itself changes a page there.
     return git('status', '--porcelain', '--', '.', ':!docs') === '' ? head : `${head} with local changes`;
   } catch {
     return 'none';
   }
 }
 
-/** `USER_HZ`: 100 on every architecture that Node supports. */
+/** The kernel's `USER_HZ`: 100 on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 
 /**
- * CPU time of a process and all its threads, user and system, in seconds, as the kernel counts it.
+ * CPU time (user and system) of a process with all its threads, in seconds, as the kernel counts it.
  *
  * @returns `undefined` if there is no such process, or no `/proc`
  */
@@ -48,14 +48,14 @@ export function cpuSeconds(pid: number): number | undefined {
   return sumOfFields(pid, UTIME, STIME);
 }
 
-/** The same of a process with all its children, those that have ended included. Not of grandchildren that still run. */
+/** CPU time of a process and its children, also of those that have ended. Running grandchildren are not included. */
 export function cpuSecondsWithChildren(pid: number): number | undefined {
   const own = sumOfFields(pid, UTIME, STIME, CUTIME, CSTIME);
   const children = procFile(pid, `task/${pid}/children`)?.split(' ').filter(Boolean);
   return own && children?.reduce((sum, child) => sum + (cpuSeconds(Number(child)) ?? 0), own);
 }
 
-/** Numbers of fields (proc(5)), the last two of children that have ended. */
+/** Numbers of fields in proc(5). The last two are for children that have ended. */
 const [UTIME, STIME, CUTIME, CSTIME] = [14, 15, 16, 17];
 
 function sumOfFields(pid: number, ...numbers: readonly number[]): number | undefined {
@@ -85,9 +85,9 @@ function procFile(pid: number, name: string): string | undefined {
 
 /**
  * Pins the service to the first core and the load generator to the others, with all their threads. Otherwise a growing
- * load takes CPU time from the service that it measures.
+ * load takes CPU time from the service that is measured.
  *
- * @returns `false` if this is impossible: it requires Linux, `taskset` and two cores
+ * @returns `false` if that is not possible: it needs Linux, `taskset` and two cores
  */
 export function pinToSeparateCores(servicePid: number, loadPid: number): boolean {
   const cores = availableParallelism();

@@ -1,6 +1,4 @@
-/**
- * Runs Mandate in a child process as in production: `migrate` once, then `serve`, configured only by the environment.
- */
+/** Runs Mandate in a child process as in production: `migrate` once, then `serve`, configured by the environment only. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,9 +13,9 @@ export interface MandateProcess {
   readonly pid: number;
   /** Milliseconds from the start of `serve` until `/readyz` answered 200. */
   readonly readyAfter: number;
-  /** The file with its output. */
+  /** The file that receives the output of the process. */
   readonly logFile: string;
-  /** Resolves when the process has ended, for any reason. */
+  /** Resolves when the process has ended, for whatever reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -33,21 +31,23 @@ export const builtProgram: readonly string[] = [join(root, 'dist', 'composition'
 /** Node's arguments for the sources, without a build. */
 export const sourceProgram: readonly string[] = [...fromSource, join(root, 'composition', 'main.ts')];
 
-/** The time limit of a start; the goal is one second. */
+/** The time limit of a start. The goal is one second. */
 const START_TIMEOUT_MS = 20_000;
-/** The time limit of one request to `/readyz`. */
+/** The time limit of a request to `/readyz`. */
 const READY_TIMEOUT_MS = 3_000;
 const POLL_MS = 20;
-/** The service finishes requests under way for ten seconds. */
+/** The service needs up to ten seconds to finish requests under way. */
 const STOP_TIMEOUT_MS = 12_000;
-/** The end of the log that an error shows. */
+/** How much of the log's end an error shows. */
 const LOG_TAIL_CHARACTERS = 2000;
 
 /**
- * @param settings environment variables of the specification ("Configuration rules"), such as `Service__Admin__ApiKey`;
- * the issuer and the address are added. Settings in this process's environment are not passed on. @param folder for its
- * log @param schema `applied` leaves out `migrate`, as for a second replica @throws MandateDidNotStart, with the end of
- * the log
+ * @param settings environment variables of the specification ("Configuration rules"), for example
+ * `Service__Admin__ApiKey`. The issuer and the address are added. Settings in this process's own environment are not
+ * passed on
+ * @param folder for the log
+ * @param schema `applied` leaves out `migrate`, as a second replica needs
+ * @throws MandateDidNotStart with the end of the log
  */
 export async function startMandate(
   settings: Readonly<Record<string, string>>,
@@ -99,9 +99,9 @@ async function migrate(
 }
 
 /**
- * Starts Node with these arguments and appends the output to the log file.
+ * Starts Node with these arguments, and appends the output to the log file.
  *
- * @param environment added to this process's environment, from which settings are removed
+ * @param environment is added to this process's environment, from which settings are removed
  */
 export function spawnMandate(
   args: readonly string[],
@@ -117,7 +117,9 @@ export function spawnMandate(
   }
 }
 
-/** Waits until `/readyz` answers 200. @throws MandateDidNotStart if the process ends before, or after the time limit */
+/**
+ * Waits until `/readyz` answers 200. @throws MandateDidNotStart if the process ends first, or the time limit is reached
+ */
 export async function untilReady(child: ChildProcess, url: string, logFile: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
@@ -126,7 +128,7 @@ export async function untilReady(child: ChildProcess, url: string, logFile: stri
         `"mandate serve" ended with ${child.exitCode ?? child.signalCode}. ${tail(logFile)}`,
       );
     }
-    // A kept-alive connection could belong to an earlier process at this address.
+    // A kept-alive connection might belong to an earlier process at this address.
     const init = { headers: { connection: 'close' }, signal: AbortSignal.timeout(READY_TIMEOUT_MS) };
     const status = await fetch(`${url}/readyz`, init).then(
       (answer) => answer.status,

@@ -1,7 +1,7 @@
 /**
- * The `prepack` script of each library under adapters/sdk; npm runs it in the library's folder. It compiles the library
- * into `dist`, from nothing. The compiler follows the imports from the exported files, so `dist` also gets the files of
- * `domain` that the library uses, and no others. npm packs no file from outside the folder, so the licence is copied.
+ * The `prepack` script of each library under adapters/sdk. npm runs it in the library's folder. It deletes `dist`, and
+ * compiles the library into it. The compiler follows the imports of the exported files. So `dist` also gets the files of
+ * `domain` that the library uses, and no others. npm packs only files in the folder, so the licence is copied there.
  */
 
 import { spawnSync } from 'node:child_process';

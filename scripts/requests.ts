@@ -31,11 +31,11 @@ export async function makeLoadAgent(): Promise<LoadAgent> {
 export interface AgentRequests {
   exchange(agent: LoadAgent, sub: string, audience?: string): HttpRequest;
   refresh(agent: LoadAgent, grant: string): HttpRequest;
-  /** @param token an access token, or a grant, which ends its task */
+  /** @param token an access token, or a grant, whose revocation ends its task */
   revoke(agent: LoadAgent, token: string): HttpRequest;
 }
 
-/** @param lifetime of the client assertions, in seconds */
+/** @param lifetime how long client assertions are valid, in seconds */
 export function agentRequests(issuer: string, provider: IdentityProvider, lifetime = 60): AgentRequests {
   const assertion = ({ id, key }: LoadAgent) => key.signAssertion(id, { aud: issuer, exp: now() + lifetime });
   const authentication = (agent: LoadAgent) => ({

@@ -1,4 +1,4 @@
-/** An empty database for one benchmark or fault run. */
+/** An empty database for a benchmark or a fault run. */
 
 import { join } from 'node:path';
 import pg from 'pg';
@@ -27,8 +27,8 @@ const SERVING = 'mandate_serving';
 
 /**
  * @param folder for the file of SQLite
- * @param durable whether Postgres writes each commit to disk (`fsync`). A fault run kills processes and not the
- * machine, so it needs no `fsync`.
+ * @param durable whether Postgres writes each commit to disk (`fsync`). A fault run does not need that, because it kills
+ * processes, not the machine
  */
 export async function createDatabase(
   engine: Engine,

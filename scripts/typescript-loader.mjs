@@ -1,10 +1,10 @@
 /**
- * For `node --import`: runs TypeScript sources directly. Only `import` is hooked: otherwise a module that is both
- * required and imported would be loaded twice. Mocha tries `require` first; the first type annotation makes that fail,
- * and Mocha then uses `import`.
+ * Runs TypeScript sources directly, by `node --import`. It hooks only `import`: otherwise a module that is both required
+ * and imported would be loaded twice. Mocha first tries `require`, which fails at the first type annotation, and then uses
+ * `import`.
  *
- * A worker thread gets a bundled program and no loader. The loader would need a second thread for each, and the suite
- * starts hundreds.
+ * A worker thread runs a bundled program without this loader. The loader would need a second thread for each of them, and
+ * the tests start hundreds.
  */
 
 import { syncBuiltinESMExports } from 'node:module';
@@ -14,7 +14,7 @@ if (isMainThread) {
   const tsx = await import('tsx/esm/api');
   tsx.register();
   const { runFolder, threadProgram } = await import('./bundled-programs.ts');
-  // Before any other process of the run is started.
+  // Creates the folder before any other process of the run is started.
   runFolder();
 
   const { Worker } = worker_threads;

@@ -1,7 +1,6 @@
 /**
- * Reads the admin key of a command that calls a running service, from the environment or from standard input. It is
- * never an argument: every user of the machine can see arguments in the process list, and the shell stores them in its
- * history.
+ * Reads the admin key for a command that calls a running service, from the environment or standard input. The key is
+ * never an argument: every user of the machine can read arguments, and the shell keeps them in its history.
  */
 
 import type { Readable } from 'node:stream';
@@ -15,10 +14,10 @@ type AdminKeyReading =
   | { readonly kind: 'read'; readonly key: Secret }
   | { readonly kind: 'refused'; readonly sentence: string };
 
-/** RFC 6750 §2.1: all that an Authorization header can carry. */
+/** RFC 6750 §2.1: the characters that an Authorization header can carry as a bearer token. */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const MAX_KEY = 2048;
-/** A pipe with a key delivers it at once. A pipe that stays open and empty has no key. */
+/** A pipe that holds a key delivers it at once. After this time, an open pipe without input counts as having no key. */
 const STDIN_MS = 10_000;
 
 interface AdminKeySources {
@@ -37,7 +36,7 @@ export async function readAdminKey({ environment, stdin }: AdminKeySources): Pro
     : refused('The admin key contains a character that no key can have, or is too long.');
 }
 
-/** Reads nothing from a terminal, because the key would be visible there. */
+/** Reads nothing from a terminal: the key would be visible there. */
 async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
   if (stdin.isTTY === true) return '';
   const tooLate = setTimeout(() => stdin.destroy(), STDIN_MS);
@@ -48,7 +47,7 @@ async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
       if (text.includes('\n') || text.length > MAX_KEY) break;
     }
   } catch {
-    // The time limit has passed, or standard input is unreadable: there is no key.
+    // The time limit has passed, or standard input is unreadable. Either way there is no key.
   } finally {
     clearTimeout(tooLate);
   }
@@ -57,10 +56,10 @@ async function firstLine(stdin: AdminKeySources['stdin']): Promise<string> {
 
 const NEVER_AN_ARGUMENT = `The admin key is never an argument, because other users of this machine can read arguments. If it was one, replace it. Set ${ADMIN_KEY_VARIABLE}, or write it to standard input.`;
 
-/** Option names that users are likely to try. The error explains where the key belongs, instead of "unknown option". */
+/** Option names that users are likely to try. The error tells them where the key belongs, instead of "unknown option". */
 const ATTEMPTS = ['admin-key', 'api-key', 'key', 'token', 'bearer-token'];
 
-/** Refuses the key as an option. */
+/** Refuses the admin key as an option of the command. */
 export function withoutKeyOption<Options>(parser: Argv<Options>): Argv<Options> {
   for (const attempt of ATTEMPTS) {
     parser.option(attempt, {
@@ -73,7 +72,7 @@ export function withoutKeyOption<Options>(parser: Argv<Options>): Argv<Options> 
   return parser;
 }
 
-/** Refuses the key as the service's own setting, which every command would accept. */
+/** Refuses the admin key as the setting Service:Admin:ApiKey on the command line, where every command accepts settings. */
 export function keyGivenAsSetting(settings: readonly SettingArgument[]): string | undefined {
   return settings.some(({ key }) => key.toLowerCase() === 'service:admin:apikey') ? NEVER_AN_ARGUMENT : undefined;
 }

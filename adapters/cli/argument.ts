@@ -1,11 +1,11 @@
 /**
- * Parses the arguments of a command. The message of a thrown error is shown, and the command exits with the code for a
- * wrong command line. A message must not have a colon: text after a colon is taken for user input and not shown.
+ * Parses the arguments of a command. A thrown error's message is shown, and the command exits with the code for a wrong
+ * command line. A message must not contain a colon: text after a colon counts as user input, and is not shown.
  */
 
 import { travelsInTheClear } from '../../domain/address.ts';
 
-/** Refuses a repeated option, which yargs would turn into a list. */
+/** Parses an option, and refuses a repeated one, which yargs would turn into a list. */
 export function once<Value>(name: string, read: (text: string) => Value): (given: unknown) => Value | undefined {
   return (given) => {
     if (given === undefined) return undefined;
@@ -15,12 +15,12 @@ export function once<Value>(name: string, read: (text: string) => Value): (given
   };
 }
 
-/** A flag. Without `nargs` it would accept a value, and any value but `true` would mean no. */
+/** An option without a value. Without `nargs` yargs would accept a value, and any value but `true` would mean no. */
 export const flag = { type: 'boolean', nargs: 0, default: false } as const;
 
 /**
- * An address that cannot be impersonated on the network: https, or plain http within this machine. `undefined` for any
- * other address, and for one with a user or a password: arguments are not secret.
+ * Parses an address that cannot be impersonated on the network: https, or http within this machine. `undefined` for any
+ * other address. Also for one with a user or a password, because arguments are not secret.
  */
 export function trustedUrl(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -28,14 +28,14 @@ export function trustedUrl(text: string): URL | undefined {
   return /^https?:$/.test(url.protocol) && !travelsInTheClear(url) ? url : undefined;
 }
 
-/** The source of the published keys for an auditor: a file, or an address protected against changes in transit. */
+/** Where an auditor gets the published keys: from a file, or from an address that is protected in transit. */
 export type KeySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string };
 
 const URL_LIKE = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** @throws Error with the refusal */
+/** @throws Error with the refusal as its message */
 export function readKeySource(text: string): KeySource {
   if (!URL_LIKE.test(text)) return { kind: 'file', path: text };
   const url = trustedUrl(text);

@@ -1,14 +1,13 @@
-/** A command of the command line: its help, its options and its action. Each command has one file. */
+/** A command of the command line: its help, its options and its action. Each command has its own file. */
 
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import type { SettingArgument } from './setting-arguments.ts';
 
-/** The exit codes of every command. A command may define more codes from 3 on, and lists them in its help. */
+/** The exit codes of every command. A command may add codes from 3 on, and lists them in its help. */
 export const exitCode = {
   done: 0,
-  /** The command failed. */
   failed: 1,
-  /** The command line itself is wrong; nothing was tried. */
+  /** The command line is wrong. The command did nothing. */
   usage: 2,
 } as const;
 
@@ -16,13 +15,13 @@ export const exitCode = {
 export type Run = (settings: readonly SettingArgument[]) => Promise<number>;
 
 interface CommandDescription<Options> {
-  /** Its name, then its positional arguments in the syntax of yargs: `audit-verify [checkpoints]`. */
+  /** The name, then the positional arguments in the syntax of yargs: `audit-verify [checkpoints]`. */
   readonly usage: string;
   readonly summary: string;
   readonly examples: readonly { readonly line: string; readonly meaning: string }[];
-  /** Every possible exit code. */
+  /** The meaning of every possible exit code. */
   readonly exitCodes: Readonly<Record<number, string>>;
-  /** Declares its options and arguments; settings are accepted anyway. */
+  /** Declares options and arguments. Settings are accepted without a declaration. */
   readonly options: (parser: Argv) => Argv<Options>;
   run(options: ArgumentsCamelCase<Options>, settings: readonly SettingArgument[]): Promise<number>;
 }
@@ -50,7 +49,7 @@ function withHelp<Options>(parser: Argv, { examples, exitCodes }: CommandDescrip
   return parser.epilogue(`Exit codes:\n${codes.join('\n')}`);
 }
 
-/** Groups commands under one word, as in `keys show`. @param name one word; the usage of each command begins after it */
+/** Groups commands under a word, as in `keys show`. @param name the word. The usage of each command does not repeat it */
 export function commandGroup(name: string, summary: string, commands: readonly Command[]): Command {
   return {
     attach: (parser, chosen) =>

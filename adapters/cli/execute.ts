@@ -1,4 +1,4 @@
-/** Runs a command that the line named. */
+/** Runs the command that was chosen on the command line. */
 
 import { exitCode, type Run } from './command.ts';
 import type { SettingArgument } from './setting-arguments.ts';
@@ -22,8 +22,7 @@ export async function execute(
   try {
     return await run(settings);
   } catch (error) {
-    // Commands report expected errors themselves. Of an unexpected error the message is not shown: it may quote a
-    // secret.
+    // Commands report expected errors. The message of any other error is not shown: it may quote a secret.
     io.writeError(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
     return exitCode.failed;
   }

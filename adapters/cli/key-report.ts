@@ -1,4 +1,4 @@
-/** The output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
+/** Renders the output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
 
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 
@@ -12,7 +12,7 @@ export interface SettingLine {
 interface ShownKey {
   readonly kid: string;
   readonly thumbprint: string;
-  /** The setting that configures it. */
+  /** The setting that configures the key. */
   readonly setting: string;
   readonly signs: boolean;
 }
@@ -20,7 +20,7 @@ interface ShownKey {
 interface NewKey {
   readonly kid: string;
   readonly thumbprint: string;
-  /** `undefined` on standard output. */
+  /** `undefined` if the key was written to standard output. */
   readonly file: string | undefined;
   readonly publicJwk: Jwk;
 }
@@ -28,13 +28,13 @@ interface NewKey {
 export interface RotationStep {
   readonly number: 1 | 2 | 3;
   readonly purpose: string;
-  /** Whether the current settings are those of this step, or of a later one. */
+  /** Whether the current settings include this step. */
   readonly done: boolean;
   /** All signing settings after the step. */
   readonly settings: readonly SettingLine[];
   /** Variables to unset. */
   readonly unset: readonly string[];
-  /** Conditions that must hold before the step; the first step has none. */
+  /** What must hold before the step. The first step has no conditions. */
   readonly conditions: readonly string[];
   /** How to check that the step has reached every replica. */
   readonly check: string;
@@ -42,7 +42,7 @@ export interface RotationStep {
 
 export interface ReplicaAnswer {
   readonly server: string;
-  /** `problem` if no key set was received. */
+  /** The published kids, or why no key set was received. */
   readonly published: readonly string[] | { readonly problem: string };
   /** Kids in the current settings that this replica does not publish. */
   readonly missing: readonly string[];
@@ -52,15 +52,15 @@ export interface ReplicaAnswer {
 
 interface Rotation {
   readonly key: NewKey;
-  /** Whether this run generated it. */
+  /** Whether this run generated the key. */
   readonly made: boolean;
-  /** The next step; `undefined` after the last one. */
+  /** The next step. `undefined` after the last one. */
   readonly next: RotationStep['number'] | undefined;
   readonly steps: readonly RotationStep[];
   readonly replicas: readonly ReplicaAnswer[];
 }
 
-/** Each of these functions returns text with a trailing line feed. */
+/** The functions below return text that ends with a line feed. */
 export function renderNewKey(key: NewKey, settings: readonly SettingLine[], json: boolean): string {
   if (json) return jsonLine({ ...presentKey(key), settings: presentSettings(settings) });
   return lines([

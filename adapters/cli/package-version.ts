@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const PACKAGE_NAME = 'mandate';
 
-/** The version in package.json, which is in a parent folder of this file, in the source tree and in `dist`. */
+/** Reads the version from package.json, in a parent folder of this file. That holds in the source tree and in `dist`. */
 export function packageVersion(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const found = readPackage(new URL('package.json', folder));

@@ -1,4 +1,4 @@
-/** A progress bar on a terminal. Without a terminal, as in a pipe, nothing is shown. */
+/** A progress bar on a terminal. Shows nothing elsewhere, for example in a pipe. */
 
 interface Terminal {
   readonly isTTY?: boolean;
@@ -8,14 +8,14 @@ interface Terminal {
 
 interface ProgressBar {
   show(done: number, total: number): void;
-  /** Clears the line for the next output. */
+  /** Clears the line before other output. */
   clear(): void;
 }
 
-/** Frequent enough to look alive, and cheap. */
+/** Frequent enough to show motion, and cheap. */
 const REDRAW_MS = 100;
 const WIDEST = 60;
-/** `100 % ` and a margin, so that the line never wraps. */
+/** The columns for `100 % ` and a margin. The line must never wrap. */
 const BESIDE_BAR = 9;
 /** Moves to the first column and erases the line. */
 const CLEAR_LINE = '\r\u001b[K';
@@ -43,7 +43,7 @@ export function progressBar(terminal: Terminal, now: () => number): ProgressBar 
   };
 }
 
-/** Some terminals report no width, or 0. */
+/** The terminal's width. Some terminals report none, or 0. */
 function widthOf({ columns = 0 }: Terminal): number {
   return columns > 0 ? columns : WIDEST;
 }

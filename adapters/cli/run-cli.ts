@@ -1,4 +1,4 @@
-/** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, and runs the command. */
+/** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, runs the command. */
 
 import yargs, { type Argv } from 'yargs';
 import { type Command, exitCode, type Run } from './command.ts';
@@ -7,10 +7,12 @@ import { packageVersion } from './package-version.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
 
-/** Wide enough for the examples, and for half a screen. */
+/** Wide enough for the examples, and narrow enough for half a screen. */
 const HELP_COLUMNS = 110;
 
-/** @param argv without the program: `process.argv.slice(2)` @returns the exit code, after the command has ended */
+/**
+ * @param argv the arguments after the program, `process.argv.slice(2)` @returns the exit code, once the command has ended
+ */
 export async function runCli(
   argv: readonly string[],
   commands: readonly Command[],
@@ -34,7 +36,7 @@ export async function runCli(
 
 type Line =
   | { readonly kind: 'chosen'; readonly run: Run }
-  /** `--help` or `--version`. */
+  /** The line asks for `--help` or `--version`. */
   | { readonly kind: 'asked'; readonly answer: string }
   | { readonly kind: 'refused'; readonly sentence: string };
 
@@ -43,7 +45,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
   const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser());
   let answer = '';
   try {
-    // With a callback, yargs passes its output to the callback and never ends the process.
+    // With a callback, yargs passes its output to the callback, and does not end the process.
     await parser.parseAsync([...line], {}, (_error, _arguments, output) => {
       answer = output;
     });
@@ -52,7 +54,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
   }
   const [run] = chosen;
   if (run !== undefined) return { kind: 'chosen', run };
-  // As after `--`: yargs does not look for a command there.
+  // For example a command after `--`, where yargs does not look for one.
   return answer === '' ? { kind: 'refused', sentence: 'No command was given.' } : { kind: 'asked', answer };
 }
 
@@ -85,10 +87,10 @@ function refuse(io: CommandLineIo, sentence: string): number {
   return exitCode.usage;
 }
 
-/** A misspelt command or option. Other text may be a misplaced secret, and is not repeated. */
+/** Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. */
 const NAMES = /^[a-z][a-z0-9-]{1,39}(, [a-z][a-z0-9-]{1,39})*$/;
 
-/** @param message of yargs: `Unknown command: <names>`, or a sentence without a full stop */
+/** @param message yargs' message: `Unknown command: <names>`, or a sentence without a full stop */
 function asSentence(message: string): string {
   const [, what, names = ''] = /^([^:]*):(.*)$/s.exec(message) ?? [];
   const said = what === undefined || NAMES.test(names.trim()) ? message.trim() : what;

@@ -1,11 +1,11 @@
-/** The line with which the service is started: `mandate` or `mandate serve`, and settings. */
+/** Recognizes the command line that starts the service: `mandate` or `mandate serve`, and settings. */
 
 import { type SettingArgument, splitSettingArguments } from './setting-arguments.ts';
 
-/** The command of a line without one. */
+/** The command of a line that names none. */
 export const DEFAULT_COMMAND = 'serve';
 
-/** @returns the settings of such a line; `undefined` for any other line, which needs the parser of `run-cli.ts` */
+/** @returns the settings of such a line. `undefined` for any other line, which needs the parser of `run-cli.ts` */
 export function readServeLine(argv: readonly string[]): readonly SettingArgument[] | undefined {
   const split = splitSettingArguments(argv);
   if (split.kind === 'value_missing') return undefined;

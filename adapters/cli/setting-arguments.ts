@@ -1,13 +1,12 @@
 /**
- * Extracts the settings from a command line (specification "Configuration rules": command-line arguments override the
- * environment). Every command accepts every setting, so settings are not options of a command. The catalogue of
- * settings says which ones exist.
+ * Extracts the settings from a command line (specification "Configuration rules": arguments override the environment).
+ * Every command accepts every setting, so settings are not options of a command.
  */
 
 export interface SettingArgument {
-  /** `Service:Issuer`, exactly as written. */
+  /** The key, for example `Service:Issuer`, as written. */
   readonly key: string;
-  /** Empty for `--Service:Issuer=`. */
+  /** The value. Empty for `--Service:Issuer=`. */
   readonly value: string;
 }
 
@@ -16,14 +15,14 @@ type SplitArguments =
   | { readonly kind: 'value_missing'; readonly key: string };
 
 /**
- * Any case below `Service:`, so that the settings reader can suggest the right name; the other names in upper case, as
- * in the environment.
+ * Matches any case below `Service:`, so that the settings reader can suggest the right name. The other names must be in
+ * upper case, as in the environment.
  */
 const SETTING = /^--([Ss][Ee][Rr][Vv][Ii][Cc][Ee]:[^=]*|HOST|PORT|NODE_ENV)(=[\s\S]*)?$/;
-/** If an option follows, the value is missing. A PEM text begins with five dashes, and is a value. */
+/** If an option follows a setting's name, the value is missing. A PEM text begins with five dashes, but is a value. */
 const OPTION = /^--?[a-z]/i;
 
-/** Both `--Service:Key=value` and `--Service:Key value`; after `--` nothing is a setting. */
+/** Accepts `--Service:Key=value` and `--Service:Key value`. After `--` nothing is a setting. */
 export function splitSettingArguments(argv: readonly string[]): SplitArguments {
   const settings: SettingArgument[] = [];
   const others: string[] = [];

@@ -1,4 +1,4 @@
-/** The whole HTTP surface, path by path (specification "Endpoints"). openapi.json beside this file describes it for clients. */
+/** Connects every path to its handler (specification "Endpoints"). openapi.json describes the paths for clients. */
 
 import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
@@ -45,7 +45,7 @@ export interface HttpSurfaces {
 
 interface HttpApp {
   readonly listener: RequestListener;
-  /** The classes of which the server must create requests and responses. */
+  /** The classes with which the server must create requests and responses. */
   readonly classes: MessageClasses;
 }
 
@@ -60,9 +60,9 @@ interface Routing {
 export function routing(surfaces: HttpSurfaces): Routing {
   const app = express();
   app.disable('x-powered-by');
-  // No answer here supports conditional requests, and a hash would reveal something about its content.
+  // No answer here supports conditional requests, and an ETag would reveal a hash of the content.
   app.disable('etag');
-  // Our own strict parsers read queries and bodies.
+  // Strict parsers of this service read queries and bodies.
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);

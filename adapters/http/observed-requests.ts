@@ -19,7 +19,7 @@ import { singleHeader } from './message/head.ts';
 import { routeOf } from './routes.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
-/** Known methods; any other word comes from the client and is not logged. */
+/** The methods that are logged by name. Any other word comes from the client, and is logged as `other`. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const SPAN_ID_BYTES = 8;
@@ -122,7 +122,7 @@ export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, n
   };
 }
 
-/** The status for a full SCIM directory: a refusal, not a fault of the service. */
+/** The status for a full SCIM directory. It counts as a refusal, not as a fault of the service. */
 const FULL = 507;
 
 function outcomeOf(response: ServedResponse): RequestOutcome {

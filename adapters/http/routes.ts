@@ -1,13 +1,13 @@
 /**
- * Every path of the service and how a request to it is treated before the application sees it: the shape of a refusal,
- * the ledger event, the rate bucket, the concurrency limit, the metric label (specification "Rate limiting", "Overload",
- * "Events"; supplement "Errors elsewhere"). The one table of paths.
+ * The table of all paths. It says how a request is treated before the application sees it: the format of a refusal, the
+ * ledger event, the rate limit bucket, the concurrency limit and the metric label (specification "Rate limiting",
+ * "Overload", "Events"; supplement "Errors elsewhere").
  */
 
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 
-/** The surface in whose format a request is refused. */
+/** The surface decides the format of a refusal. */
 export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'public';
 
 export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
@@ -23,13 +23,13 @@ export interface Route {
   readonly bucket: Bucket;
   readonly work: Work;
   readonly metric: MetricSurface;
-  /** Whether a POST has a form, which is read before the request waits for a permit. */
+  /** Whether a POST carries a form, which is read before the request waits for a permit. */
   readonly takesForm: boolean;
   /** Health checks are neither rate limited nor queued. */
   readonly isHealth: boolean;
 }
 
-/** @param target the request target; its query is ignored */
+/** @param target the request target. Its query is ignored */
 export function routeOf(target: string): Route {
   const path = pathOf(target);
   const exact = EXACT.get(path);
@@ -39,7 +39,7 @@ export function routeOf(target: string): Route {
   return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
 }
 
-/** Of a request target, without its query. */
+/** The path of a request target, without its query. */
 export function pathOf(target: string): string {
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
@@ -59,11 +59,11 @@ const LOGOUT: Route = {
   ...{ bucket: 'logout', work: 'revoking', metric: 'backchannel_logout' },
 };
 
-/** A proof reads and hashes a page of the ledger, or a whole checkpoint the first time. */
+/** A proof reads and hashes a page of the ledger. The first proof of a checkpoint hashes all its records. */
 const PROOF: Route = { ...AUDIT, work: 'proof' };
 const PROOF_PATH = /^\/audit\/records\/[^/]+\/proof$/;
 
-/** The router matches a path as it was sent, with its case and its percent-encoding; so does this table. */
+/** Routes by exact path. Like the router, this table compares a path as it was sent, without decoding it. */
 const EXACT: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/oauth2/token', { ...OAUTH, work: 'token', metric: 'token', takesForm: true }],
   [
@@ -91,26 +91,26 @@ const BELOW: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/agents', KEYS],
 ]);
 
-/** The first segments of every path of the service. */
+/** The first segment of every path of the service. */
 const firstSegments: ReadonlySet<string> = new Set(
   [...EXACT.keys(), ...BELOW.keys()].map((path) => path.split('/', 2)[1] ?? ''),
 );
 
-/** RFC 8414 §3.1: the issuer's path comes after the well-known one. */
+/** RFC 8414 §3.1 puts the issuer's path after these well-known paths. */
 const METADATA = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
 /** Removes the issuer's path from a request target (path and query). */
 type WithoutIssuerPath = (target: string) => string;
 
-/** Without a trailing slash; empty if the issuer has no path. */
+/** The path of the issuer, without a trailing slash. Empty if the issuer has no path. */
 export function issuerPath(issuer: string): string {
   return new URL(issuer).pathname.replace(/\/+$/, '');
 }
 
 /**
- * The service answers under an issuer's path as it does without it (RFC 8414 §3.1, `https://example.com/mandate`), so
- * every advertised URL works whether or not a proxy in front strips the path. Applied before measurements, admission and
- * routing, so that all of them see the same path.
+ * An issuer may have a path (RFC 8414 §3.1, `https://example.com/mandate`). The service answers with and without it, so
+ * every advertised URL works whether or not a proxy strips the path. It is removed before metrics, admission and routing,
+ * so that all of them see the same path.
  */
 export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
   const prefix = issuerPath(issuer);
@@ -120,7 +120,7 @@ export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
     const path = pathOf(target);
     const metadata = inserted.get(path);
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
-    // An issuer's path may equal a segment of ours: with the issuer path `/oauth2`, `/oauth2/token` is not shortened.
+    // An issuer's path may equal a segment of this service: with `/oauth2`, `/oauth2/token` stays as it is.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
     const isOurs = rest !== undefined && firstSegments.has(rest.split('/', 2)[1] ?? '');
     return isOurs ? target.slice(prefix.length) : target;

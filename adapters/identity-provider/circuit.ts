@@ -1,17 +1,15 @@
 /**
- * A circuit breaker for the provider (specification "Sponsor check"). After five consecutive failures no query is sent
- * for five seconds. Then one query is let through, and its result decides.
+ * A circuit breaker for the provider (specification "Sponsor check"). After five failures in a row it blocks all queries
+ * for five seconds. Then it lets one query through, whose result decides.
  */
 
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface Circuit {
-  /**
-   * A permission to send a query; `undefined` while the circuit is open. The caller reports the result exactly once.
-   */
+  /** Permits a query. Returns `undefined` while the circuit is open. The caller reports the result exactly once. */
   enter(): Question | undefined;
-  /** Whether the circuit has opened and the provider has not answered since. */
+  /** Whether the circuit has opened, and no query has been answered since. */
   isOpen(): boolean;
 }
 
@@ -19,7 +17,7 @@ export interface Question {
   /** The provider answered, with any status. */
   answered(): void;
   failed(): void;
-  /** No result, or one that another query reports. */
+  /** The query has no result, or shares the result of another query. */
   unknown(): void;
 }
 
@@ -30,7 +28,7 @@ export function circuit(clock: Clock): Circuit {
   let consecutiveFailures = 0;
   let openedAt: Instant | undefined;
   let probing = false;
-  // Results of queries from before the circuit opened or closed are ignored: they are out of date.
+  // Results of queries that began before the circuit last opened or closed are out of date, and ignored.
   let epoch = 0;
 
   function open(): void {
@@ -46,7 +44,7 @@ export function circuit(clock: Clock): Circuit {
     consecutiveFailures = 0;
   }
 
-  /** The one query that is let through after the pause. */
+  /** The single query that is let through after the pause. */
   const probe: Question = { answered: close, failed: open, unknown: open };
 
   function ordinary(): Question {
@@ -68,7 +66,7 @@ export function circuit(clock: Clock): Circuit {
     enter() {
       if (openedAt === undefined) return ordinary();
       const age = secondsBetween(openedAt, clock.now());
-      // A clock that is set back must not keep the circuit open longer.
+      // A clock that was set back must not keep the circuit open longer.
       if (probing || (age >= 0 && age < OPEN_SECONDS)) return undefined;
       probing = true;
       return probe;

@@ -1,6 +1,6 @@
 /**
- * The metadata of a token issuer: the identity provider's discovery document (OpenID Connect Discovery 1.0 §4, RFC 8414
- * §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
+ * Reads the metadata of a token issuer: the identity provider's discovery document (OpenID Connect Discovery 1.0 §4, RFC
+ * 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
  */
 
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
@@ -9,13 +9,13 @@ import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
-/** `Service:UpstreamIdp:Issuer` or `MetadataUrl`, of which exactly one is set, or `Service:Ssf:Issuer`. */
+/** Set by `Service:UpstreamIdp:Issuer` or `MetadataUrl` (exactly one is set), or by `Service:Ssf:Issuer`. */
 export type ProviderLocation =
   | { readonly kind: 'issuer'; readonly issuer: string }
   | { readonly kind: 'metadata_url'; readonly url: string }
   | { readonly kind: 'transmitter'; readonly issuer: string };
 
-/** As for a key set. */
+/** The same limit as for a key set. */
 const TIMEOUT_MS = 5000;
 /** The longest known documents have a few hundred members. */
 const MAX_BYTES = 256 * 1024;
@@ -27,7 +27,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   const urls = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
-  /** Returns the problem as a sentence if there is no valid document. */
+  /** Returns the document, or as a sentence why there is no valid one. */
   async function read(url: URL, trace: Trace | undefined): Promise<ProviderDescription | Trouble> {
     try {
       const headers = { accept: 'application/json' };
@@ -45,7 +45,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
       return typeof described === 'string' ? { problem: described } : described;
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
-      // Documents are also read in the background, where no caller could catch an error.
+      // Documents are also read in the background, where no caller could catch the error.
       log.error(`Reading the ${owner}'s metadata failed.`, cause, traceFields(trace));
       return { problem: 'Reading it failed.' };
     }
@@ -62,7 +62,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         return;
       }
       problem ??= result.problem;
-      // All addresses are on one host: after one timeout the others are not tried.
+      // All addresses are on one host. After a timeout the others are not tried.
       if (result.silent === true) break;
     }
     if (problem !== lastProblem) {
@@ -85,18 +85,19 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
 
 interface Trouble {
   readonly problem: string;
-  /** There was no answer. */
+  /** Whether no response arrived. */
   readonly silent?: boolean;
 }
 
-/** The possible addresses of the document, in order. */
+/** The addresses at which the document may be, in order. */
 function metadataUrls(location: ProviderLocation): readonly URL[] {
   if (location.kind === 'metadata_url') return [new URL(location.url)];
   const issuer = location.issuer.replace(/\/$/, '');
-  // OpenID Connect Discovery §4: a terminating slash of the issuer goes before the well-known path is appended.
+  // OpenID Connect Discovery §4: a trailing slash of the issuer is removed before the well-known path is appended.
   const openid = new URL(`${issuer}/.well-known/openid-configuration`);
   if (location.kind === 'issuer') return [openid];
-  // Shared Signals Framework §7.2: inserted before the issuer's path. Some append it, some publish only OpenID's.
+  // Shared Signals Framework §7.2 inserts the well-known path before the issuer's path. Some transmitters append it, some
+  // publish only OpenID's document.
   const inserted = new URL(issuer);
   inserted.pathname = `/.well-known/ssf-configuration${inserted.pathname.replace(/\/$/, '')}`;
   const appended = new URL(`${issuer}/.well-known/ssf-configuration`);
@@ -108,12 +109,12 @@ function describe(document: Json | undefined, location: ProviderLocation, url: U
   const issuer = member(document, 'issuer');
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';
-  // OpenID Connect Discovery §4.3: exactly, or one provider could speak for another.
+  // OpenID Connect Discovery §4.3: the issuer must match exactly. Otherwise one provider could impersonate another.
   if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document names another issuer.';
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) return 'The document has no absolute jwks_uri.';
   const { protocol } = new URL(jwksUri);
   if (protocol !== 'https:' && protocol !== 'http:') return 'The jwks_uri is neither http nor https.';
-  // Keys over plain http could be replaced in transit, which would undo the protection of the https document.
+  // Keys over plain http could be replaced in transit, which would defeat the https of the document.
   if (protocol === 'http:' && url.protocol === 'https:') return 'The jwks_uri is http, unlike the document.';
   return { issuer, jwksUri };
 }

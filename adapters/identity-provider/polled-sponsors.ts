@@ -1,6 +1,6 @@
 /**
  * Asks the identity provider's admin API whether agents may still act for a person (specification "Sponsor check", mode
- * `poll`; supplement "Blocks, poll mode, health"). It speaks Keycloak's: `GET {UsersUrl}/{sub}`.
+ * `poll`; supplement "Blocks, poll mode, health"). It uses the API of Keycloak: `GET {UsersUrl}/{sub}`.
  */
 
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
@@ -19,7 +19,7 @@ interface Query {
   readonly trace: Trace | undefined;
 }
 
-/** The result of one query: the report for the circuit, and the person's status or the reason for its absence. */
+/** The result of a query: what to report to the circuit, and the person's status or why it is unknown. */
 type Finding = { readonly report: keyof Question } & (
   | { readonly answer: ProviderAnswer }
   | { readonly problem: string }
@@ -27,7 +27,7 @@ type Finding = { readonly report: keyof Question } & (
 
 /** Time limit in seconds for a query about a person (supplement "Blocks, poll mode, health"). */
 const TIMEOUT_SECONDS = 10;
-/** Enough for a person's record with many attributes. */
+/** Enough for a user with many attributes. */
 const MAX_BYTES = 256 * 1024;
 
 export function polledSponsors(
@@ -66,7 +66,7 @@ export function polledSponsors(
   async function consult(query: Query, retried = false): Promise<Finding> {
     const service = await tokens.current(query.trace);
     if (service.kind === 'unavailable') {
-      // One failed attempt counts once, however many callers waited for it.
+      // A failed attempt counts once, no matter how many callers waited for it.
       return { report: service.shared ? 'unknown' : 'failed', problem: service.problem };
     }
     try {
@@ -76,7 +76,7 @@ export function polledSponsors(
       if (!(cause instanceof NetworkFailure)) throw cause;
       return { report: cause.answered ? 'answered' : 'failed', problem: cause.message };
     }
-    // The provider may have restarted or changed its keys since it issued the token.
+    // The provider may have restarted, or changed its keys, since it issued the token.
     tokens.forget(service.token);
     return consult(query, true);
   }
@@ -114,8 +114,8 @@ export function polledSponsors(
 }
 
 /**
- * Whether a URL can contain this `sub`. Percent-encoded, every other text is one path segment (RFC 3986 §2.1, §3.3);
- * `.` and `..` are dot segments in every spelling (RFC 3986 §6.2.2.3), and no directory uses them as an id.
+ * Whether a URL can contain this `sub`. Percent-encoded, any other text is one path segment (RFC 3986 §2.1, §3.3). `.` and
+ * `..` are dot segments however they are encoded (RFC 3986 §6.2.2.3), and no directory uses them as an id.
  */
 function canBeAskedAbout(subject: string): boolean {
   return subject !== '' && !/^\.{1,2}$/.test(subject) && subject.isWellFormed();
@@ -126,7 +126,7 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   if (status === 404) return { report: 'answered', answer: 'sponsor_not_found' };
   if (status !== 200) return { report: 'answered', problem: `The answer's status was ${status}.` };
   const person = parseStrictJson(body);
-  // A server that decodes and normalizes the path reads `a%2F..%2Fb` as `b`, and answers about that person.
+  // A server that decodes and normalizes the path takes `a%2F..%2Fb` for `b`, and answers about that person.
   const id = isJsonObject(person) ? member(person, 'id') : undefined;
   if (typeof id === 'string' && id !== subject) return { report: 'answered', problem: 'The answer has another id.' };
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
@@ -138,15 +138,15 @@ type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;
 
 /** A cache of the identity provider's answers about people (specification "Sponsor check", `CacheTtl`). */
 interface RememberedAnswers {
-  /** An answer to a query that was sent at most `maxAge` seconds ago. */
+  /** The answer to a query that was sent at most `maxAge` seconds ago. */
   find(subject: string, maxAge: number): ProviderAnswer | undefined;
-  /** An answer to an older query than the cached one is dropped. */
+  /** Caches an answer, unless a newer query's answer is cached. */
   remember(subject: string, answer: ProviderAnswer, askedAt: Instant): void;
-  /** A status from another source: a cached answer that differs is removed. */
+  /** Removes a cached answer that differs from this one. */
   contradict(subject: string, answer: ProviderAnswer): void;
 }
 
-/** Enough for all people with active tasks; the least recently queried is evicted first. */
+/** Enough for all people with live tasks. The answer of the least recent query is evicted first. */
 const MAX_PEOPLE = 10_000;
 
 export function rememberedAnswers(clock: Clock): RememberedAnswers {

@@ -1,6 +1,6 @@
 /**
- * The service's access token at the identity provider, for queries about people: `client_credentials` with
- * `private_key_jwt` (supplement "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
+ * The access token with which the service queries the identity provider about people. It gets the token by
+ * `client_credentials` with `private_key_jwt` (supplement "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
  */
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
@@ -11,21 +11,15 @@ import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
-/**
- * `unavailable` has the reason as a fixed sentence; `shared` means that another caller's attempt failed, and that caller
- * reports it.
- */
+/** `problem` is a fixed sentence. `shared` means that the attempt of another caller failed, which that caller reports. */
 type ServiceToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean };
 
 export interface ServiceTokens {
-  /**
-   * A token that is still valid for a while. If none is cached, one fetch serves all waiting callers, in the trace of the
-   * first.
-   */
+  /** Returns a token that is valid for some time. Waiting callers share one fetch, in the trace of the first. */
   current(trace?: Trace): Promise<ServiceToken>;
-  /** The provider refused the token: do not use it again. */
+  /** Stops using a token that the provider refused. */
   forget(token: string): void;
 }
 
@@ -34,14 +28,14 @@ interface ServiceClient {
   readonly clientId: string;
 }
 
-/** Decisions: the time limit of one exchange with the provider. */
+/** The time limit of one request to the provider (supplement "Blocks, poll mode, health"). */
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
-/** Seconds before its expiry from which a token is not used: the time limit of a request. */
+/** Seconds before its expiry in which a token is not used: the time limit of a request. */
 const MARGIN = 10;
-/** The lifetime in seconds if the provider gives none: the shortest usual one. */
+/** The lifetime in seconds if the provider names none: the shortest usual one. */
 const ASSUMED_LIFETIME = 60;
-/** RFC 6750 §2.1: the characters that a header may contain, without any that could end it. */
+/** RFC 6750 §2.1: the characters that an Authorization header can carry as a bearer token. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 export function serviceTokens(
@@ -61,7 +55,7 @@ export function serviceTokens(
   let held: { readonly token: string; readonly goodUntil: Instant } | undefined;
   let underWay: Promise<string | undefined> | undefined;
 
-  /** Returns the problem. */
+  /** Returns the problem, or `undefined` after success. */
   async function fetch(trace: Trace | undefined): Promise<string | undefined> {
     const provider = await metadata.current(trace);
     if (provider === undefined) return "The provider's metadata is not known.";
@@ -104,7 +98,7 @@ export function serviceTokens(
       });
       const problem = await underWay;
       if (problem !== undefined) return { kind: 'unavailable', problem, shared };
-      // Another query may have already discarded it.
+      // Another query may have discarded the token meanwhile.
       return held === undefined
         ? { kind: 'unavailable', problem: 'The service token was not accepted.', shared: true }
         : { kind: 'token', token: held.token };
@@ -126,16 +120,16 @@ function readTokenAnswer(body: string): { readonly token: string; readonly lifet
   return typeof lifetime === 'number' && lifetime > 0 ? { token, lifetime } : undefined;
 }
 
-/** Seconds. Some providers refuse an assertion that is one second in the future. */
+/** Seconds by which `iat` is in the past: some providers refuse an assertion that is a second in the future. */
 const BACKDATED = 5;
-/** Seconds from `iat`: the assertion is used at once, and providers refuse long lifetimes. */
+/** Seconds from `iat` to `exp`. The assertion is used at once, and providers refuse long lifetimes. */
 const LIFETIME = 60;
 const JTI_BYTES = 16;
 
 /**
- * Authenticates the service at the identity provider: `private_key_jwt` with the active signing key (RFC 7523 §2.2).
- * The provider reads the public key at `/.well-known/jwks.json`. The audience is the provider's issuer, as a string: some
- * refuse a list. No `nbf`: some allow it no skew.
+ * Authenticates the service at the identity provider: `private_key_jwt` with the active signing key (RFC 7523 §2.2). The
+ * provider reads the public key at `/.well-known/jwks.json`. The audience is the provider's issuer, as a string, because
+ * some providers refuse a list. There is no `nbf`, because some allow no clock skew for it.
  */
 export function serviceAssertion(
   keys: Pick<SigningKeys, 'sign'>,

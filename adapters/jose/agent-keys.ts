@@ -1,4 +1,4 @@
-/** The public keys of agents' assertions: inline in the registration, or fetched from the `jwks_uri`. */
+/** Verifies agents' assertions, with keys from the registration or from its `jwks_uri`. */
 
 import { LRUCache } from 'lru-cache';
 import type { AgentKeys } from '../../application/ports/keys.ts';
@@ -13,11 +13,11 @@ import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
-/** More than the number of active agents. The keys of evicted agents are imported or fetched again. */
+/** More than the number of active agents. After an eviction, an agent's keys are imported or fetched again. */
 const MAX_AGENTS = 10_000;
-/** Supplement "Client assertions", remote key sets. */
+/** The rules for remote key sets of agents (supplement "Client assertions"). */
 const PUBLISHED = { owner: 'agent', keys: AGENT_KEY_RULES, maxBytes: 64 * 1024, httpsOnly: true } as const;
-/** A removed key must not stay valid for long, even if its agent is inactive. */
+/** In seconds. A key that an agent removed must not stay valid for long, even if the agent is inactive. */
 const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
 
 interface Fetched {
@@ -25,7 +25,7 @@ interface Fetched {
 }
 
 interface AgentKeysOptions {
-  /** `Service:AgentKeys:BlockPrivateNetworks`. */
+  /** The setting `Service:AgentKeys:BlockPrivateNetworks`. */
   readonly blockPrivateNetworks?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
   const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
   const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
 
-  /** The keys of a registration change only with its revision. */
+  /** Keys in a registration are imported once for each revision. */
   function importedOnce(agent: Agent, jwks: JwkSet): Promise<KeyRing> {
     const name = `${agent.agentId} ${agent.revision}`;
     const known = inline.get(name);
@@ -44,8 +44,8 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
   }
 
   /**
-   * Agents with the same URI share one. With private networks blocked, each agent has a separate one: the ledger record
-   * of a refused fetch names no agent, so the log must name it.
+   * Agents with the same URI share a key cache. With private networks blocked, each agent has its own: the ledger record
+   * of a refused fetch names no agent, so the log must name the agent.
    */
   function fetchedFrom(uri: string, agentId: AgentId): FetchedKeys<Fetched> {
     const publicOnlyFor = options.blockPrivateNetworks === true ? agentId : undefined;

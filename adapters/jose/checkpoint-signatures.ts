@@ -1,6 +1,6 @@
 /**
  * Signs checkpoints with the service's active key, and verifies them with published keys (specification "Ledger and
- * seal"): the service's own, or a key set that an auditor kept.
+ * seal"). These are the service's own, or those of a key set that an auditor kept.
  */
 
 import type { CheckpointSigner, CheckpointVerifier } from '../../application/ports/keys.ts';
@@ -14,7 +14,7 @@ export function checkpointSigner(key: SigningKey): CheckpointSigner {
   return {
     kid: key.keyId,
     async sign(text) {
-      // Tokens are signed with the same key, but over text without braces: neither can be mistaken for the other.
+      // The same key signs tokens. A token's signed text has no braces, so neither can pass for the other.
       return key.sign(Buffer.from(text)).toString('hex');
     },
   };
@@ -22,17 +22,17 @@ export function checkpointSigner(key: SigningKey): CheckpointSigner {
 
 const KEY_RULES: KeyRules = { algorithms: [SIGNING_ALGORITHM], kinds: 'an EC key on P-256' };
 
-/** One signature is written in one way only: r and s, 64 bytes, in lowercase. */
+/** A signature has only one accepted form: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
-/** @param jwks the service's own keys, which have been checked */
+/** @param jwks the service's own keys, which are already checked */
 export function checkpointVerifier(jwks: JwkSet): CheckpointVerifier {
   return verifierWith(jwks.keys.map((jwk) => ({ jwk, algorithms: [SIGNING_ALGORITHM] })));
 }
 
 /**
- * A verifier with the ES256 keys of a set from elsewhere; other keys in it are skipped. `undefined` if it is not a
- * key set, or has no key that can verify a checkpoint.
+ * A verifier with the ES256 keys of an external key set. Other keys are skipped. Returns `undefined` if it is no key set,
+ * or has no key that can verify a checkpoint.
  */
 export function readCheckpointVerifier(jwks: Json | undefined): CheckpointVerifier | undefined {
   const listed = isJsonObject(jwks) ? member(jwks, 'keys') : undefined;
@@ -48,7 +48,7 @@ function verifierWith(keys: readonly UsableKey[]): CheckpointVerifier {
   const imported = importKeys(keys);
   return {
     async verify(kid, text, signature) {
-      // A key set may contain a key twice, or two keys with one id. All of them are trusted, so each is tried.
+      // A key set may contain a key twice, or two keys with one id. All of them are trusted, so all are tried.
       const named = (await imported).filter((key) => key.keyId === kid);
       if (named.length === 0) return 'unknown_key';
       if (!SIGNATURE.test(signature)) return 'invalid_signature';

@@ -1,7 +1,7 @@
 /**
- * A cache of remote keys, and its fetch schedule (supplement "Client assertions", remote key sets). Concurrent callers
- * share one fetch, a failed fetch keeps the last good set, and clients cannot trigger fetches at will. A fetch belongs to
- * the trace of the caller that started it.
+ * Caches remote keys, and decides when to fetch them (supplement "Client assertions", remote key sets). Concurrent callers
+ * share one fetch. A failed fetch keeps the last good set. Clients cannot trigger fetches at will. A fetch belongs to the
+ * trace of the caller that started it.
  */
 
 import type { Clock } from '../../application/ports/runtime.ts';
@@ -10,44 +10,35 @@ import type { Trace } from '../../domain/trace-context.ts';
 
 export interface FetchedKeys<Keys> {
   /**
-   * The cached keys; fetches them first if there are none. `fresh` if they were fetched for this call: another fetch
-   * would return the same.
+   * Returns the cached keys, or fetches them if there are none. `fresh` means that they were fetched for this call, so
+   * that another fetch would return the same.
    */
   current(trace?: Trace): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
-  /**
-   * Fetches because the cached keys did not suffice; `undefined` if the fetch failed, or if it is too early for
-   * another.
-   */
+  /** Fetches because the cached keys did not suffice. `undefined` if that failed, or is too early. */
   again(trace?: Trace): Promise<Keys | undefined>;
-  /** The cached keys, without waiting. Starts a fetch in the background if one is due. */
+  /** Returns the cached keys without waiting. Starts a fetch in the background if one is due. */
   held(trace?: Trace): Keys | undefined;
-  /** Fetches if no keys are cached or the cached ones are old. */
+  /** Fetches if no keys are cached, or the cached ones are old. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
 }
 
-/** Seconds. */
+/** Ages of cached keys in seconds. */
 interface Ages {
   /** Older keys are refreshed in the background. */
   readonly refreshAfter: number;
-  /**
-   * Older keys are not used without an attempt to refresh them: they were unused for so long that a key may have been
-   * removed.
-   */
+  /** For older keys a caller waits until a refresh was attempted, because a key may have been removed. */
   readonly waitAfter?: number;
 }
 
-/** A client that invents `kid` values can cause at most one fetch in this time. */
+/** The shortest time between two fetches that a client causes with an invented `kid`. */
 const LOOK_AGAIN_SECONDS = 30;
-/** The pause after a failed fetch with cached keys: no request waits for the next attempt. */
+/** The pause after a failed fetch with cached keys. Requests do not wait for the next attempt. */
 const RETRY_SECONDS = 30;
-/**
- * The pause after a failed fetch without keys: short, because no request can be served, but long enough to spare the
- * server.
- */
+/** The pause after a failed fetch without cached keys. It is short, because no request can be served. */
 const COOL_DOWN_SECONDS = 1;
 
-/** @param fetch resolves with `undefined` if it fails, and logs the reason; never throws */
+/** @param fetch resolves with `undefined` if it fails, and logs why. It never throws */
 export function fetchedKeys<Keys>(
   fetch: (trace: Trace | undefined) => Promise<Keys | undefined>,
   clock: Clock,
@@ -58,7 +49,7 @@ export function fetchedKeys<Keys>(
   let lookedAgainAt: Instant | undefined;
   let underWay: Promise<void> | undefined;
 
-  /** A time in the future means that the clock was set back: the keys count as old. */
+  /** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
   function passed(since: Instant | undefined, seconds: number): boolean {
     if (since === undefined) return true;
     const age = secondsBetween(since, clock.now());
@@ -78,7 +69,7 @@ export function fetchedKeys<Keys>(
   }
 
   async function fetchNow(trace: Trace | undefined): Promise<void> {
-    // Taken before the request is sent: the response may be that old.
+    // Taken before the request is sent, because the response may be as old as that.
     const at = clock.now();
     const keys = await fetch(trace);
     if (keys !== undefined) held = { keys, at };

@@ -1,4 +1,4 @@
-/** Imported public keys, and the verification of signatures with them (RFC 7515 §5.2). */
+/** Imports public keys, and verifies signatures with them (RFC 7515 §5.2). */
 
 import { KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,7 +13,7 @@ export interface VerificationKey {
   readonly key: KeyObject;
   /** The algorithms that the key may be used with. */
   readonly algorithms: readonly SignatureAlgorithm[];
-  /** An identifier of the key with its `kid` and algorithms, the same after each fetch. */
+  /** Identifies the key with its `kid` and its algorithms. It is the same after each fetch. */
   readonly fingerprint: string;
 }
 
@@ -23,18 +23,17 @@ type RingVerdict =
   | { readonly kind: 'verified'; readonly key: VerificationKey }
   | { readonly kind: Exclude<SignatureFault, 'keys_unavailable'> };
 
-/** The maximum number of keys to try for a token without a `kid`: bounds the cost of one request. */
+/** The maximum number of keys to try for a token without a `kid`. It limits the cost of one request. */
 const MAX_KEYS_TRIED = 16;
 
-/** Leaves out keys that cannot be imported, such as a point that is not on its curve. */
+/** Leaves out keys that cannot be imported, for example a point that is not on its curve. */
 export async function importKeys(keys: readonly UsableKey[]): Promise<KeyRing> {
   const imported = await Promise.all(keys.map(importKey));
   return imported.filter((key) => key !== undefined);
 }
 
 async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKey | undefined> {
-  // Only the key material: `use`, `key_ops` and `alg` are already checked, and the import would apply other rules to
-  // them.
+  // Imports only the key material. `use`, `key_ops` and `alg` are checked, and the import has other rules for them.
   const { kty, crv = '', x = '', y = '', n = '', e = '' } = jwk;
   const material = kty === 'RSA' ? { kty, n, e } : kty === 'EC' ? { kty, crv, x, y } : { kty, crv, x };
   const [algorithm] = algorithms;
@@ -49,7 +48,7 @@ async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKe
   }
 }
 
-/** The algorithm must be accepted by the surface and supported by the key; the token only selects one of these. */
+/** The caller must accept the algorithm, and the key must support it. The token only selects one of these algorithms. */
 export async function verifyWithRing(
   ring: KeyRing,
   jws: JwsEnvelope,
@@ -68,7 +67,7 @@ export async function verifyWithRing(
   const input = Buffer.from(jws.text.slice(0, end));
   const signature = Buffer.from(jws.text.slice(end + 1), 'base64url');
   for (const [nth, { key, algorithm }] of fitting.slice(0, MAX_KEYS_TRIED).entries()) {
-    // Sixteen large keys take up to 80 ms together: other requests go on in between.
+    // Sixteen large keys take up to 80 ms. Other requests run between two of them.
     if (nth > 0) await nextTurn();
     if (isSignature(algorithm, key.key, input, signature)) return { kind: 'verified', key };
   }

@@ -1,6 +1,6 @@
 /**
- * The published keys of the identity provider, or of a transmitter of signals: fetched at start, every five minutes,
- * and when a token names an unknown key (supplement "Subject tokens"; specification "Public", `/readyz`).
+ * The published keys of the identity provider, or of a transmitter of signals. They are fetched at the start, every five
+ * minutes, and when a token names an unknown key (supplement "Subject tokens"; specification "Public", `/readyz`).
  */
 
 import { createHash } from 'node:crypto';
@@ -18,25 +18,23 @@ import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
-  /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, successful or not. */
+  /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, even if it failed. */
   start(): Promise<void>;
   stop(): void;
-  /** One tick of the timer: fetches if no keys are cached or the cached ones are old. */
+  /** Fetches if no keys are cached, or the cached ones are old. The timer calls it. */
   refreshIfDue(): Promise<void>;
 }
 
 const AGES = { refreshAfter: 5 * 60 };
-/**
- * How often the timer checks whether a fetch is due: also the delay after which a provider that starts late is noticed.
- */
+/** How often the timer checks whether a fetch is due. A provider that starts late is noticed after this time. */
 const TICK_MS = 3000;
-/** Providers publish certificate chains with their keys; the limit is still harmless. */
+/** 256 KiB, because providers publish certificate chains with their keys. */
 const PUBLISHED = {
   keys: PROVIDER_KEY_RULES,
   maxBytes: 256 * 1024,
   httpsOnly: false,
 } as const;
-/** Agents present one subject token many times. Each entry is two short strings. */
+/** Agents present a subject token many times. An entry is two short strings. */
 const MAX_VERIFIED = 10_000;
 
 export function providerKeys(
@@ -49,7 +47,7 @@ export function providerKeys(
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys((trace) => fetchWithIssuer(metadata, fetch, trace), clock, AGES);
-  // A token's hash, and the key of its signature: the entry is valid while that key is published.
+  // A token's hash, and the fingerprint of the key that signed it. The entry is valid while that key is published.
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
@@ -79,7 +77,7 @@ export function providerKeys(
   };
 }
 
-/** The issuer and its keys change together, so that a provider that moves is never half old and half new. */
+/** The issuer and its keys are replaced together, so that a provider that moves is never half old and half new. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
   fetch: (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined>,
@@ -88,8 +86,7 @@ async function fetchWithIssuer(
   const provider = await metadata.refresh(trace);
   if (provider === undefined) return undefined;
   const ring = await fetch(provider.jwksUri, trace);
-  // A set without a usable key is surely a mistake of the provider: the last good set is kept, as after any failed
-  // fetch.
+  // A set without a usable key is surely a mistake of the provider. The last good set is kept, as after a failed fetch.
   return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };
 }
 
@@ -97,7 +94,7 @@ function isPublished(ring: KeyRing, fingerprint: string): boolean {
   return ring.some((key) => key.fingerprint === fingerprint);
 }
 
-/** Specification "Limits": key fetch staleness. */
+/** Keys older than this make readiness `Degraded` (specification "Limits", key fetch staleness). */
 const STALE_SECONDS = 15 * 60;
 
 export function providerKeysReadiness(keys: Pick<ProviderKeys, 'lastFetchedAt'>, clock: Clock): ReadinessCheck {

@@ -1,4 +1,4 @@
-/** Fetches a published key set (RFC 7517 §5), and verifies with it. */
+/** Fetches a published key set (RFC 7517 §5), and verifies signatures with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
@@ -13,21 +13,21 @@ import type { FetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 interface PublishedKeysRules {
-  /** The owner of the keys, for the log. */
+  /** The owner of the keys, named in the log. */
   readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
   readonly httpsOnly: boolean;
-  /** If keys are fetched from public addresses only: their agent, for the log. */
+  /** Set if keys may come from public addresses only: the agent that owns them, named in the log. */
   readonly publicOnlyFor?: AgentId | undefined;
 }
 
-/** The time limit of a whole fetch (supplement "Client assertions", remote key sets). */
+/** The time limit of a fetch (supplement "Client assertions", remote key sets). */
 const TIMEOUT_MS = 5000;
 
 /**
- * Fetches keys from a URI. A failure resolves with `undefined`; a set without usable keys with an empty ring. Both are
- * logged if the problem differs from the previous one.
+ * Fetches keys from a URI. A failed fetch resolves with `undefined`, a set without usable keys with an empty ring. Both
+ * are logged if the problem differs from the previous one.
  */
 export function publishedKeys(
   network: Network,
@@ -58,7 +58,7 @@ export function publishedKeys(
       return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message };
-      // Fetches also run in the background, where no caller could catch an error.
+      // Keys are also fetched in the background, where no caller could catch the error.
       log.error('Reading a key set failed.', cause, { ...traceFields(trace), owner });
       return { problem: 'Reading it failed.' };
     }
@@ -78,14 +78,14 @@ type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
   | { readonly kind: SignatureFault };
 
-/** Verifies with the cached keys, and once more after a fetch if an unnoticed rotation could explain the failure. */
+/** Verifies with the cached keys. If a key rotation could explain a failure, fetches the keys and verifies once more. */
 export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
   published: FetchedKeys<Keys>,
   jws: CompactJws,
   algorithms: readonly string[],
   trace?: Trace,
 ): Promise<PublishedVerdict<Keys>> {
-  // Checked before any fetch: with this algorithm no key can help.
+  // Checked before any fetch: no key can help with an unsupported algorithm.
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
   const { keys, fresh } = await published.current(trace);
   if (keys === undefined) return { kind: 'keys_unavailable' };

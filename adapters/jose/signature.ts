@@ -1,8 +1,8 @@
 /**
- * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto. jose imports and checks keys; its sign
- * and verify functions would parse and copy the token that the strict parser has already parsed
- * (docs/decisions/0003-the-strict-reader-before-the-library.md). Synchronous: a signature takes 30 to 90 µs, and
- * the thread pool takes about as long to hand it over and back (docs/performance.md).
+ * Creates and verifies signatures (RFC 7518 §3, RFC 8037 §3.1) with node:crypto. jose imports and checks keys. Its sign
+ * and verify functions are not used: they would parse and copy a token that the strict parser has parsed
+ * (docs/decisions/0003-the-strict-reader-before-the-library.md). The calls are synchronous: a signature takes 30 to 90 µs,
+ * and the handover to the thread pool takes about as long (docs/performance.md).
  */
 
 import { constants, type KeyObject, sign, verify } from 'node:crypto';
@@ -46,20 +46,20 @@ const FIXED_LENGTHS: Readonly<Partial<Record<SignatureAlgorithm, number>>> = {
 };
 
 /**
- * The length of every signature of the key: for RSA that of its modulus (RFC 8017 §8.1.2, §8.2.2). OpenSSL also accepts
- * a PSS signature without a leading zero byte, so that one signature would have two forms.
+ * The only valid length of a signature. For RSA it is that of the modulus (RFC 8017 §8.1.2, §8.2.2). OpenSSL also accepts
+ * a PSS signature without a leading zero byte, so one signature would have two forms.
  */
 function lengthOf(algorithm: SignatureAlgorithm, key: KeyObject): number {
   return FIXED_LENGTHS[algorithm] ?? Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
 }
 
-/** The key must be one for the algorithm. */
+/** @param key a private key for this algorithm */
 export function makeSignature(algorithm: SignatureAlgorithm, key: KeyObject, input: Uint8Array): Buffer {
   const { digest, options } = SCHEMES[algorithm];
   return sign(digest, input, { key, ...options });
 }
 
-/** Whether the key made this signature. The key must be one for the algorithm. */
+/** Whether the key made this signature. @param key a public key for this algorithm */
 export function isSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,

@@ -1,4 +1,4 @@
-/** One of the service's own keys: EC P-256, for ES256 (specification "Configuration rules", `Service:Signing:Keys`). */
+/** A signing key of the service: EC P-256, for ES256 (specification "Configuration rules", `Service:Signing:Keys`). */
 
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -14,13 +14,13 @@ export const SIGNING_ALGORITHM = 'ES256';
 
 export interface SigningKey {
   readonly keyId: string;
-  /** Signs these bytes (RFC 7518 §3.4). No other code gets the private key. */
+  /** Signs these bytes (RFC 7518 §3.4). No other code holds the private key. */
   readonly sign: (input: Buffer) => Buffer;
   /** Public members, with `kid`, `use` and `alg`. */
   readonly publicJwk: Jwk;
 }
 
-/** The problem of a configured key: the end of a sentence, without any part of the key. */
+/** What is wrong with a configured key: the rest of a sentence, without any part of the key. */
 type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
   | 'holds more than one private key'
@@ -32,7 +32,7 @@ type ReadSigningKey =
   | { readonly kind: 'read'; readonly key: SigningKey }
   | { readonly kind: 'unusable'; readonly problem: SigningKeyProblem };
 
-/** The limit of our own verifiers. */
+/** The limit of Mandate's own verifiers. */
 const MAX_KEY_ID = 256;
 
 /** @param keyId by default the RFC 7638 thumbprint */
@@ -55,7 +55,7 @@ export async function readSigningKey(pem: string, keyId?: string): Promise<ReadS
 const generate = promisify(generateKeyPair);
 
 /**
- * A new key, and its PKCS#8 PEM with a trailing line feed: the operator's file format (supplement "How it runs").
+ * A new key, and its PKCS#8 PEM with a trailing line feed: the format of the operator's file (supplement "How it runs").
  *
  * @param keyId by default the RFC 7638 thumbprint
  */
@@ -70,7 +70,7 @@ export async function newSigningKey(keyId?: string): Promise<{ readonly pem: Sec
   return { pem: new Secret(pem), key: read.key };
 }
 
-/** A key that is lost when the process ends: only for a development host. */
+/** Generates a key that exists only in this process, for a development host. */
 export async function generateSigningKey(): Promise<SigningKey> {
   return (await newSigningKey()).key;
 }
@@ -80,7 +80,7 @@ async function signingKey(jwk: JWK, keyId?: string): Promise<SigningKey | undefi
   const material = { kty, crv, x, y };
   let privateKey: KeyObject;
   try {
-    // A PEM file has both halves of a key. This signature checks that they belong together.
+    // A PEM file holds both halves of a key. The import checks that they belong together.
     await importJWK({ ...material, d }, SIGNING_ALGORITHM, { extractable: false });
     privateKey = createPrivateKey({ key: { ...material, d }, format: 'jwk' });
   } catch {
@@ -95,7 +95,7 @@ function privateKeyObject(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey({ key: pem, format: 'pem' });
   } catch {
-    // OpenSSL's message may quote its input.
+    // The error is dropped, because OpenSSL's message may quote the input.
     return undefined;
   }
 }
@@ -104,7 +104,7 @@ function unusable(problem: SigningKeyProblem): ReadSigningKey {
   return { kind: 'unusable', problem };
 }
 
-/** RFC 7638: depends only on the key material, not on the name. */
+/** RFC 7638: the thumbprint depends on the key material only, not on the `kid`. */
 export function thumbprintOf({ publicJwk }: Pick<SigningKey, 'publicJwk'>): Promise<string> {
   const { kty, crv = '', x = '', y = '' }: Jwk = publicJwk;
   return calculateJwkThumbprint({ kty, crv, x, y });

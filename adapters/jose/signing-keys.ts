@@ -1,4 +1,4 @@
-/** All signing keys of the service: every one is published, the active one signs (specification "Configuration rules"). */
+/** All signing keys of the service are published. The active one signs (specification "Configuration rules"). */
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -12,12 +12,12 @@ type ChosenSigningKeys =
   | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
 
 /**
- * Tokens for a high-risk audience are introspected on every call, so verified tokens are cached. Each entry is a hash,
- * so this number takes about two megabytes.
+ * How many verified tokens are cached. The cache helps because tokens for a high-risk audience are introspected on every
+ * call. An entry is a hash, so the cache takes about two megabytes.
  */
 const MAX_VERIFIED = 10_000;
 
-/** @param activeKeyId optional if there is one key */
+/** @param activeKeyId optional if there is only one key */
 export async function signingKeys(
   keys: readonly SigningKey[],
   activeKeyId: string | undefined,
@@ -34,7 +34,7 @@ export async function signingKeys(
 async function withActive(active: SigningKey, keys: readonly SigningKey[]): Promise<SigningKeys> {
   const published = { keys: keys.map((key) => key.publicJwk) };
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
-  // The keys do not change while the process runs, so a verified token stays valid.
+  // The keys do not change while the process runs, so a verified token stays verified.
   const verified = new LRUCache<string, true>({ max: MAX_VERIFIED });
   const headers = new Map<string, string>();
   const header = (type: string): string => {
@@ -46,7 +46,7 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
   };
   return {
     async sign(type, claims) {
-      // RFC 7515 §7.1.
+      // The JWS compact serialization (RFC 7515 §7.1).
       const input = `${header(type)}.${encode(claims)}`;
       return `${input}.${active.sign(Buffer.from(input)).toString('base64url')}`;
     },

@@ -1,4 +1,4 @@
-/** The agents of a running service, over its admin API (specification "Admin API"). */
+/** Reads and changes the agents of a running service over its admin API (specification "Admin API"). */
 
 import { type AgentRegistry, RegistryFailure } from '../../application/ports/agent-registry.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
@@ -19,13 +19,13 @@ interface AdminAccess {
   readonly pause: (milliseconds: number) => Promise<unknown>;
 }
 
-/** For the whole exchange. A healthy service decides about one agent faster. */
+/** For a request with its response. A healthy service decides about one agent faster. */
 const TIMEOUT_MS = 10_000;
-/** An agent is registered with a body of at most 64 KiB. With escapes the response may be several times as long. */
+/** A registration is at most 64 KiB. With escapes the response may be several times as long. */
 const MAX_BYTES = 1_048_576;
-/** The main bucket refills twenty requests in that time (specification "Rate limiting"). */
+/** In this time the main bucket refills twenty permits (specification "Rate limiting"). */
 const PAUSE_MS = 2000;
-/** A minute and a half: even with the slowest limits and a busy service a request succeeds earlier. */
+/** A minute and a half. A request succeeds earlier even with the lowest rate and a busy service. */
 const MAX_ATTEMPTS = 45;
 
 interface ReadAnswer {
@@ -57,8 +57,8 @@ export function adminApiAgents(access: AdminAccess): AgentRegistry {
 }
 
 /**
- * Retries while the service is busy. A request that got 503 may have been decided: then the retried registration finds
- * the agent, and the retried change changes nothing.
+ * Retries while the service is busy. A request that got 503 may have taken effect. The retried registration then finds the
+ * agent, and the retried change changes nothing.
  */
 async function ask(
   access: AdminAccess,
@@ -101,7 +101,7 @@ async function askOnce(
   }
 }
 
-/** @throws RegistryFailure for a response that is not from the admin API */
+/** @throws RegistryFailure for a response that does not come from the admin API */
 function understood(status: number, text: string): ReadAnswer {
   if (status >= 300 && status < 400) {
     throw new RegistryFailure(
@@ -109,7 +109,7 @@ function understood(status: number, text: string): ReadAnswer {
     );
   }
   const body = parseStrictJson(text);
-  // A sign-in page or an error page of a proxy. Its text is untrusted and is not shown.
+  // It may be a sign-in page, or an error page of a proxy. Its text is untrusted, so it is not shown.
   if (!isJsonObject(body) || (status >= 400 && member(body, 'status') !== status)) {
     throw new RegistryFailure(
       `The response (status ${status}) is not from the admin API, but from another program at this address or from a proxy.`,
@@ -146,7 +146,7 @@ function unexpected({ status }: ReadAnswer): RegistryFailure {
   }
 }
 
-/** Longer than any sentence of the service: longer text is from another program. */
+/** Longer than every sentence of the service. Longer text comes from another program. */
 const MAX_SENTENCE = 500;
 const MAX_FIELDS = 100;
 const MAX_SENTENCES = 20;
@@ -154,8 +154,8 @@ const MAX_SENTENCES = 20;
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * The refusal of the admin API (specification "Validation errors"), made safe for a terminal: the sentences by field. A refusal without fields has one sentence, without a field name. Empty if there is no
- * sentence.
+ * The errors of a refusal by the admin API (specification "Validation errors"), made safe for a terminal. A refusal
+ * without fields gives one error without a field. Returns an empty list if the response has no sentence.
  */
 function readProblem(problem: JsonObject): readonly FieldError[] {
   const errors = member(problem, 'errors');

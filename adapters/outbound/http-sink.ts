@@ -1,4 +1,4 @@
-/** The sink over HTTP (specification "Sink"): each batch is one POST of `{"records": [...]}`. */
+/** The sink over HTTP (specification "Sink"): each batch is a POST of `{"records": [...]}`. */
 
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Sink } from '../../application/ports/outbox.ts';
@@ -8,13 +8,13 @@ import type { Secret } from '../../domain/secret.ts';
 
 interface HttpSinkAddress {
   readonly url: string;
-  /** Sent in the Authorization header; only for an https URL. */
+  /** Sent in the Authorization header, to an https URL only. */
   readonly bearerToken: Secret | undefined;
 }
 
-/** Specification "Sink". */
+/** The sink must answer within this time (specification "Sink"). */
 const TIMEOUT_MS = 10_000;
-/** Only the status of the response is used. A body within this size allows the connection to be reused. */
+/** Only the status of the response is used. A body within this size lets the connection be reused. */
 const MAX_ANSWER_BYTES = 65_536;
 
 type Verdict = { readonly taken: true } | { readonly taken: false; readonly why: LogFields };
@@ -22,7 +22,7 @@ type Verdict = { readonly taken: true } | { readonly taken: false; readonly why:
 /** @throws TypeError if the token would be sent unencrypted */
 export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network, log: Log): Sink {
   if (bearerToken !== undefined && new URL(url).protocol !== 'https:') {
-    throw new TypeError('A bearer token is presented over https only.');
+    throw new TypeError('A bearer token is sent over https only.');
   }
   const headers = {
     'content-type': 'application/json',
@@ -47,12 +47,12 @@ export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network
         log.error('a batch for the sink could not be sent', error);
         return { taken: false, why: { failure: 'A fault of this service.' } };
       }
-      // The sink has answered, with a longer body than we read. With a retry the batch would never be done.
+      // The sink answered with a longer body than this. Its status decides: a retry would end the same way.
       return error.status === undefined ? { taken: false, why: { failure: error.message } } : judge(error.status);
     }
   };
 
-  // An outage of the sink is logged once, not with every batch.
+  // An outage of the sink is logged once, not for every batch.
   let failing = false;
   return {
     async deliver(records) {

@@ -1,4 +1,4 @@
-/** The client's side of a registration in the admin API (specification "Agent registration"). */
+/** Converts a registration to and from the JSON of the admin API, for its client (specification "Agent registration"). */
 
 import type { AgentKeySource, Registration } from '../../domain/agents/agent.ts';
 import { checkJwkSet } from '../../domain/agents/key-set.ts';
@@ -24,7 +24,7 @@ function presented(patch: RegistrationPatch, field: keyof RegistrationDraft): un
   return isLifetime && typeof value === 'number' ? formatDuration(value) : value;
 }
 
-/** `undefined` if the value is not an agent. Additional fields of a newer release are ignored. */
+/** Returns `undefined` if the value is not an agent. Ignores additional fields of a newer release. */
 export function readAgent(agent: JsonObject): Registration | undefined {
   const agentId = parseAgentId(text(agent, 'agentId') ?? '');
   const displayName = text(agent, 'displayName');
@@ -71,7 +71,7 @@ function readKeys(agent: JsonObject): AgentKeySource | undefined {
   const jwks = field(agent, 'jwks');
   if (jwks === undefined || jwks === null) return undefined;
   const verdict = checkJwkSet(jwks);
-  // Stored keys may violate newer rules. They then equal no other keys, and can be replaced.
+  // Stored keys may violate newer rules. They become an empty set, so that other keys replace them.
   return { kind: 'inline', jwks: verdict.kind === 'valid' ? verdict.jwks : { keys: [] } };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Exports in a directory (specification "Ledger and seal"). Each is written under a temporary name, made durable, and
- * then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
+ * Stores exports in a directory (specification "Ledger and seal"). An export is written under a temporary name, synced to
+ * disk, and then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,10 +22,10 @@ import {
 } from '../../application/ports/exports.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 
-/** The suffix of an export's name until the export is verified. */
+/** The suffix of an export's file name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';
 const DRAFT = /^audit-\d{4}-\d{2}\.service-archive\.gz\.partial$/;
-/** Exports contain personal data: only the operator who archives may read them, and pass them on. */
+/** Exports contain personal data. Only the operator who archives may read them. */
 const OWNER_ONLY = 0o600;
 
 export function exportFolder(path: string): ExportFolder {
@@ -92,7 +92,7 @@ function draftExport(folder: string, temporary: string, location: string): Draft
 }
 
 async function write(location: string, lines: Lines): Promise<void> {
-  // Flushed to the disk before it is closed.
+  // `flush` syncs the file to disk before it is closed.
   const file = createWriteStream(location, { flags: 'wx', mode: OWNER_ONLY, flush: true });
   await pipeline(Readable.from(asText(lines)), createGzip(), file);
 }
@@ -113,7 +113,7 @@ async function settle(folder: string): Promise<void> {
   }
 }
 
-/** Of any type: a directory or a dangling link occupies the name too. */
+/** Whether anything has this name: a directory or a dangling link occupies it too. */
 async function isThere(location: string): Promise<boolean> {
   try {
     await lstat(location);
@@ -132,16 +132,16 @@ const PROBLEMS: Readonly<Record<string, ExportProblem>> = {
   EROFS: 'not_permitted',
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',
-  // The file would exceed the size limit.
+  // The file would exceed a size limit.
   EFBIG: 'disk_full',
 };
 
-/** The error code of the operating system. */
+/** The operating system's error code. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** Converts an error of the file system to that of the port; returns any other error unchanged. */
+/** Converts a file system error to the port's error. Returns any other error unchanged. */
 function asUnusable(location: string, error: unknown, meaning: Readonly<Record<string, ExportProblem>> = {}): unknown {
   const code = codeOf(error);
   if (code === undefined) return error;
@@ -156,13 +156,13 @@ async function unusable<Answer>(location: string, work: () => Promise<Answer>): 
   }
 }
 
-/** Bounds the memory for a line. A record's fields are bounded, so its line is much shorter. */
+/** Limits the memory for a line. A record's fields are limited, so the line of a record is much shorter. */
 const MAX_LINE_CHARACTERS = 1_048_576;
 /** The size of one read, in bytes. */
 const CHUNK = 262_144;
 
 /**
- * An export, read as a stream, because a month may have gigabytes. The file may have any content.
+ * Reads an export as a stream, because a month may have gigabytes. The file may have any content.
  * @param path if the file is missing, the first read throws
  */
 export function storedExport(path: string): StoredExport {
@@ -183,7 +183,7 @@ async function* readLines(location: string): Lines {
   const size = await unusable(location, async () => (await stat(location)).size);
   const gunzip = createGunzip({ chunkSize: CHUNK });
   const file = createReadStream(location, { highWaterMark: CHUNK });
-  // Every error reaches the reader through the last stream.
+  // Errors reach the reader of the lines through `gunzip`.
   pipeline(file, gunzip).catch(() => undefined);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
@@ -199,7 +199,7 @@ async function* readLines(location: string): Lines {
     throw asDamaged(location, error);
   }
   if (rest !== '') throw new ExportDamaged('cut_off');
-  // The decompressor silently ignores bytes after the compressed text.
+  // The decompressor ignores bytes after the compressed text.
   if (gunzip.bytesWritten !== size) throw new ExportDamaged('followed_by_more');
 }
 
@@ -211,7 +211,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   }
 }
 
-/** The zlib error code for truncated text; every other code means that the file is not gzip. */
+/** The zlib error code for truncated text. Any other code means that the file is not gzip. */
 const CUT_OFF = 'Z_BUF_ERROR';
 
 function asDamaged(location: string, error: unknown): unknown {

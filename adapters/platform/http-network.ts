@@ -1,7 +1,6 @@
 /**
- * HTTP requests over node:http and node:https: no redirects, no cookies, no compression, limits on the time of the
- * whole exchange and on the size of the response. `fetch` accepts no further certificate authority, and always inflates
- * bodies.
+ * Sends HTTP requests with node:http and node:https: no redirects, no cookies, no compression, and limits on time and
+ * size. `fetch` cannot do this: it accepts no further certificate authority, and always decompresses bodies.
  */
 
 import { promises as dns } from 'node:dns';
@@ -22,12 +21,9 @@ import { formatTraceparent } from '../../domain/trace-context.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
 
-/** Per host. More connections would only wait at the server instead of here. */
+/** For each host. With more connections, requests would wait at the server instead of here. */
 const MAX_SOCKETS = 64;
-/**
- * Idle connections are closed earlier than many servers close them (five seconds), so that no request races the
- * server's close.
- */
+/** Idle connections are closed before many servers close them (after five seconds), so that no request races a close. */
 const IDLE_MS = 4000;
 /** The error codes of a read or write on a connection that the server has closed. */
 const CUT_CODES = ['ECONNRESET', 'EPIPE'];
@@ -35,13 +31,13 @@ const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
 
 export interface NetworkOptions {
-  /** A certificate authority in PEM, trusted in addition to Node's. */
+  /** A certificate authority in PEM, which is trusted in addition to Node's. */
   readonly ca?: string | undefined;
-  /** Resolves the hosts of `publicOnly` requests; the operating system by default. */
+  /** Resolves the hosts of `publicOnly` requests. The default is the operating system. */
   readonly resolve?: Resolve;
-  /** Which addresses a `publicOnly` request may connect to. */
+  /** Tells which addresses a `publicOnly` request may connect to. */
   readonly isPublic?: (address: string) => boolean;
-  /** By default the environment says which requests go through a proxy. */
+  /** Tells which requests go through a proxy. By default the environment decides. */
   readonly proxyOf?: ProxyOf;
 }
 
@@ -54,8 +50,7 @@ export function httpNetwork(options: NetworkOptions = {}): Network {
       try {
         return await answer;
       } catch (cause) {
-        // The server closed an idle connection while we wrote to it, so it did not see the request. Only a GET is
-        // always safe to send again.
+        // The server closed an idle connection, and did not see the request. Only a GET is always safe to repeat.
         const cut = CUT_CODES.includes(errorCode(cause) ?? '');
         const unseen = cut && sent.reusedSocket && request.method === 'GET';
         const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedAt));
@@ -66,7 +61,7 @@ export function httpNetwork(options: NetworkOptions = {}): Network {
   };
 }
 
-/** node:http throws synchronously for a URL or header that it refuses, with another error class. */
+/** node:http throws at once for a URL or header that it refuses, with an error of another class. */
 function attempt(send: Send, request: NetworkRequest): ReturnType<Send> {
   try {
     return send(request);
@@ -99,13 +94,13 @@ function sender({
     };
   };
   const anywhere = agents({});
-  // Keeps no connection: each request resolves its host again, and the result is checked.
+  // Keeps no connection open, so that each request resolves its host again, and the result is checked.
   const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
   return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false, trace }) => {
     const target = new URL(url);
     if (publicOnly && isAddress(target) && !isPublic(hostOf(target))) throw new NetworkFailure(NOT_PUBLIC);
     const agent = (publicOnly ? publicHosts : anywhere)(target);
-    // W3C Trace Context §3.2. `tracestate` is not passed on: it may contain any data of another vendor.
+    // W3C Trace Context §3.2. `tracestate` is not passed on, because it may contain any data of other vendors.
     const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
     const lines = { ...headers, ...traced, 'accept-encoding': 'identity', ...lengthOf(body) };
     const { request } = target.protocol === 'https:' ? https : http;
@@ -116,7 +111,7 @@ function sender({
   };
 }
 
-/** Sockets do not call `lookup` for an IP address. A URL has the address in canonical form, IPv6 in brackets. */
+/** Sockets do not call `lookup` for an IP address. A URL holds it in canonical form, IPv6 in brackets. */
 function isAddress(target: URL): boolean {
   return isIP(hostOf(target)) !== 0;
 }
@@ -149,7 +144,7 @@ async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number)
 
 async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkAnswer> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    // The listener stays: destroying the request later emits another error.
+    // The listener stays, because destroying the request later emits another error.
     sent.on('error', reject);
     sent.once('response', resolve);
     sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
@@ -187,14 +182,14 @@ function noAnswer(cause: unknown): NetworkFailure {
   return new NetworkFailure(`There was no answer (${errorCode(cause) ?? 'unknown'}).`, { cause });
 }
 
-/** The error code of the operating system or OpenSSL, from the error or its cause. */
+/** The error code of the operating system or OpenSSL, from the error or its causes. */
 function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'string') return error.code;
   return errorCode(error.cause);
 }
 
-/** Connects as `httpNetwork` would, without a request. */
+/** Connects as `httpNetwork` would, but sends no request. */
 export const reach: Reach = async (url, limitMs) => {
   const signal = AbortSignal.timeout(limitMs);
   try {

@@ -1,7 +1,4 @@
-/**
- * Files with private keys. They are written with access only for the owner, never overwrite a file, and their access
- * rights can be checked.
- */
+/** Writes, reads and examines private key files. Only the owner may read a new file, which replaces no other. */
 
 import { open, readFile, stat, unlink } from 'node:fs/promises';
 import type { Secret } from '../../domain/secret.ts';
@@ -11,7 +8,7 @@ const OWNER_ONLY = 0o600;
 const READ_BY_OTHERS = 0o004;
 const WRITTEN_BY_GROUP_OR_OTHERS = 0o022;
 
-/** Completes a sentence that begins with the file. */
+/** The rest of a sentence that begins with the path. */
 type KeyFileProblem =
   | 'exists already, and is never overwritten'
   | 'is in a directory that does not exist'
@@ -30,10 +27,10 @@ export class KeyFileUnusable extends Error {
   }
 }
 
-/** The file is durable when the call returns. A partially written file is removed. @throws KeyFileUnusable */
+/** Writes a key, and returns once the file is durable. Removes a partially written file. @throws KeyFileUnusable */
 export async function writeKeyFile(path: string, pem: Secret): Promise<void> {
   try {
-    // Exclusive: two concurrent commands must not share a file, and an existing symbolic link is not followed.
+    // `wx`: two concurrent commands must not share a file, and an existing symbolic link is not followed.
     const file = await open(path, 'wx', OWNER_ONLY);
     try {
       await file.chmod(OWNER_ONLY);
@@ -50,7 +47,7 @@ export async function writeKeyFile(path: string, pem: Secret): Promise<void> {
   }
 }
 
-/** The file's text; `undefined` when there is none. @throws KeyFileUnusable */
+/** Returns the file's text, or `undefined` if there is no file. @throws KeyFileUnusable */
 export async function readKeyFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -62,9 +59,8 @@ export async function readKeyFile(path: string): Promise<string | undefined> {
 }
 
 /**
- * The access of other users to a key file: whether others may read it, or may replace it. Read access of the group is
- * normal for secrets that are mounted into containers. `undefined` if there is no such file, or on a system without
- * such rights.
+ * Whether other users may read or replace a key file. Read access for the group is normal for secrets that are mounted
+ * into containers. `undefined` if there is no file, or the system has no such permissions.
  */
 export async function exposureOf(path: string): Promise<'none' | 'readable' | 'writable' | undefined> {
   if (process.platform === 'win32') return undefined;

@@ -1,12 +1,12 @@
 /**
  * The system time in microseconds. It goes backwards only if the wall clock was clearly wrong.
  *
- * `Date.now()` follows the wall clock but counts whole milliseconds. `performance.now()` is finer but does not notice
- * when the wall clock is set. So the fine clock is added to the coarse one, within the coarse clock's millisecond. A
- * slewed clock is followed, and a clock that is set forwards is followed at once.
+ * `Date.now()` follows the wall clock in whole milliseconds. `performance.now()` is finer, but does not notice when the
+ * wall clock is set. So this clock adds the fine time to the wall clock's millisecond. It follows a wall clock that is
+ * slewed, or set forwards.
  *
- * After a step back of less than a second, as time services make it, this clock stands still until the wall clock has
- * caught up. A clock that is set back by more was wrong before, and is followed: otherwise nothing would expire for
+ * After a step back of less than a second, as time services make, this clock stands still until the wall clock has caught
+ * up. After a larger step back it follows the wall clock, which was wrong before. Otherwise nothing would expire for
  * hours.
  */
 
@@ -19,7 +19,7 @@ const MICROS_PER_MILLI = 1000;
 /** Larger than any correction of a synchronized clock. */
 const LONGEST_STANDSTILL = 1_000_000;
 
-/** Both in milliseconds: `wall` since the epoch, without fractions; `monotonic` with fractions, never set. */
+/** Times in milliseconds. `wall`: since the epoch, without fractions. `monotonic`: with fractions, and never set. */
 interface TimeSources {
   wall(): number;
   monotonic(): number;
@@ -28,7 +28,7 @@ interface TimeSources {
 const system: TimeSources = { wall: () => Date.now(), monotonic: () => performance.now() };
 
 export function systemClock(sources: TimeSources = system): Clock {
-  // The offset of the fine clock, in microseconds.
+  // What is added to the fine time, in microseconds.
   let offset = Number.NEGATIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;
   return {
@@ -47,7 +47,7 @@ function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max);
 }
 
-/** Resolves after one turn of the event loop. Requests that arrived by then are read first. */
+/** Resolves after one event loop turn. Requests that have arrived by then are read first. */
 export const eventLoopTurn: Turn = () => new Promise((resolve) => setImmediate(resolve));
 
 export const retryPause: RetryPause = (longestMs) => wait(randomInt(longestMs + 1));

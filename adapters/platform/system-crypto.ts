@@ -1,10 +1,10 @@
-/** Unpredictable values and hashes, from node:crypto. */
+/** Creates unpredictable values and hashes with node:crypto. */
 
 import { createHash, hash, randomBytes, randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import type { Digest, Hash, Randomness } from '../../application/ports/runtime.ts';
 
-/** Filled in one call: sixteen calls of the generator for each ULID would cost more than the ULID. */
+/** Random bytes are drawn in blocks: sixteen calls of the generator per ULID would cost more than the ULID. */
 const POOL_BYTES = 4096;
 
 export function systemRandomness(): Randomness {
@@ -15,7 +15,7 @@ export function systemRandomness(): Randomness {
   };
 }
 
-/** Each fraction uses one random byte, so it is distributed evenly over 32 characters. */
+/** Each fraction takes one random byte, so it selects each of 32 characters with the same probability. */
 function pooledFractions(): () => number {
   const pool = new Uint8Array(POOL_BYTES);
   let next = POOL_BYTES;
@@ -33,7 +33,7 @@ function pooledFractions(): () => number {
 export const sha256: Digest = (text) => createHash('sha256').update(text, 'utf8').digest('hex');
 
 /**
- * One call with a string result costs half as much as a Hash object with a separate buffer. A ledger has millions of
- * leaves and nodes.
+ * A single call with a string as its result costs half as much as a Hash object with a separate buffer. A ledger has
+ * millions of leaves and nodes.
  */
 export const sha256Bytes: Hash = (bytes) => Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');

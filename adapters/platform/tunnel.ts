@@ -1,6 +1,6 @@
 /**
- * Connections through a forward proxy, by CONNECT (RFC 9110 §9.3.6). TLS goes through to the server, so the proxy sees its
- * name and no request. Requests to http URLs, which are for development, never go through a proxy.
+ * Connects through a forward proxy, by CONNECT (RFC 9110 §9.3.6). TLS ends at the server, so the proxy sees the server's
+ * name, but no request. Requests to http URLs, which are for development, never use a proxy.
  */
 
 import http, { type ClientRequestArgs } from 'node:http';
@@ -11,13 +11,15 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { getProxyForUrl } from 'proxy-from-env';
 import { NetworkFailure } from '../../application/ports/network.ts';
 
-/** The proxy for a URL; `undefined` for a direct connection. @throws NetworkFailure if it is configured and unusable */
+/**
+ * The proxy for a URL, or `undefined` for a direct connection. @throws NetworkFailure if the configured proxy is unusable
+ */
 export type ProxyOf = (url: URL) => URL | undefined;
 
-/** How long the proxy may take to connect, in milliseconds, whatever it sends meanwhile. */
+/** How long the proxy may take to connect, in milliseconds, no matter what it sends meanwhile. */
 const CONNECT_LIMIT_MS = 10_000;
 
-/** By HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case. */
+/** Reads HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case. */
 export const proxyFromEnvironment: ProxyOf = (url) => {
   if (url.protocol !== 'https:') return undefined;
   const address = getProxyForUrl(url.href);
@@ -43,7 +45,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** An agent whose connections go through the proxy. With `lookup`, it is asked first whether it allows the host. */
+/** Connects through the proxy. If the options have a `lookup`, it must first allow the host. */
 export class TunnelAgent extends https.Agent {
   readonly #proxy: URL;
 
@@ -52,7 +54,7 @@ export class TunnelAgent extends https.Agent {
     this.#proxy = proxy;
   }
 
-  /** Returns the socket at once, so that the agent counts it among its sockets while the proxy still connects. */
+  /** Returns a socket while the proxy still connects, so that the agent counts it among its sockets. */
   override createConnection(options: ClientRequestArgs & ConnectionOptions): Duplex {
     const { host = '', port, lookup } = options;
     const tunnel = new Tunnel(async (signal) => {
@@ -65,7 +67,7 @@ export class TunnelAgent extends https.Agent {
   }
 }
 
-/** The bytes of a connection that is opened meanwhile. Destroying it ends the attempt. */
+/** A stream over a connection that is still being opened. Destroying the stream abandons the connection. */
 class Tunnel extends Duplex {
   readonly #abandoned = new AbortController();
   readonly #opened: Promise<Duplex>;
@@ -90,7 +92,7 @@ class Tunnel extends Duplex {
   }
 
   #whenOpened(use: (socket: Duplex) => void): void {
-    // If it was never opened, the constructor has destroyed this stream.
+    // If the connection was not opened, the constructor has destroyed this stream.
     this.#opened.then(use, () => undefined);
   }
 
@@ -125,7 +127,7 @@ interface Destination {
   readonly signal: AbortSignal;
 }
 
-/** A connection to the host that the proxy opened. @throws NetworkFailure if it did not */
+/** Resolves with the proxy's connection to the host. @throws NetworkFailure if the proxy does not connect */
 export function connectThrough(proxy: URL, { host, port, signal }: Destination): Promise<Duplex> {
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const deadline = AbortSignal.timeout(CONNECT_LIMIT_MS);

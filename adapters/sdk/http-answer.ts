@@ -1,25 +1,22 @@
-/** One HTTP request to the control plane and its whole answer, within limits of time and size. */
+/** Sends an HTTP request to the control plane, and reads its whole answer, within limits of time and size. */
 
-/**
- * Larger than a key set of dozens of keys and the claims of the longest token (supplement "Client assertions", remote
- * key sets).
- */
+/** More than a set of dozens of keys, or the claims of the longest token (supplement "Client assertions"). */
 const MAX_BYTES = 64 * 1024;
 
 interface HttpAnswer {
   readonly status: number;
-  /** The header as it was sent. */
+  /** The header's value, unparsed. */
   readonly retryAfter: string | null;
   readonly text: string;
 }
 
 /**
- * Follows no redirect: the request carries credentials or tokens for the control plane alone, and a redirect target's
- * keys must not be trusted.
+ * Follows no redirect: the request carries credentials or tokens for the control plane only, and keys from another address
+ * must not be trusted.
  *
- * @param timeoutMs for the whole exchange, the body included
- * @throws when the request fails, and when the body is incomplete, late, longer than 64 KiB or not UTF-8; the error may
- *   hold parts of the request
+ * @param timeoutMs for the whole exchange with its body
+ * @throws if the request fails, or the body is incomplete, late, over 64 KiB or not UTF-8. The error may hold parts of the
+ * request
  */
 export async function fetchAnswer(
   fetch: typeof globalThis.fetch,
@@ -40,7 +37,7 @@ export async function fetchAnswer(
   }
 }
 
-/** Rejects with `tooLate()` after `ms`. The timer does not depend on the work: an injected `fetch` may ignore its signal. */
+/** Rejects with `tooLate()` after `ms`. It uses its own timer, because an injected `fetch` may ignore its signal. */
 export async function withTimeout<Value>(ms: number, work: Promise<Value>, tooLate: () => Error): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * Collects items into batches, so that decisions that wait together share one transaction (group commit). The items of
- * one event loop turn form a batch, and so do the items that arrive while other batches run.
+ * Collects items into batches, so that decisions that wait together share one transaction (group commit). A batch holds
+ * the items that were submitted in one event loop turn, or while other batches ran.
  */
 
 export interface Collector<Item> {
@@ -17,9 +17,9 @@ export interface CollectorOptions<Item> {
   /** The maximum number of batches under way. */
   readonly underWay: number;
   /**
-   * The keys that the item uses. Two items that use one key, one of them exclusively, are never under way together, except
-   * in one batch if both allow it. The later one waits for a later batch, and items behind it may go first. All other items
-   * keep their order.
+   * The keys that the item uses. If two items use the same key, and one of them exclusively, they do not run at once. The
+   * later one waits for a later batch, and items behind it may run first. Items that both use the key `inTurn` may share a
+   * batch. All other items keep their order.
    */
   readonly uses?: (item: Item) => readonly Use[];
   /** Settles every item of the batch. Never throws. */
@@ -29,13 +29,13 @@ export interface CollectorOptions<Item> {
 export interface Use {
   readonly key: string;
   readonly exclusive: boolean;
-  /** Whether other such uses may be in the same batch, which performs them one after another. */
+  /** Whether items that use this key `inTurn` may share a batch. `perform` handles them one after another. */
   readonly inTurn?: boolean;
 }
 
 export function collector<Item>({ size, underWay, uses = () => [], perform }: CollectorOptions<Item>): Collector<Item> {
   const waiting: Item[] = [];
-  /** The keys of the batches under way. */
+  /** The exclusive and the shared keys of the batches under way. */
   const exclusive = new Set<string>();
   const shared = new Map<string, number>();
   let running = 0;
@@ -52,7 +52,7 @@ export function collector<Item>({ size, underWay, uses = () => [], perform }: Co
     isScheduled = false;
     while (waiting.length > 0 && running < underWay) {
       const batch = takeBatch();
-      // All waiting items use keys of the batches under way. They are tried again when one of these ends.
+      // Every waiting item needs a key that a running batch uses. The end of that batch calls `schedule` again.
       if (batch.length === 0) return;
       running += 1;
       void perform(batch).finally(() => ended(batch));

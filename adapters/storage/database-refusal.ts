@@ -1,4 +1,4 @@
-/** Why the server refuses a connection, or cannot be used. Only other settings or another database help, not waiting. */
+/** Why the server refuses connections, or cannot be used. Only other settings or another database help. */
 export type RefusalReason =
   | 'no_such_database'
   | 'role_not_let_in'
@@ -7,8 +7,8 @@ export type RefusalReason =
   | 'encoding_not_utf8';
 
 /**
- * The database server answered and refused. Thrown when the service starts and by commands. A running service retries
- * instead, because the database may be coming back.
+ * The database server answered and refused. Commands and the start of the service throw it. A running service retries
+ * instead, because the database may become usable again.
  */
 export class DatabaseRefusal extends Error {
   override readonly name = 'DatabaseRefusal';
@@ -17,7 +17,7 @@ export class DatabaseRefusal extends Error {
   readonly role: 'serving' | 'migrating';
 
   constructor(reason: RefusalReason, role: 'serving' | 'migrating', options?: ErrorOptions) {
-    super(`The database will not do (${reason})`, options);
+    super(`The database cannot be used (${reason})`, options);
     this.reason = reason;
     this.role = role;
   }

@@ -1,4 +1,4 @@
-/** An opened database, on either engine. */
+/** An open database, with either engine. */
 
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
@@ -11,8 +11,8 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import type { Instant } from '../../domain/instant.ts';
 
 /**
- * `absent`: never migrated. `behind`: `mandate migrate` has to run. `ahead`: a newer release has migrated it; older replicas
- * see this while the release is rolled out.
+ * `absent`: never migrated. `behind`: `mandate migrate` must run. `ahead`: migrated by a newer release, which older
+ * replicas see during a rollout.
  */
 export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
 
@@ -25,38 +25,38 @@ export interface Storage extends Decisions {
   readonly ledger: Ledger;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
-  /** For `/readyz`, under the name `database`. */
+  /** The check `database` of `/readyz`. */
   readonly readiness: ReadinessCheck;
 
   /** @throws StorageUnavailable when the database does not answer within a few seconds */
   backlog(): Promise<Backlog>;
 
-  /** The waiting calls of each pool, now. Does not ask the database. */
+  /** The number of waiting calls and connections of each pool now. Does not query the database. */
   lines(): readonly DatabaseLine[];
 
   /** @throws StorageUnavailable if the database does not answer, DatabaseRefusal if it refuses */
   schemaStatus(): Promise<SchemaStatus>;
 
   /**
-   * Brings the schema up to date in one transaction, and returns the names of the applied migrations. Safe in several
-   * processes at once. An interrupted migration leaves nothing behind, not even a lock.
+   * Brings the schema up to date in one transaction, and returns the names of the applied migrations. Several processes
+   * may call it at once. An interrupted migration leaves nothing behind, not even a lock.
    */
   migrate(): Promise<readonly string[]>;
 
   /**
-   * Creates the ledger's missing partitions, from the month of `now` to `monthsAhead` months later. Safe to repeat, and on
-   * several replicas at once. On SQLite, which has no partitions, it does nothing.
+   * Creates the missing partitions of the ledger, from the month of `now` to `monthsAhead` months later. Safe to repeat,
+   * and to call on several replicas at once. On SQLite, which has no partitions, it does nothing.
    */
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
 
   /**
-   * Refuses the decisions that wait for a permit, and all later decisions, with StorageUnavailable: nothing was done. Waits
-   * for the calls under way, then closes every connection.
+   * Refuses decisions that wait for a permit, and all later ones, with StorageUnavailable: they changed nothing. Waits for
+   * the calls under way, then closes every connection.
    */
   close(): Promise<void>;
 }
 
-/** The part of a database that an auditor's command reads. */
+/** The part of a database that audit commands read. */
 export type LedgerReading = Pick<Storage, 'checkpoints' | 'schemaStatus' | 'close'>;
 
 /** The dependencies of a database adapter. */

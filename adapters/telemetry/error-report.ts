@@ -1,10 +1,10 @@
 /**
- * The loggable part of an error: its class, its code and its stack frames. Never its message: database drivers quote
- * the failing row there, and parsers their input.
+ * The parts of an error that may be logged: its class, its code and its stack frames. Its message is never logged:
+ * database drivers quote the failing row there, and parsers their input.
  */
 
 export interface ErrorReport {
-  /** For a thrown value that is not an error, its type. */
+  /** The error's class. For a thrown value that is no error, its type. */
   readonly class: string;
   readonly code?: string | number;
   /** `at …` lines, innermost first. */
@@ -12,12 +12,12 @@ export interface ErrorReport {
   readonly cause?: ErrorReport;
 }
 
-/** Deeper than any call through our own layers; further frames belong to the runtime. */
+/** Deeper than the calls through all layers of Mandate. Further frames belong to the runtime. */
 const MAX_FRAMES = 20;
-/** An adapter's error around a driver's around the system's, and one more. A chain may be circular. */
+/** An adapter's error, a driver's, the system's, and one more. A chain of causes may be circular. */
 const MAX_CAUSES = 4;
 
-/** SQLSTATE, SQLITE_BUSY, ECONNREFUSED, ERR_HTTP_HEADERS_SENT: short words. */
+/** For example SQLSTATE, SQLITE_BUSY, ECONNREFUSED, ERR_HTTP_HEADERS_SENT. Other text is not logged. */
 const CODE = /^\w{1,64}$/;
 const CLASS = /^[\w$]{1,64}$/;
 /** A stack frame of V8: a function name, then a position in a file or in Node. */
@@ -28,7 +28,7 @@ export function reportError(thrown: unknown): ErrorReport {
   try {
     return report(thrown, MAX_CAUSES);
   } catch {
-    // A thrown proxy, or a getter that throws: nothing of it can be read.
+    // The thrown value is a proxy, or has a getter that throws: nothing of it can be read.
     return { class: 'unreadable' };
   }
 }
@@ -57,9 +57,8 @@ function codeOf(error: Error): string | number | undefined {
 }
 
 /**
- * The stack begins with the original message, which may have many lines, even lines that look like frames. The length
- * of the message says where the frames begin. If the message was changed later (Knex puts the query in front of it),
- * the frames are the last matching lines of the stack.
+ * The stack begins with the original message, whose lines may look like frames. The message's length tells where the
+ * frames begin. If the message was changed later (Knex prepends the query), the frames are the last matching lines.
  */
 function framesOf(error: Error): readonly string[] {
   const stack: unknown = error.stack;

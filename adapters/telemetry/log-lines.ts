@@ -1,4 +1,4 @@
-/** The lines of the log: how each is formatted, and how they are written to a stream. */
+/** Formats log lines, and writes them to a stream. */
 
 import { Writable } from 'node:stream';
 import type { LogFields } from '../../application/ports/telemetry.ts';
@@ -13,30 +13,30 @@ interface LogEntry {
   readonly cause: ErrorReport | undefined;
 }
 
-/** The reserved members of a line, in addition to the fields. */
+/** The members that every line has. A field must not have their names. */
 const RESERVED = new Set(['level', 'message', 'timestamp', 'cause']);
 
-/** Text that JSON writes without escapes: nearly every text in a log. */
+/** Text that JSON writes without escapes, as nearly all text in a log. */
 const PLAIN = /^[\w /.:-]*$/;
 /** JSON does not escape these characters, but they can control a terminal that shows the line. */
 const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
 /**
- * JSON for machines (supplement "How it runs": `level`, `message`, `timestamp`, fields). Serialized by our own code,
- * because each request writes a line: fields are plain values, so most checks of a general serializer are unnecessary.
+ * JSON for machines (supplement "How it runs": `level`, `message`, `timestamp`, fields). Written without a general
+ * serializer, because each request writes a line. Fields are plain values, so most checks of a serializer are unnecessary.
  */
 export function jsonLine({ level, message, timestamp, fields, cause }: LogEntry): string {
   let line = `{"level":"${level}","message":${quoted(message)},"timestamp":"${timestamp}"`;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    // A reserved name gets an underscore: parsers read repeated members differently.
+    // A field with a reserved name gets an underscore, because parsers differ about repeated members.
     if (value !== undefined) line += `,${quoted(RESERVED.has(name) ? `${name}_` : name)}:${json(value)}`;
   }
   if (cause !== undefined) line += `,"cause":${json(cause)}`;
   return `${line}}`;
 }
 
-/** The same for people on a terminal. */
+/** One line for people at a terminal. */
 export function readableLine({ level, message, timestamp, fields, cause }: LogEntry): string {
   let line = `${timestamp.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${bare(message)}`;
   for (const name of Object.keys(fields)) {
@@ -51,7 +51,7 @@ export function readableLine({ level, message, timestamp, fields, cause }: LogEn
   return line;
 }
 
-/** Plain text unchanged; other text in quotes, so that it cannot be confused with another part of the line. */
+/** Plain text stays as it is. Other text gets quotes, so that it cannot pass for another part of the line. */
 function bare(text: string): string {
   return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text) && !text.includes('=') ? text : quoted(text);
 }
@@ -64,7 +64,7 @@ function escaped(character: string): string {
   return `\\u00${character.charCodeAt(0).toString(16)}`;
 }
 
-/** Never throws: a line that cannot be serialized is replaced by a shorter one. */
+/** Never throws: a value that JSON cannot represent is replaced by a fixed text. */
 function json(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -85,20 +85,20 @@ function json(value: unknown): string {
 }
 
 /**
- * About a minute of a busy service's lines. If the reader of the stream stops for longer, the service drops log lines
- * instead of running out of memory. The ledger has the decisions.
+ * About a minute of log lines of a busy service. If the stream is not read for longer, the service drops log lines instead
+ * of running out of memory. The ledger still has the decisions.
  */
 const MAX_BACKLOG_BYTES = 32 * 1024 * 1024;
 
 /**
- * Writes log lines to a stream. All lines of one turn of the event loop go into one write, and no request waits for it.
+ * Writes log lines to a stream. The lines of one event loop turn share a write, and no request waits for it.
  *
- * @param notice formats the line, without its end, with the number of lost lines; written when the reader continues
+ * @param notice formats a line with the number of lost lines, for when the stream is read again
  */
 export function batchedLines(destination: Writable, notice: (lost: number) => string): Writable {
   let batch = '';
   let lost = 0;
-  // The reader is gone (EPIPE): there is no place to report it, and no reason to stop serving.
+  // The stream's reader has gone (EPIPE). There is nowhere to report it, and no reason to stop serving.
   destination.on('error', () => {});
 
   const take = (): string => {
@@ -129,7 +129,7 @@ export function batchedLines(destination: Writable, notice: (lost: number) => st
       add(line);
       done();
     },
-    /** Resolves when the destination has taken all lines. The destination stays open: the caller owns it. */
+    /** Resolves when the destination has taken all lines. It stays open, because it belongs to the caller. */
     final(done) {
       const lines = take();
       if (destination.writable) destination.write(lines, () => done());

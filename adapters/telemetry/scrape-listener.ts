@@ -1,11 +1,11 @@
 /**
- * A separate HTTP listener for Prometheus, so that network rules decide who may reach it, and the service's public
+ * A separate HTTP listener for Prometheus. Network rules can then decide who may reach it, and the service's public
  * address never shows metrics. It serves only `GET /metrics`, without a credential.
  */
 
 import { createServer, type Server } from 'node:http';
 
-/** Two Prometheus servers, each with a connection or two. */
+/** Enough for two Prometheus servers with a few connections each. */
 const MAX_CONNECTIONS = 16;
 /** The head of a scrape request has a few hundred bytes. */
 const MAX_HEADER_BYTES = 4 * 1024;
@@ -14,7 +14,7 @@ const HEAD_TIMEOUT_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
 const CHECKING_INTERVAL_MS = 1_000;
 
-/** The text format that every Prometheus reads. */
+/** The text format that every version of Prometheus reads. */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 interface ScrapeListener {
@@ -23,8 +23,8 @@ interface ScrapeListener {
 }
 
 /**
- * @param text renders all metrics; concurrent scrapes share one rendering @throws the system's error if it cannot
- * listen on the address
+ * @param text renders all metrics. Concurrent scrapes share one rendering
+ * @throws the system's error if it cannot listen on the address
  */
 export async function listenForScrapes(
   { host, port }: { readonly host: string; readonly port: number },
@@ -46,7 +46,7 @@ export async function listenForScrapes(
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
     },
     async (request, response) => {
-      // A request body is not read: it ends with the connection.
+      // A request body is not read. The connection is closed after the response.
       if (request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined) {
         response.setHeader('Connection', 'close');
       }

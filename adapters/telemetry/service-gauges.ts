@@ -1,6 +1,6 @@
 /**
- * The gauges of a service, each with its HELP text and how it is read at a scrape; docs/operating.md has the same table.
- * Names and units follow the conventions of Prometheus: base units, and `_total` for counters.
+ * The gauges of a service, each with its HELP text, and how a scrape reads its value. docs/operating.md has the same
+ * table. Names and units follow Prometheus's conventions: base units, and `_total` for counters.
  */
 
 import { Gauge, type Registry } from 'prom-client';
@@ -13,15 +13,15 @@ export interface Definition {
   readonly help: string;
 }
 
-/** The values that a scrape reads from the service. All but `backlog` come from memory. */
+/** What a scrape reads from the service. Everything but `backlog` comes from memory. */
 export interface Observed {
   readonly version: string;
   now(): Instant;
-  /** Empty without admission control. */
+  /** Empty if admission control is off. */
   permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
-  /** `undefined` in mode `signals`. */
+  /** `undefined` in the mode `signals`. */
   isCircuitOpen(): boolean | undefined;
   keySets(): readonly {
     readonly owner: 'identity_provider' | 'transmitter';
@@ -30,7 +30,7 @@ export interface Observed {
   signingKeys(): { readonly kids: readonly string[]; readonly active: string };
 }
 
-/** The answer of the database; `unknown` if it did not answer. */
+/** The backlog in the database. `unknown` if the database did not answer. */
 type DatabaseAnswer = Backlog | 'unknown';
 
 interface ServiceGauges {
@@ -41,7 +41,7 @@ interface Look {
   readonly observed: Observed;
   readonly database: DatabaseAnswer;
   readonly backlog: Backlog | undefined;
-  /** Seconds. */
+  /** The seconds since that time. */
   age(since: Instant): number;
 }
 
@@ -166,7 +166,7 @@ export function serviceGauges(registry: Registry): ServiceGauges {
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
-      // Without a label prom-client starts with a zero, which would look like a real value.
+      // Without labels, prom-client would start with a zero that looks like a real value.
       if (labelNames.length === 0) gauge.remove();
     };
     clear();
@@ -176,7 +176,7 @@ export function serviceGauges(registry: Registry): ServiceGauges {
     set(observed, database) {
       const now = observed.now();
       const backlog = typeof database === 'string' ? undefined : database;
-      // Another instance with a clock slightly ahead may have dated the record.
+      // The record's time may come from another instance, whose clock is slightly ahead.
       const age = (since: Instant) => Math.max(0, secondsBetween(since, now));
       for (const { gauge, clear, read } of registered) {
         clear();

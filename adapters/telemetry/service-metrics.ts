@@ -1,4 +1,4 @@
-/** The metrics of one running service, in a separate registry (docs/operating.md, "Metrics"). */
+/** The metrics of one running service, in their own registry (docs/operating.md, "Metrics"). */
 
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
@@ -9,9 +9,9 @@ import { type Definition, gauges, type Observed, serviceGauges } from './service
 
 export interface ServiceMetrics {
   readonly measurements: Measurements;
-  /** Sets the source of the gauges. */
+  /** Sets where the gauges read their values. */
   observe(observed: Observed): void;
-  /** All metrics in Prometheus's text format. Never fails, and takes little more than a second at most. */
+  /** All metrics in Prometheus's text format. Never fails, and takes little more than a second. */
   text(): Promise<string>;
 }
 
@@ -39,11 +39,11 @@ const ADMISSION_REFUSALS: Definition = {
 /** The metrics of one serving process, as docs/operating.md lists them. */
 export const serviceDefinitions: readonly Definition[] = [REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, ...gauges];
 
-/** From the time of a signature to the ten seconds of the identity provider's time limit. */
+/** From the time of a signature (1 ms) to the time limit for the identity provider (10 s). */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Independent of the number and rate of scrapes. */
+/** The backlog is read at most this often, no matter how many scrapers there are. */
 const BACKLOG_EVERY_SECONDS = 5;
-/** A scraper usually waits ten seconds; one second is enough for our gauges. */
+/** A scraper usually waits ten seconds. These gauges need far less. */
 const BACKLOG_LIMIT_MS = 1000;
 
 export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
@@ -73,18 +73,18 @@ function counterOf(registry: Registry, { name, help, labelNames }: Definition): 
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
-/** One counter per pair of labels is created in advance, so that counting is only a property access. */
+/** Creates the counter of each pair of labels in advance, so that counting is only a property access. */
 function countersOf(registry: Registry): Measurements {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
   const refusals = counterOf(registry, ADMISSION_REFUSALS);
-  // As below, for the one pair with an alert (docs/operating.md).
+  // Starts at zero, as below, for the only pair of labels with an alert (docs/operating.md).
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
   const { name, help, labelNames } = DURATIONS;
   const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
   const known = new Map(
     surfaces.map((surface) => {
-      // Start each series at zero: `rate` misses the first event of a series that begins at one.
+      // Starts each series at zero: `rate` misses the first event of a series that begins at one.
       for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
       durations.zero({ surface });
       const counters = new Map(outcomes.map((outcome) => [outcome, requests.labels({ surface, outcome })]));
@@ -103,18 +103,15 @@ function countersOf(registry: Registry): Measurements {
 }
 
 export interface Occasion {
-  /** The minimum time between two queries: an earlier caller gets the cached answer. */
+  /** The minimum time between two queries. A caller in between gets the last answer. */
   readonly everySeconds: number;
-  /** The time limit of a caller. */
+  /** How long a caller waits. */
   readonly limitMs: number;
   readonly timeLimit: TimeLimit;
   now(): Instant;
 }
 
-/**
- * Limits the rate of a query, runs one at a time, and answers within a time limit: with `undefined` if the query failed
- * or is still running.
- */
+/** Runs a query at a limited rate, one at a time. Resolves with `undefined` if it failed, or exceeds the limit. */
 export function occasionally<Answer>(
   ask: () => Promise<Answer>,
   { everySeconds, limitMs, timeLimit, now }: Occasion,
@@ -123,7 +120,7 @@ export function occasionally<Answer>(
   let isAsking = false;
   let last: Promise<Answer | undefined> = Promise.resolve(undefined);
 
-  /** A time in the future means that the clock was set back: the cached answer counts as old. */
+  /** A time in the future means that the clock was set back. The last answer then counts as old. */
   const isDue = (): boolean => {
     const age = askedAt === undefined ? everySeconds : secondsBetween(askedAt, now());
     return age < 0 || age >= everySeconds;
@@ -143,18 +140,14 @@ export function occasionally<Answer>(
   };
 }
 
-/**
- * The interval between two samples of the event loop, in milliseconds: it detects relevant stalls, with some fifty
- * samples a second.
- */
+/** The time between two samples of the event loop, in milliseconds: short enough to detect relevant delays. */
 const RESOLUTION_MS = 20;
 
 let made: Registry | undefined;
 
 /**
- * The metrics of any Node process: memory, CPU, file descriptors, event-loop lag (prom-client's `process_…` and
- * `nodejs_…`). There is one set per process, even with several services in it, because the observers of the event loop
- * and of garbage collection cannot be switched off again.
+ * The metrics of any Node process: memory, CPU, file descriptors, event loop lag (prom-client's `process_…` and
+ * `nodejs_…`). Services in one process share them, because their observers cannot be removed.
  */
 export function processMetrics(): Registry {
   if (made !== undefined) return made;

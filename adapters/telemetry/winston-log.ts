@@ -1,4 +1,4 @@
-/** The log of a running service, by winston (supplement "How it runs"). */
+/** The log of a running service, written with winston (supplement "How it runs"). */
 
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
@@ -16,7 +16,7 @@ type LogLevel = keyof typeof LEVELS;
 
 export interface LogOptions {
   readonly clock: Clock;
-  /** Whether a person reads the log: if true, readable lines, else JSON. */
+  /** Whether a person reads the log. If so, lines are readable, else JSON. */
   readonly tty: boolean;
   /** The least severe level that is written. */
   readonly level?: LogLevel;
@@ -43,15 +43,15 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
   const logger = winston.createLogger({
     levels: LEVELS,
     level,
-    // Winston gets complete lines: it only handles levels and transports.
+    // Winston gets complete lines. It only filters by level and writes.
     format: winston.format.printf((info) => String(info.message)),
     transports: [new winston.transports.Stream({ stream: lines, eol: '\n' })],
   });
 
   let closed = false;
   const write = (at: LogLevel, message: string, fields: LogFields = {}, cause?: { readonly thrown: unknown }): void => {
-    // Winston would drop the line too, but only after formatting. Work that was under way when the log closed, such as
-    // a fetch, may still log: these lines are dropped.
+    // Winston would drop the line as well, but after formatting. Work that is under way when the log closes, for example a
+    // fetch, may still log. Such lines are lost.
     if (closed || LEVELS[at] > LEVELS[level]) return;
     const report = cause === undefined ? undefined : reportError(cause.thrown);
     const line = { level: at, message, timestamp: timestamp(), fields, cause: report };

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that the page shows. */
+/** The parts of an OpenAPI document that docs/api.md shows. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -91,7 +91,7 @@ export interface ApiDocument {
   readonly 'x-any-path': { readonly description: string; readonly responses: Responses };
 }
 
-/** An operation with its place. */
+/** An operation with its method and path. */
 export interface Placed extends Omit<Operation, 'parameters'> {
   readonly method: string;
   readonly path: string;
@@ -120,7 +120,7 @@ export function isReference(node: object): node is Reference {
   return '$ref' in node;
 }
 
-/** @throws for a reference to nothing */
+/** @throws if the reference names nothing */
 export function resolved<Node extends object>(document: ApiDocument, node: Node | Reference): Node {
   if (!isReference(node)) return node;
   const names = node.$ref.split('/').slice(1);

@@ -1,8 +1,8 @@
-/** Markdown as the pages in docs/ have it. */
+/** Writes Markdown in the style of the pages in docs/. */
 
 const LINE_WIDTH = 120;
 
-/** A paragraph in lines of at most 120 characters; tables, headings and code stay. */
+/** Wraps a paragraph into lines of at most 120 characters. Tables, headings and code stay as they are. */
 export function wrapped(section: string): string {
   if (/^([#|`]{2,}|[#|])/.test(section)) return section;
   return section
@@ -19,7 +19,7 @@ export function wrapped(section: string): string {
     .join('\n\n');
 }
 
-/** As GitHub makes it from a heading. */
+/** The anchor that GitHub gives to a heading. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -36,10 +36,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Leaves room for the indentation of a page. */
+/** 120 characters, less the indentation of a page. */
 const JSON_WIDTH = 100;
 
-/** JSON in which an object or a list that fits on a line takes one line. */
+/** JSON in which an object or list that fits into a line takes one line. */
 export function jsonText(value: unknown, indent = ''): string {
   const flat = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
   if (typeof value !== 'object' || value === null || flat.length + indent.length <= JSON_WIDTH) return flat;

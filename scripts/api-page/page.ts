@@ -14,7 +14,7 @@ import {
 import { anchorOf, fenced, jsonText, table, wrapped } from './markdown.ts';
 import { schemaSection, typeText } from './schema-text.ts';
 
-/** How the page is made; its first paragraph says so. */
+/** The command that writes the page, which the page's first paragraph quotes. */
 export const MAKE_PAGE = 'npx tsx scripts/api-page/main.ts';
 
 export function apiPage(document: ApiDocument): string {
@@ -108,7 +108,7 @@ function responsesSection(
   ];
 }
 
-/** Each example of an error is a row. */
+/** A table with a row for each example of an error. */
 function errorsTable(responses: readonly (readonly [status: string, response: ApiResponse])[]): readonly string[] {
   const rows = responses.flatMap(([status, response]) =>
     examplesOf(response).map(({ name, example }) => {
@@ -124,7 +124,7 @@ function compact(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The names; one in parentheses is not in every answer. */
+/** The names of the response's headers. Those that some responses lack are in parentheses. */
 function headersOf(document: ApiDocument, { headers = {} }: ApiResponse): string {
   const names = Object.entries(headers).map(([name, node]) => {
     const { required = false } = resolved(document, node);
@@ -133,7 +133,7 @@ function headersOf(document: ApiDocument, { headers = {} }: ApiResponse): string
   return names.join(', ');
 }
 
-/** Every header of the document by name, with each of its descriptions. */
+/** A table of all headers of the document by name, with each of their descriptions. */
 function headersTable(document: ApiDocument): string {
   const everywhere = [
     ...operationsOf(document).map(({ responses }) => responses),
@@ -161,7 +161,7 @@ function examplesOf({ content = {} }: ApiResponse) {
   );
 }
 
-/** An example that equals the previous one is shown once. */
+/** The examples of a response. One that equals the example before it is left out. */
 function bodiesOf(status: string, response: ApiResponse): readonly string[] {
   const examples = examplesOf(response);
   return examples.flatMap(({ name, example: { summary, value } }, at) =>

@@ -3,7 +3,7 @@
 import { nameOf, type Schema } from './document.ts';
 import { anchorOf, table } from './markdown.ts';
 
-/** A link to a named schema, otherwise its type, values and limits. */
+/** The type, values and limits of a schema, or a link to a named schema. */
 export function typeText(schema: Schema): string {
   if (schema.$ref !== undefined) return linkTo(schema.$ref);
   const alternatives = schema.oneOf ?? schema.anyOf;
@@ -16,7 +16,7 @@ export function typeText(schema: Schema): string {
   return [schema.format === undefined ? type : `${type} (${schema.format})`, ...limitsOf(schema)].join(', ');
 }
 
-/** @param name the heading; without one only the table of members */
+/** @param name the heading. Without it, only the table of members is returned */
 export function schemaSection(name: string | undefined, schema: Schema): readonly string[] {
   const parts = schema.allOf ?? [schema];
   const [named, own] = [parts.filter(({ $ref }) => $ref !== undefined), parts.flatMap(membersOf)];

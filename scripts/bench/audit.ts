@@ -1,5 +1,5 @@
 /**
- * The time and memory of `mandate audit-verify` for a large ledger on SQLite:
+ * Measures the time and memory of `mandate audit-verify` for a large ledger on SQLite:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/audit.ts [records] [records in a checkpoint]
  *
@@ -44,7 +44,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Inserts the rows of a checkpoint in one transaction. The service would wait for the disk after each record. */
+/** Inserts the rows of a checkpoint in one transaction. Through the service, each record would wait for the disk. */
 async function writeLedger(path: string, key: SealingKey): Promise<void> {
   const clock = { now: () => START };
   const storage = await openSqlite({ path }, { clock, log: capturedLog() });

@@ -1,7 +1,7 @@
 /**
- * The cost of an exchange, the first renewal of a task, a later renewal, an introspection and the end of a task: CPU of
- * the service and of Postgres, bytes of write-ahead log, and the rows and bytes that stay. The arithmetic of
- * docs/scaling.md starts from these figures.
+ * Measures what requests cost: an exchange, the first renewal of a task, a later renewal, an introspection and the end of
+ * a task. It measures CPU of the service and of Postgres, bytes of write-ahead log, and the rows and bytes that stay.
+ * docs/scaling.md calculates with these figures.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/footprint.ts [requests of each kind]
  */
@@ -14,24 +14,24 @@ import type { Workload } from './workload.ts';
 
 const DEFAULT_REQUESTS = 4000;
 const WARM_UP_REQUESTS = 500;
-/** Enough to keep the service busy, and not more than the connections of its pool. */
+/** Enough to keep the service busy, and no more than its pool has connections. */
 const CONCURRENCY = 16;
-/** Longer than any load: a load ends when its requests are sent. */
+/** Longer than any load, which ends when its requests are sent. */
 const SECONDS = 600;
-/** No sealing and no sweeping during the measurement. */
+/** Prevents sealing and sweeping during the measurement. */
 const SETTINGS = { Service__Audit__Checkpoint__Interval: 'PT1H', Service__Tasks__SweepInterval: 'P1D' };
 
 interface Reading {
   readonly serviceCpu: number;
   readonly postgresCpu: number;
-  /** Bytes since the initialization of the database server. */
+  /** Bytes of write-ahead log since the database server was initialized. */
   readonly wal: number;
   readonly tables: ReadonlyMap<string, { readonly rows: number; readonly bytes: number }>;
 }
 
 async function main(requests: number): Promise<void> {
   await withTestbed(async ({ start, cleanup }) => {
-    // One for each renewal of the first pass: every request of that pass is then the first renewal of its task.
+    // One task for each request of the pass `first renewal`, so that every request renews its task for the first time.
     const tasks = WARM_UP_REQUESTS + requests;
     const mandate = await start('postgres', SETTINGS, tasks);
     const superuser = new pg.Client({ connectionString: mandate.postgresUri });

@@ -1,6 +1,6 @@
 /**
- * The cost of an exchange beside many rows: CPU of the service and of Postgres with a million tasks, grants, spent
- * assertions and ledger records, against ten thousand of each.
+ * Measures whether an exchange costs more in a full database: CPU of the service and of Postgres with a million tasks,
+ * grants, spent assertions and ledger records, compared with ten thousand of each.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/growth.ts [sqlite|postgres] [rows] [rounds]
  *
@@ -12,19 +12,20 @@ import pg from 'pg';
 import { cpuSeconds, cpuSecondsWithChildren, describeMachine } from '../machine.ts';
 import type { Engine } from '../temporary-database.ts';
 import { driveClosedLoop } from './load.ts';
+import { median } from './report.ts';
 import { type Started, type Testbed, withTestbed } from './testbed.ts';
 import type { Workload } from './workload.ts';
 
 const FEW = 10_000;
 const CONCURRENCY = 32;
 const REQUESTS = 3000;
-/** Longer than any load: a load ends when its requests are sent. */
+/** Longer than any load, which ends when its requests are sent. */
 const SECONDS = 600;
 const RATIO_GOAL = 1.1;
-/** No sealing and no sweeping during the measurement. */
+/** Prevents sealing and sweeping during the measurement. */
 const SETTINGS = { Service__Audit__Checkpoint__Interval: 'PT1H', Service__Tasks__SweepInterval: 'P1D' };
 
-/** Columns and values of the rows, with `$n` for their number, `$now` and `$later` for instants, `$random` for 64 hex digits. */
+/** Columns and values of the rows. `$n` is a row's number, `$now` and `$later` instants, `$random` 64 hex digits. */
 const ROWS: Readonly<Record<string, readonly [columns: string, values: string]>> = {
   tasks: [
     'task_id, agent_id, sponsor_key, sponsor, session_id, audience, scope, delegation_depth, created_at, expires_at',
@@ -85,7 +86,7 @@ async function startFilled({ start }: Testbed, engine: Engine, rows: number): Pr
   return started.exchange;
 }
 
-/** Milliseconds of CPU of the service and its database server for one exchange. */
+/** The CPU time of the service and its database server for one exchange, in milliseconds. */
 async function costOf({ target, expected, prepare, pid, databasePid }: Workload): Promise<number> {
   const requests = prepare(REQUESTS);
   const cpu = () =>
@@ -115,9 +116,9 @@ async function main(engine: Engine, rows: number, rounds: number): Promise<void>
         `round ${round + 1}  ${ofFew.toFixed(2)} ms, ${ofMany.toFixed(2)} ms: ${(ofMany / ofFew).toFixed(2)}`,
       );
     }
-    const median = ratios.sort((one, other) => one - other)[Math.floor(rounds / 2)] ?? Number.NaN;
-    console.log(`${engine}: an exchange beside ${rows} rows costs ${median.toFixed(2)} of one beside ${FEW}`);
-    if (!(median <= RATIO_GOAL)) process.exitCode = 1;
+    const ratio = median(ratios);
+    console.log(`${engine}: an exchange beside ${rows} rows costs ${ratio.toFixed(2)} of one beside ${FEW}`);
+    if (!(ratio <= RATIO_GOAL)) process.exitCode = 1;
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The load generators. They send prepared bytes over keep-alive connections and speak just enough HTTP/1.1: they share
- * the cores of the machine with the server, and a general HTTP client would use more of them.
+ * Generates load: sends prepared bytes over keep-alive connections, and parses only as much HTTP/1.1 as needed. The load
+ * generator shares the machine's cores with the server, and a general HTTP client would need more of them.
  */
 
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** A request as the bytes that go over the wire. */
+/** A request as the bytes that are sent. */
 export function toBytes({ host, port }: Target, { method, path, headers = {}, body = '' }: HttpRequest): Buffer {
   const all = { host: `${host}:${port}`, accept: 'application/json', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -21,7 +21,7 @@ export function toBytes({ host, port }: Target, { method, path, headers = {}, bo
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}${length}\r\n\r\n${body}`);
 }
 
-/** A response that the benchmark does not expect. Its figures would mean nothing. */
+/** A response that the benchmark does not expect, so that its figures mean nothing. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer';
 }
@@ -29,25 +29,25 @@ export class UnexpectedAnswer extends Error {
 interface ClosedLoopOptions {
   /** The number of connections. Each always has one request under way. */
   readonly concurrency: number;
-  /** The load ends after this time, or when all prepared requests are sent. */
+  /** The load ends after this time, or earlier when all prepared requests are sent. */
   readonly seconds: number;
-  /** A text that the body of every response must contain. */
+  /** Text that the body of every response must contain. */
   readonly expected: string;
-  /** Milliseconds between two requests of a connection. By default the next request follows the response at once. */
+  /** Milliseconds between two requests of a connection. By default one follows the other's response. */
   readonly everyMs?: number;
 }
 
 interface ClosedLoopResult {
   readonly answered: number;
   readonly seconds: number;
-  /** Milliseconds, in ascending order. */
+  /** Milliseconds in ascending order. */
   readonly latencies: Float64Array;
 }
 
 /**
- * Closed loop: each connection sends its next request when the last one is answered.
+ * Closed loop: each connection sends its next request when the previous one is answered.
  *
- * @throws UnexpectedAnswer at the first response that is not 200, or does not contain `expected`
+ * @throws UnexpectedAnswer at the first response whose status is not 200, or whose body lacks `expected`
  */
 export async function driveClosedLoop(
   target: Target,
@@ -84,21 +84,21 @@ interface OpenLoopOptions {
   /** Requests a second. */
   readonly rate: number;
   readonly seconds: number;
-  /** A new connection for each request. By default idle connections are reused, and some are open at the start. */
+  /** Whether each request uses a new connection. By default idle connections are reused. */
   readonly newConnections?: boolean;
 }
 
 /** The responses of one status. */
 export interface Answers {
   readonly count: number;
-  /** The responses before the last request was sent. Later ones do not count for a rate. */
+  /** Responses that arrived before the last request was sent. Only these count for a rate. */
   readonly whileSending: number;
-  /** Milliseconds since the moment when the request was due, in ascending order. */
+  /** Milliseconds from the time when the request was due, in ascending order. */
   readonly latencies: Float64Array;
 }
 
 export interface OpenLoopResult {
-  /** Requests sent a second: less than `rate` if the load generator could not keep up. */
+  /** Requests a second that were sent: less than `rate` if the load generator was too slow. */
   readonly offered: number;
   readonly seconds: number;
   readonly byStatus: ReadonlyMap<number, Answers>;
@@ -106,20 +106,20 @@ export interface OpenLoopResult {
   readonly lost: number;
 }
 
-/** More than a service on two cores holds, processed and queued. */
+/** More requests than a service on two cores holds, running and queued. */
 const IDLE_AT_START = 192;
-/** The time in which the server accepts them. */
+/** Time for the server to accept the idle connections. */
 const ACCEPT_MS = 200;
-/** Requests are sent in small groups: a timer for each would use most of the CPU. */
+/** Requests are sent in small groups, because a timer for each would use most of the CPU. */
 const TICK_MS = 4;
 /** The time limit for responses after the last request. */
 const LAST_RESPONSE_MS = 5000;
 
 /**
- * Open loop: requests are sent at a fixed rate, answered or not. Latencies count from the moment when a request was due,
- * so a server that slows down the load generator does not look faster (coordinated omission).
+ * Open loop: requests are sent at a fixed rate, whether or not earlier ones are answered. Latencies count from the time
+ * when a request was due. So a server that slows down the load generator does not look faster (coordinated omission).
  *
- * @param requests each is sent once; the load ends when all are sent, if not before
+ * @param requests each is sent once. The load ends at the latest when all are sent
  */
 export async function driveOpenLoop(
   target: Target,
@@ -136,13 +136,13 @@ export async function driveOpenLoop(
   const connection = (): Socket => {
     const socket = connect({ ...target, noDelay: true });
     sockets.add(socket);
-    // Reads the end of an idle connection, so that it is no longer writable.
+    // `resume` reads the end of an idle connection, so that `writable` becomes false.
     return socket.on('error', () => undefined).resume();
   };
   const send = async (request: Buffer, due: number): Promise<void> => {
     sent += 1;
     underWay += 1;
-    // The connection that was idle longest: the keep-alive timeout of the server should close none.
+    // Takes the connection that was idle longest, so that none reaches the server's keep-alive timeout.
     let socket = idle.shift();
     while (socket?.writable === false) socket = idle.shift();
     socket ??= connection();
@@ -178,7 +178,7 @@ export async function driveOpenLoop(
   const total = Math.min(requests.length, Math.floor(rate * seconds));
   while (sent < total) {
     const elapsed = (performance.now() - began) / 1000;
-    // At the end all of them are due: rounding could leave out the last one.
+    // At the end all requests are due. Rounding could leave out the last one.
     const due = elapsed >= seconds ? total : Math.min(total, Math.floor(elapsed * rate));
     for (const request of requests.slice(sent, due)) void send(request, began + (sent / rate) * 1000);
     await pause(TICK_MS);
@@ -206,7 +206,7 @@ async function open(target: Target): Promise<Socket> {
   return socket.on('error', () => undefined);
 }
 
-/** Sends a request and reads the whole response. @throws UnexpectedAnswer if the connection closes before its end */
+/** Sends a request, and reads the whole response. @throws UnexpectedAnswer if the connection closes too early */
 function roundTrip(socket: Socket, request: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let received: Buffer = Buffer.alloc(0);
@@ -250,7 +250,7 @@ function isWhole(bytes: Buffer): boolean {
 function check(response: Buffer, expected: string): void {
   const status = statusOf(response);
   if (status === 200 && response.includes(expected)) return;
-  // An error body describes the problem. The body of another success may contain a token.
+  // An error body describes the problem. The body of a success may contain a token, so it is not shown.
   const detail = status === 200 ? `without ${expected}` : response.subarray(headOf(response).length).toString();
   throw new UnexpectedAnswer(`an answer was ${status} ${detail}`);
 }

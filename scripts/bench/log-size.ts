@@ -1,6 +1,6 @@
 /**
- * The size of SQLite's write-ahead log under load: the largest that was seen during a day's exchanges (by default one a
- * second, 86,400 in all, sent as fast as the service answers), after an idle moment, and after the stop.
+ * Measures the size of SQLite's write-ahead log: the maximum during a day's exchanges, after an idle pause, and after
+ * shutdown. A day's exchanges are by default one a second (86,400), sent as fast as the service answers.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/log-size.ts [exchanges]
  */
@@ -13,11 +13,11 @@ import { withTestbed } from './testbed.ts';
 import { CONCURRENCY } from './workload.ts';
 
 const SAMPLE_MS = 50;
-/** Prepared at once; their assertions must not expire before they are sent. */
+/** How many requests are prepared at a time. Their assertions must not expire before they are sent. */
 const PREPARED = 10_000;
 /** Longer than the service waits before it moves the log into the file (`IDLE_CHECKPOINT_MS`). */
 const IDLE_MS = 3000;
-/** Longer than any load: a load ends when its requests are sent. */
+/** Longer than any load, which ends when its requests are sent. */
 const SECONDS = 600;
 
 const exchanges = Number(process.argv[2] ?? 86_400);

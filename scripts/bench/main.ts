@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: exchange, refresh and introspection on SQLite and Postgres, and for comparison another server (the peer)
- * on the same machine in the same run. docs/performance.md describes the method.
+ * `npm run bench`: measures exchange, refresh and introspection on SQLite and Postgres. For comparison, it measures
+ * another server (the peer) on the same machine in the same run. docs/performance.md describes the method.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { CONCURRENCY, FASTEST, type Workload } from './workload.ts';
 const PAGE = new URL('../../docs/performance.md', import.meta.url);
 /** Long enough for the JIT compiler and the connection pools. */
 const WARM_UP_SECONDS = 2;
-/** A round prepares this many times the requests of the fastest round so far. It ends early if that is too few. */
+/** Requests that a round prepares, as a multiple of the fastest round. If they run out, the round ends early. */
 const HEADROOM = 1.3;
 
 async function main(options: BenchOptions): Promise<void> {
@@ -35,7 +35,7 @@ async function main(options: BenchOptions): Promise<void> {
   });
 }
 
-/** The workloads alternate, every second round in reverse order, so that other load on the machine affects all of them. */
+/** Workloads alternate, in reverse order in every second round, so that other load on the machine affects all of them. */
 async function runRounds(
   workloads: readonly Workload[],
   { rounds, seconds }: BenchOptions,

@@ -1,6 +1,6 @@
 /**
- * Mandate as five workloads. Every exchange presents a new subject token, so the service can cache no verification. The
- * other requests use the open tasks in rotation.
+ * Starts Mandate, and prepares five kinds of requests to it. Every exchange presents a new subject token, so the service
+ * cannot use cached verifications. The other requests use the open tasks in rotation.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,16 +27,16 @@ export interface MandateUnderTest {
   readonly exchange: Workload;
   readonly refresh: Workload;
   readonly introspection: Workload;
-  /** Each request revokes the access token of another task. After the last task, the tokens are already revoked. */
+  /** Each request revokes the access token of another task. Once all tasks are used, the tokens are already revoked. */
   readonly revocation: Workload;
-  /** Each request ends another task, by the revocation of its grant. */
+  /** Each request ends another task, by revoking its grant. */
   readonly ending: Workload;
 }
 
 const AGENTS = 8;
-/** Enough that no two concurrent renewals are of the same task. */
+/** Enough tasks that concurrent renewals are never of the same task. */
 const TASKS = 256;
-/** Enough that the row of one person is no bottleneck, as in production. */
+/** Enough people that no person's row is a bottleneck, as in production. */
 const PEOPLE = 1000;
 
 interface OpenTask {
@@ -46,9 +46,9 @@ interface OpenTask {
 }
 
 /**
- * @param database its name in the report, and the first process of its server
- * @param settings of the database and of the measurement, as environment variables
- * @param folder for the key and the log
+ * @param database its name in the report, and the process id of its server
+ * @param settings for the database and the measurement, as environment variables
+ * @param folder for the signing key and the log
  */
 export async function startMandateUnderTest(
   database: { readonly name: string; readonly pid: number | undefined },
@@ -68,7 +68,7 @@ export async function startMandateUnderTest(
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
     Service__Signing__Keys__0__Path: keyFile,
     Service__Admin__ApiKey: adminKey,
-    // All load comes from one address.
+    // All load comes from one address, which a rate limit would refuse.
     Service__RateLimit__Enabled: 'false',
     Service__Overload__Enabled: 'false',
     ...settings,
@@ -114,7 +114,7 @@ async function registerAgents(issuer: string, adminKey: string): Promise<readonl
   return agents;
 }
 
-/** Sends a request of the preparation, outside of any measurement. */
+/** Sends a request of the preparation, which is not measured. */
 async function ask(issuer: string, request: HttpRequest, status: number): Promise<Readonly<Record<string, unknown>>> {
   const { method, path, headers = {}, body = null } = request;
   const response = await fetch(`${issuer}${path}`, { method, headers, body });
@@ -124,7 +124,7 @@ async function ask(issuer: string, request: HttpRequest, status: number): Promis
   return JSON.parse(await response.text());
 }
 
-/** In rotation. */
+/** The item at an index, counting on from the first item after the last. */
 function nth<Item>(items: readonly Item[], index: number): Item {
   const item = items[index % items.length];
   if (item === undefined) throw new Error('there are no items');

@@ -17,7 +17,7 @@ export const usage = `npm run bench -- [--seconds 3] [--rounds 5] [--only sqlite
   --only     one database instead of both
   --write    write the figures into docs/performance.md`;
 
-/** @returns a sentence about the first problem if the arguments are invalid */
+/** @returns the options, or a sentence about the first invalid argument */
 export function readOptions(args: readonly string[]): BenchOptions | string {
   try {
     const { values } = parseArgs({

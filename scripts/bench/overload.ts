@@ -1,14 +1,14 @@
 /**
- * One instance under more load than it can serve:
+ * Measures one instance under more load than it can serve:
  *
  *     npm run build
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/overload.ts [sqlite|postgres] [seconds] [rounds]
  *
- * The ceiling is the rate with 32 requests always under way. The offered load is one, two and three times the ceiling,
- * independent of the responses. Ceiling and overload alternate, and the sums over all periods are compared: a shared
- * machine varies from minute to minute. Then come twice the ceiling with a connection for each request, and
- * introspections and revocations during twice the ceiling at the token endpoint. The service has its default
- * configuration without rate limits, because all load comes from one address. Exits with 1 if a goal is missed.
+ * The ceiling is the rate with 32 requests always under way. The offered load is one, two and three times the ceiling, at
+ * a fixed rate. Periods at the ceiling and of overload alternate, because a shared machine varies from minute to minute.
+ * Their sums are compared. Then it measures twice the ceiling with a connection for each request. Last come introspections
+ * and revocations during twice the ceiling at the token endpoint. The service has its default configuration without rate
+ * limits, because all load comes from one address. Exits with 1 if a goal is missed.
  */
 
 import { loadavg } from 'node:os';
@@ -22,15 +22,15 @@ import { FASTEST, measureCeiling, rateOf, type Throughput, type Workload } from 
 
 const FACTORS = [1, 2, 3];
 /**
- * At two and three times the ceiling: the least share of the ceiling that is served, the maximum time of a refusal, the
- * maximum memory, and the maximum p99 of these other requests.
+ * The goals at two and three times the ceiling. `share`: the part of the ceiling that is served at least. `refusedMs`: the
+ * longest time of a refusal. `megabytes`: the most memory. `besideMs`: the highest p99 of introspections and revocations.
  */
 const GOALS = { share: 0.7, refusedMs: 1200, megabytes: 300, besideMs: 250 };
-/** A period at the ceiling, between two overloads. */
+/** A period at the ceiling, between two of overload. */
 const CEILING_SECONDS = 3;
-/** A period prepares this many times the requests of the fastest period so far. It ends early if that is too few. */
+/** Requests that a period prepares, as a multiple of the fastest one. If they run out, the period ends early. */
 const HEADROOM = 1.5;
-/** Other requests a second, during the overload of the token endpoint. */
+/** Introspections and revocations a second, during the overload of the token endpoint. */
 const BESIDE = { introspection: 100, revocation: 30 };
 
 interface Goal {
@@ -91,15 +91,15 @@ interface CpuTime {
 }
 
 interface Alternation {
-  /** One before each overload, and one after the last. */
+  /** One period before each overload, and one after the last. */
   readonly ceilings: readonly Throughput[];
   readonly overloads: readonly OpenLoopResult[];
-  /** CPU seconds of the service in all periods of each kind; `undefined` if unavailable. */
+  /** CPU seconds of the service over all periods of each kind. `undefined` if they cannot be read. */
   readonly cpu: CpuTime | undefined;
 }
 
 interface AlternationOptions {
-  /** The offered rate as a multiple of the ceiling measured just before. */
+  /** The offered rate, as a multiple of the ceiling that was measured just before. */
   readonly factor: number;
   readonly seconds: number;
   readonly rounds: number;
@@ -135,7 +135,7 @@ async function alternate(
   return { ceilings, overloads, cpu: Number.isNaN(cpu.ceilings) ? undefined : cpu };
 }
 
-/** Other requests during twice the ceiling at the token endpoint: first alone for a second, then during the overload. */
+/** Measures introspections and revocations: alone for a second, then during twice the ceiling at the token endpoint. */
 async function besideOverload(mandate: MandateUnderTest, seconds: number): Promise<readonly Goal[]> {
   const { exchange } = mandate;
   const { target } = exchange;
@@ -188,7 +188,7 @@ function combine(results: readonly OpenLoopResult[]): OpenLoopResult {
   };
 }
 
-/** CPU of the kernel outside of the process is not included. */
+/** The CPU time that the kernel spends outside of the process is not included. */
 function describeCpu(overload: OpenLoopResult, ceilings: readonly Throughput[], cpu: CpuTime): string {
   const exchange = cpu.ceilings / ceilings.reduce((total, { answers }) => total + answers, 0);
   const refusal = (cpu.overloads - exchange * answersOf(overload, 200).count) / answersOf(overload, 503).count;

@@ -1,6 +1,6 @@
 /**
- * The peer (a server to compare with), a child process: `oidc-provider` with its state in memory. It answers client_credentials requests with
- * `private_key_jwt` (ES256) by a signed access token (ES256). It stores no token and has no ledger.
+ * The peer, a server to compare with: a child process with `oidc-provider`, whose state is in memory. It answers
+ * client_credentials requests with `private_key_jwt` (ES256) by an ES256 access token. It has no ledger.
  */
 
 import { createServer } from 'node:http';
@@ -8,7 +8,7 @@ import type { JWK } from 'oidc-provider';
 import { providerLibrary } from '../../test/support/identity-provider/provider-library.ts';
 import { makeSigningKey } from '../../test/support/signing-key.ts';
 
-/** From the parent process, as JSON in the environment variable `BENCH_PEER`. */
+/** The parent process passes it as JSON in the environment variable `BENCH_PEER`. */
 export interface PeerSetup {
   readonly port: number;
   readonly clientId: string;
@@ -20,9 +20,9 @@ export interface PeerSetup {
 async function main(): Promise<void> {
   const setup: PeerSetup = JSON.parse(process.env.BENCH_PEER ?? '');
   const { kty, crv, x, y, d } = (await makeSigningKey('ES256')).privateJwk;
-  // The TypeScript loader enabled source maps, which cost CPU.
+  // The TypeScript loader has enabled source maps, which cost CPU.
   process.setSourceMapsEnabled(false);
-  // The library prints advice for production.
+  // Silences the library's advice for production.
   console.warn = () => undefined;
   console.info = () => undefined;
   const { Provider } = await providerLibrary();

@@ -1,4 +1,4 @@
-/** The peer, a server to compare with, as a workload: a child process (peer-server.ts) that answers client_credentials requests. */
+/** Starts the peer, a server to compare with, and describes its load: client_credentials requests to peer-server.ts. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

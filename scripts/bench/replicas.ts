@@ -1,6 +1,6 @@
 /**
- * Two replicas on one Postgres against one: exchanges a second, together and alone. Each replica gets a fifth of a core (a
- * control group), so that the machine's cores suffice for both, Postgres and the load generator. Linux, as root.
+ * Compares two replicas on one Postgres with one: exchanges a second. A control group limits each replica to a fifth of a
+ * core. So the machine's cores suffice for both, Postgres and the load generator. Needs Linux, and root.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/replicas.ts [seconds] [rounds]
  *
@@ -10,19 +10,20 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { describeMachine } from '../machine.ts';
 import { driveClosedLoop, type Target } from './load.ts';
+import { median } from './report.ts';
 import { withTestbed } from './testbed.ts';
 
 const SHARE_OF_A_CORE = 0.2;
 const PERIOD_US = 20_000;
-/** For each replica. */
+/** Requests under way at each replica. */
 const CONCURRENCY = 16;
-/** Prepared for each second and replica; none is faster with this share of a core. */
+/** Requests prepared for each second and replica. No replica is faster with this share of a core. */
 const FASTEST = 400;
 const RATIO_GOAL = 1.6;
 
 const [seconds = 6, rounds = 5] = process.argv.slice(2).map(Number);
 
-/** Limits the CPU of a process, all its threads together. @returns a function that removes the empty group */
+/** Limits the CPU time of a process with all its threads. @returns a function that removes the group, once it is empty */
 function limitCpu(pid: number): () => void {
   const isSecondVersion = existsSync('/sys/fs/cgroup/cgroup.controllers');
   const group = `/sys/fs/cgroup/${isSecondVersion ? '' : 'cpu/'}mandate-bench-${pid}`;
@@ -47,7 +48,7 @@ await withTestbed(async ({ start, cleanup }) => {
     ({ issuer }): Target => ({ host: '127.0.0.1', port: Number(new URL(issuer).port) }),
   );
 
-  /** Exchanges a second of these replicas together. */
+  /** Exchanges a second that these replicas serve together. */
   const rateOf = async (replicas: readonly Target[], duration: number): Promise<number> => {
     const prepared = replicas.map(() => first.exchange.prepare(FASTEST * duration));
     const options = { concurrency: CONCURRENCY, seconds: duration, expected: first.exchange.expected };
@@ -68,9 +69,9 @@ await withTestbed(async ({ start, cleanup }) => {
       `round ${round + 1}  one ${one.toFixed(0)} a second, both ${both.toFixed(0)}: ${(both / one).toFixed(2)}`,
     );
   }
-  const median = ratios.sort((one, other) => one - other)[Math.floor(rounds / 2)] ?? Number.NaN;
-  console.log(`two replicas serve ${median.toFixed(2)} times what one serves`);
-  if (!(median >= RATIO_GOAL)) process.exitCode = 1;
+  const ratio = median(ratios);
+  console.log(`two replicas serve ${ratio.toFixed(2)} times what one serves`);
+  if (!(ratio >= RATIO_GOAL)) process.exitCode = 1;
   await second.stop();
   await first.process.stop();
   for (const remove of groups) remove();

@@ -6,31 +6,31 @@ export interface Measurement {
   readonly round: number;
   /** Requests a second. */
   readonly rate: number;
-  /** CPU of the server for one request, in milliseconds; `undefined` if unavailable. */
+  /** CPU time of the server for one request, in milliseconds. `undefined` if it cannot be read. */
   readonly cpu: number | undefined;
-  /** The same of the database server, if there is one. */
+  /** CPU time of the database server for one request, in milliseconds. `undefined` if there is none. */
   readonly databaseCpu: number | undefined;
-  /** Milliseconds, in ascending order. */
+  /** Milliseconds in ascending order. */
   readonly latencies: Float64Array;
 }
 
 export interface Summary {
   readonly workload: string;
-  /** Requests a second: the median of the rounds, the slowest and the fastest round. */
+  /** Requests a second: the median of the rounds, then the slowest and the fastest round. */
   readonly rate: number;
   readonly slowest: number;
   readonly fastest: number;
-  /** The median of each round's rate divided by the reference's rate in the same round. */
+  /** The median over the rounds of this rate, divided by the reference's rate in the same round. */
   readonly ratio: number;
-  /** Milliseconds, the median of the rounds. */
+  /** Milliseconds for one request: the median of the rounds. */
   readonly cpu: number | undefined;
   readonly databaseCpu: number | undefined;
-  /** Milliseconds, over all rounds. */
+  /** Milliseconds, over the requests of all rounds. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** Keeps the order in which the workloads first occur. */
+/** Summarises each workload, in the order of their first measurement. */
 export function summarise(measurements: readonly Measurement[], reference: string): readonly Summary[] {
   const names = [...new Set(measurements.map(({ workload }) => workload))];
   const references = new Map(
@@ -59,7 +59,7 @@ function medianOrNone(values: readonly (number | undefined)[]): number | undefin
   return known.length === 0 ? undefined : median(known);
 }
 
-/** A Markdown table with aligned columns, for terminal and document. */
+/** A Markdown table with aligned columns, readable on a terminal and in a document. */
 export function table(summaries: readonly Summary[]): string {
   const header = ['what', 'a second', 'slowest to fastest', 'of the peer', 'CPU each', 'database', 'p50', 'p99'];
   const rows = summaries.map(({ workload, rate, slowest, fastest, ratio, cpu, databaseCpu, p50, p99 }) => [
@@ -93,7 +93,7 @@ function whole(rate: number): string {
 interface Goal {
   readonly workload: string;
   readonly of: 'rate' | 'cpu' | 'databaseCpu';
-  /** The workload that it is compared with; the peer unless given. */
+  /** The workload to compare with. The default is the peer. */
   readonly than?: string;
   readonly atLeast?: number;
   readonly atMost?: number;
@@ -120,7 +120,7 @@ export function judge(summaries: readonly Summary[], peer: string): readonly str
     const measured = own?.[of];
     const reference = of === 'rate' ? other?.rate : other?.cpu;
     if (own === undefined || measured === undefined || reference === undefined) return [];
-    // Against the peer by rounds, as in the table.
+    // Compares with the peer round by round, as the table does.
     const ratio = of === 'rate' && than === peer ? own.ratio : measured / reference;
     const isReached = atLeast === undefined ? ratio <= (atMost ?? 0) : ratio >= atLeast;
     const bound = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`;
@@ -132,7 +132,7 @@ export function judge(summaries: readonly Summary[], peer: string): readonly str
 export const START_MARK = '<!-- figures: start (npm run bench -- --write) -->';
 export const END_MARK = '<!-- figures: end -->';
 
-/** Replaces the figures between the two marks of docs/performance.md. */
+/** Replaces the figures between the two marks in docs/performance.md. */
 export function replaceFigures(document: string, figures: string): string {
   const start = document.indexOf(START_MARK);
   const end = document.indexOf(END_MARK, start);
@@ -140,7 +140,7 @@ export function replaceFigures(document: string, figures: string): string {
   return `${document.slice(0, start + START_MARK.length)}\n\n${figures}\n\n${document.slice(end)}`;
 }
 
-/** The middle value; the mean of the two middle values of an even number. NaN of none. */
+/** The middle value, or the mean of the two middle values. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
@@ -148,7 +148,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The smallest of the ascending values that is at least as large as this share of them. NaN of none. */
+/** The smallest value that is at least as large as the given share of all values. NaN if there are no values. */
 export function percentile(ascending: Float64Array, share: number): number {
   return ascending[Math.max(0, Math.ceil(ascending.length * share) - 1)] ?? Number.NaN;
 }

@@ -1,11 +1,11 @@
 /**
- * The slow clients of slow-senders.ts, in a separate process. They send heads and bodies a byte a second, or request
- * responses and do not read them. A disconnected client reconnects a second later.
+ * The slow clients of slow-senders.ts, in a process of their own. They send heads and bodies at a byte a second, or
+ * request responses and do not read them. A disconnected client reconnects after a second.
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/slow-clients.ts HOST PORT COUNT
  *
- * Sends `ready` to its parent when all are connected. At any message it replies with the disconnections of each kind,
- * and exits.
+ * Sends `ready` to its parent once all clients are connected. At the first message it replies with the number of
+ * disconnections of each kind, and exits.
  */
 
 import { connect } from 'node:net';
@@ -14,10 +14,10 @@ const INTERVAL_MS = 1000;
 
 interface Kind {
   readonly name: string;
-  /** Of ten clients. */
+  /** How many of ten clients are of this kind. */
   readonly share: number;
   readonly first: string;
-  /** Sent one byte at a time, again and again. */
+  /** Sent repeatedly, one byte at a time. */
   readonly rest: string;
   readonly readsResponses: boolean;
 }
@@ -36,7 +36,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     ...{ name: 'readers', share: 2, readsResponses: false },
-    // The maximum number of pipelined requests, then empty lines, which a server ignores.
+    // The maximum number of pipelined requests. Then empty lines, which a server ignores.
     ...{ first: `GET /.well-known/jwks.json HTTP/1.1\r\n${HOST}\r\n`.repeat(16), rest: '\r\n' },
   },
 ];
@@ -64,7 +64,7 @@ function startClient(kind: Kind): void {
   socket.once('close', () => {
     clearInterval(timer);
     disconnections.set(kind.name, (disconnections.get(kind.name) ?? 0) + 1);
-    // An immediate reconnection would make a flood of connections, which is another measurement.
+    // Reconnecting at once would flood the server with connections, which is another measurement.
     setTimeout(() => startClient(kind), INTERVAL_MS);
   });
 }

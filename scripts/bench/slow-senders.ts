@@ -1,12 +1,12 @@
 /**
- * The effect of slow clients on other clients:
+ * Measures the effect of slow clients on other clients:
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/slow-senders.ts [sqlite|postgres] [seconds]
  *
- * Exchanges come at half the ceiling, alternately alone and with 300 slow clients (slow-clients.ts, a separate process):
- * three periods of each kind, of this many seconds. The service has its default configuration without rate limits, because
- * all load comes from one address. Exits with 1 if an exchange is not answered 200, or if the p99 with the slow clients
- * is more than twice the p99 alone (the median of the three ratios).
+ * Sends exchanges at half the ceiling, alternately alone and beside 300 slow clients (slow-clients.ts, another process).
+ * There are three periods of each kind, of this many seconds. The service has its default configuration without rate
+ * limits, because all load comes from one address. Exits with 1 if an exchange is not answered 200. Also exits with 1 if
+ * the p99 beside slow clients is more than twice the p99 alone (the median of three ratios).
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -23,7 +23,7 @@ import { measureCeiling, rateOf, type Workload } from './workload.ts';
 
 const SLOW_CLIENTS = 300;
 const ROUNDS = 3;
-/** The maximum ratio of p99 with the slow clients to p99 alone. */
+/** The maximum ratio of the p99 beside slow clients to the p99 alone. */
 const GOAL = 2;
 const SHARE_OF_CEILING = 0.5;
 const CEILING_SECONDS = 3;
@@ -32,7 +32,7 @@ async function main(engine: Engine, seconds: number): Promise<void> {
   await withTestbed(async ({ start }) => {
     const { exchange } = await start(engine, { Service__Overload__Enabled: 'true' }, 1);
     for (const line of describeMachine(new Date())) console.log(`- ${line}`);
-    // The first measurement is a warm-up.
+    // The first measurement warms up the service.
     await measureCeiling(exchange, CEILING_SECONDS);
     const rate = SHARE_OF_CEILING * rateOf(await measureCeiling(exchange, CEILING_SECONDS));
     console.log(`- exchanges at ${Math.round(rate)} a second, half of the ceiling`);

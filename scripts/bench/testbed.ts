@@ -13,22 +13,22 @@ export interface Testbed {
    * Starts Mandate with a new database.
    *
    * @param settings environment variables, besides those of the database
-   * @param tasks the number of tasks that are open from the start
+   * @param tasks how many tasks are open from the start
    */
   start(engine: Engine, settings?: Readonly<Record<string, string>>, tasks?: number): Promise<Started>;
   readonly cleanup: Cleanup;
 }
 
 export interface Started extends MandateUnderTest {
-  /** A libpq URI of the superuser; `undefined` on SQLite. */
+  /** A libpq URI of the superuser. `undefined` on SQLite. */
   readonly postgresUri: string | undefined;
-  /** The file of the database; `undefined` on Postgres. */
+  /** The file of the database. `undefined` on Postgres. */
   readonly sqliteFile: string | undefined;
 }
 
 const NAMES = { sqlite: 'SQLite', postgres: 'Postgres' } as const;
 
-/** Removes everything after the work. */
+/** Runs the work, then stops all servers and removes all files. */
 export function withTestbed(work: (testbed: Testbed) => Promise<void>): Promise<void> {
   return withCleanup(async (cleanup) => {
     const folder = mkdtempSync(join(tmpdir(), 'mandate-bench-'));

@@ -1,11 +1,11 @@
 /**
- * The cost of checking a task token with Mandate's library `@mandate/tool-server` and cached keys, compared with a bare
- * jose verification of the same tokens, in the same process and the same run:
+ * Compares the cost of checking a task token by `@mandate/tool-server`, with cached keys, to a bare verification by jose.
+ * Both check the same tokens in the same process and run:
  *
  *     node --import ./scripts/typescript-loader.mjs scripts/bench/tool-server.ts [rounds] [tokens in a round]
  *
- * Both check signature, `typ`, issuer, audience and dates. Mandate's library also parses strictly, checks `jti`, `sub`,
- * `act` and scope, and reports the access. The goal: at most 1.5 times the elapsed time and the CPU time of jose.
+ * Both check the signature, `typ`, issuer, audience and dates. Mandate's library also parses strictly, checks `jti`,
+ * `sub`, `act` and scope, and reports the access. The goal is at most 1.5 times jose's elapsed time and CPU time.
  */
 
 import { importJWK, jwtVerify } from 'jose';
@@ -14,7 +14,7 @@ import { AUDIENCE, startFakeControlPlane } from '../../test/support/tool-server/
 import { median } from './report.ts';
 
 const RATIO_GOAL = 1.5;
-/** Checks under way at any time. */
+/** Checks under way at a time. */
 const CONCURRENCY = 32;
 const NAMES = ['jose', 'library'] as const;
 
@@ -50,7 +50,7 @@ try {
   // Round 0 is a warm-up.
   for (let round = 0; round <= rounds; round += 1) {
     const tokens = Array.from({ length: tokensInRound }, (_, index) => plane.token({ jti: `tok_${round}_${index}` }));
-    // Every second round is in reverse order, so that other load on the machine affects both.
+    // Every second round runs in reverse order, so that other load on the machine affects both.
     for (const name of round % 2 === 0 ? NAMES : NAMES.toReversed()) {
       const cost = await measure(tokens, checks[name]);
       if (round > 0) costs[name].push(cost);

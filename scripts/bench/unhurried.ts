@@ -1,5 +1,6 @@
 /**
- * The latency of exchanges on a service that is not busy, beside the peer's: one request at a time, 50 a second.
+ * Measures the latency of exchanges on a service that is not busy, and that of the peer: one request at a time, 50 a
+ * second.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/unhurried.ts [seconds] [rounds]
  *
@@ -9,6 +10,7 @@
 import { describeMachine } from '../machine.ts';
 import { driveClosedLoop } from './load.ts';
 import { startPeer } from './peer.ts';
+import { median, percentile } from './report.ts';
 import { withTestbed } from './testbed.ts';
 import type { Workload } from './workload.ts';
 
@@ -28,7 +30,7 @@ await withTestbed(async ({ start, cleanup }) => {
   for (let round = 0; round < rounds; round += 1) {
     for (const workload of workloads) {
       const latencies = await measure(workload, seconds);
-      const at = (share: number) => latencies[Math.ceil(latencies.length * share) - 1] ?? Number.NaN;
+      const at = (share: number) => percentile(latencies, share);
       results.set(workload, [...(results.get(workload) ?? []), { p50: at(0.5), p99: at(0.99) }]);
     }
   }
@@ -44,8 +46,4 @@ async function measure({ target, expected, prepare }: Workload, duration: number
   const requests = prepare(duration * RATE);
   const options = { concurrency: 1, seconds: duration, expected, everyMs: 1000 / RATE };
   return (await driveClosedLoop(target, requests, options)).latencies;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

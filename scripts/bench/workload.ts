@@ -6,22 +6,22 @@ export interface Workload {
   /** The name in the report. */
   readonly name: string;
   readonly target: Target;
-  /** The process of the server. */
+  /** The process id of the server. */
   readonly pid: number;
-  /** The first process of its database server; `undefined` if it has none. */
+  /** The process id of its database server. `undefined` if it has none. */
   readonly databasePid: number | undefined;
-  /** A text that the body of every response must contain. */
+  /** Text that the body of every response must contain. */
   readonly expected: string;
   /** Makes new requests. Each can be sent once, before its assertion expires (`ASSERTION_LIFETIME`). */
   prepare(count: number): readonly Buffer[];
 }
 
-/** Seconds; the maximum that the service accepts (specification "Client assertion rules", 2). */
+/** Seconds: the maximum that the service accepts (specification "Client assertion rules", 2). */
 export const ASSERTION_LIFETIME = 300;
 
-/** Requests under way at any time, each on its own connection. */
+/** Requests under way at a time, each on its own connection. */
 export const CONCURRENCY = 32;
-/** Requests a second; no workload is faster. */
+/** Requests a second. No workload is faster. */
 export const FASTEST = 4000;
 
 /** The responses of one or more periods. */
@@ -30,7 +30,7 @@ export interface Throughput {
   readonly seconds: number;
 }
 
-/** @param fastest the number of requests to prepare for each second; the load ends early if the service is faster */
+/** @param fastest how many requests to prepare for each second. If the service is faster, the load ends early */
 export async function measureCeiling(workload: Workload, seconds: number, fastest = FASTEST): Promise<Throughput> {
   const { target, expected } = workload;
   const requests = workload.prepare(Math.ceil(fastest * seconds) + CONCURRENCY);
@@ -38,7 +38,7 @@ export async function measureCeiling(workload: Workload, seconds: number, fastes
   return { answers: result.answered, seconds: result.seconds };
 }
 
-/** Responses a second, over all periods. */
+/** Responses a second over all periods. */
 export function rateOf(...periods: readonly Throughput[]): number {
   const sum = (field: keyof Throughput) => periods.reduce((total, period) => total + period[field], 0);
   return sum('answers') / sum('seconds');

@@ -1,6 +1,6 @@
 /**
- * For `node --expose-gc --import`, before the service: SIGUSR2 collects all garbage on every thread. Then the main thread
- * writes the remaining bytes of its heap to the file in the query of this module's URL (`?file=`).
+ * Loaded by `node --expose-gc --import` before the service. SIGUSR2 makes every thread collect its garbage. Then the main
+ * thread writes the size of its heap, in bytes, to the file in this module's URL (`?file=`).
  */
 
 import { writeFileSync } from 'node:fs';

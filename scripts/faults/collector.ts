@@ -1,4 +1,4 @@
-/** Collects the garbage of a running service (collect-garbage.mjs), to measure its live memory. */
+/** Makes a running service collect its garbage (collect-garbage.mjs), to measure its live memory. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { residentMegabytes } from '../machine.ts';
 
 export interface Collector {
-  /** Arguments of Node, before the program of the service. */
+  /** Arguments for Node, before the program of the service. */
   readonly preload: readonly string[];
   /** @throws if the process does not collect its garbage within a minute */
   collect(pid: number): Promise<LiveMemory>;
@@ -17,12 +17,12 @@ export interface Collector {
 export interface LiveMemory {
   /** Resident memory: the minimum in the two seconds after the collection. */
   readonly megabytes: number;
-  /** The heap of the main thread, which is a part of it. */
+  /** The main thread's heap, which is part of the resident memory. */
   readonly heapMegabytes: number;
 }
 
 const LIMIT_MS = 60_000;
-/** How long V8's other threads may take to return freed memory to the system. */
+/** How long V8's other threads may take to return memory to the system. */
 const RELEASE_MS = 2_000;
 const POLL_MS = 100;
 

@@ -1,5 +1,5 @@
 /**
- * Fault runs: one kind of fault under mixed load, then a comparison of every response with the ledger.
+ * Fault runs: cause one kind of fault under mixed load, then compare every response with the ledger.
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/faults/main.ts FAULT [--seed 1] …
  *
@@ -17,9 +17,9 @@ import { soak } from './runs/soak.ts';
 import { stopUnderLoad } from './runs/stop-under-load.ts';
 import type { RunResult } from './testbed.ts';
 
-/** The time in which an orchestrator restarts a container. */
+/** How long an orchestrator takes to restart a container. */
 const AWAY_MS = 3000;
-/** The maximum number of losses in the report. */
+/** The maximum number of losses that the report lists. */
 const PRINTED_LOSSES = 20;
 
 const number = (value: number) => ({ type: 'number', default: value }) as const;
@@ -109,7 +109,7 @@ await yargs(hideBin(process.argv))
   .demandCommand(1, 'Name a fault.')
   .strict()
   .fail((message, error) => {
-    // A usage error has a message, an error of a run has none.
+    // A usage error has a message. An error of a run has none.
     if (!message) throw error;
     console.error(message);
     process.exit(2);

@@ -6,24 +6,24 @@ export interface Operation {
   /** By `wallClock`. */
   readonly began: number;
   readonly ended: number;
-  /** 0 without a whole response. */
+  /** 0 if there is no complete response. */
   readonly status: number;
-  /** The error and the reason in the response, or why there is none. */
+  /** The error and the reason in the response, or why there is no response. */
   readonly error?: string | undefined;
   readonly retryAfter?: string | undefined;
-  /** The `sub` of a person. No other exchange names this person. */
+  /** The `sub` of the person. No other exchange names this person. */
   readonly sub?: string | undefined;
   readonly agent?: string | undefined;
   readonly task?: string | undefined;
   readonly jti?: string | undefined;
-  /** An access token, for an introspection at the end of the run. */
+  /** An access token, which is introspected at the end of the run. */
   readonly token?: string | undefined;
   readonly active?: boolean | undefined;
   /** The id of a provisioned user. */
   readonly user?: string | undefined;
-  /** Sent over a new connection. */
+  /** Whether the request was sent over a new connection. */
   readonly newConnection?: true | undefined;
-  /** No process listened, so no process received the request. */
+  /** Whether no process listened, so that none received the request. */
   readonly connectionRefused?: true | undefined;
 }
 
@@ -45,7 +45,7 @@ export type OperationKind =
   | 'register'
   | 'disable an agent';
 
-/** The operations that end the task they name, or all tasks of their person. */
+/** The operations that end the task they name, or all tasks of the person. */
 export const ENDINGS: ReadonlySet<OperationKind> = new Set<OperationKind>([
   'revoke a grant',
   'kill a task',
@@ -59,17 +59,17 @@ export function isSuccess({ status }: Pick<Operation, 'status'>): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The operation may or may not have had its effect. */
+/** Whether the outcome is unknown: the operation may or may not have had its effect. */
 export function isIndeterminate({ status }: Pick<Operation, 'status'>): boolean {
   return status === 0 || status === 503;
 }
 
-/** A process accepted the connection, and sent no whole response. */
+/** Whether a process accepted the connection, but sent no complete response. */
 export function isUnanswered({ status, connectionRefused }: Operation): boolean {
   return status === 0 && connectionRefused !== true;
 }
 
-/** The longest time to a response, in milliseconds. */
+/** The longest time until a response, in milliseconds. */
 export function longestAnswer(operations: readonly Operation[]): number {
   return operations.reduce(
     (longest, { status, began, ended }) => (status === 0 ? longest : Math.max(longest, ended - began)),
@@ -85,7 +85,7 @@ export function wallClock(): number {
 /** A ledger record, as `GET /audit` shows it. */
 export interface LedgerLine {
   readonly seq: number;
-  /** `null` until it is sealed. */
+  /** `null` until the record is sealed. */
   readonly checkpoint: number | null;
   readonly event: string;
   readonly reason: string | null;
@@ -106,7 +106,7 @@ export interface History {
 /** A sentence for each contradiction between the responses, the ledger and the state of the service. */
 export type Losses = readonly string[];
 
-/** @returns the items of a key, in their order; items without a key are left out */
+/** @returns a function from a key to its items, in their order. Items without a key are left out */
 export function groupBy<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string | null | undefined,
@@ -122,7 +122,7 @@ export function groupBy<Item>(
   return (key) => groups.get(key ?? '') ?? [];
 }
 
-/** The operations that may have ended a task, by the task. */
+/** The operations that may have ended a task, by the task's id. */
 export function endingsByTask(operations: readonly Operation[]): ReturnType<typeof groupBy<Operation>> {
   return groupBy(
     operations.filter(({ kind }) => ENDINGS.has(kind)),

@@ -1,9 +1,9 @@
-/** Random choices that a seed repeats (Mulberry32). */
+/** Random choices that a seed makes repeatable (Mulberry32). */
 
 export interface Random {
-  /** At least 0, less than 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number, at least 0 and less than the limit. */
+  /** A whole number from 0 (inclusive) to the limit (exclusive). */
   below(limit: number): number;
 }
 

@@ -1,11 +1,11 @@
-/** One replica of a fault run: `mandate serve`, restarted at the same address. */
+/** A replica in a fault run: `mandate serve`, which can be restarted at the same address. */
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { spawnMandate, untilReady } from '../mandate-process.ts';
 
 interface ServiceOptions {
-  /** The arguments of Node that run `mandate`. */
+  /** Node's arguments that run `mandate`. */
   readonly program: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly port: number;
@@ -15,18 +15,18 @@ interface ServiceOptions {
 export interface Service {
   readonly url: string;
   readonly port: number;
-  /** Starts the process, and returns at once. */
+  /** Starts the process, and returns without waiting for it. */
   start(): void;
   pid(): number;
-  /** @throws if the process ends, or takes longer than a minute */
+  /** @throws if the process ends, or is not ready within a minute */
   untilReady(): Promise<void>;
-  /** Sends a signal. Resolves when the process has ended: with its exit code, or the signal that killed it. */
+  /** Sends a signal. Resolves when the process has ended, with its exit code or the signal that killed it. */
   end(signal: NodeJS.Signals): Promise<number | string>;
   /** Runs another command of the program with the same settings. Resolves with its exit code. */
   run(...args: readonly string[]): Promise<number | string>;
 }
 
-/** Much longer than a start: the machine may be busy. */
+/** Much longer than a start takes, because the machine may be busy. */
 const START_LIMIT_MS = 60_000;
 
 export function serviceProcess({ program, environment, port, logFile }: ServiceOptions): Service {

@@ -16,11 +16,11 @@ import { type Service, serviceProcess } from './service.ts';
 
 export interface TestbedOptions {
   readonly engine: Engine;
-  /** The arguments of Node that run `mandate`. */
+  /** Node's arguments that run `mandate`. */
   readonly program: readonly string[];
   readonly seed: number;
   readonly replicas?: number;
-  /** Requests of the load under way at a time. */
+  /** How many requests of the load are under way at a time. */
   readonly concurrency?: number;
   readonly pauseMs?: number;
   readonly rate?: Rate;
@@ -32,7 +32,7 @@ export interface Testbed {
   readonly driver: Driver;
   /** Migrates the database, starts every service, and starts the load. */
   start(): Promise<void>;
-  /** Stops the load and compares every response with the ledger. All services have to be ready. */
+  /** Stops the load, and compares every response with the ledger. All services must be ready. */
   finish(): Promise<Reconciled>;
 }
 
@@ -45,7 +45,7 @@ const ISSUER = 'https://mandate.test';
 const ADMIN_KEY = 'an-admin-key-of-a-fault-run-0123456789abcdef';
 const CONCURRENCY = 8;
 
-/** Removes everything after the run. */
+/** Runs the work, then stops all processes and removes all files. */
 export function withTestbed<Result>(
   { engine, program, seed, replicas = 1, concurrency = CONCURRENCY, pauseMs = 0, rate }: TestbedOptions,
   run: (testbed: Testbed) => Promise<Result>,
@@ -94,10 +94,10 @@ function environmentOf(settings: Readonly<Record<string, string>>): Readonly<Rec
     ...scimSettings,
     'Service:Issuer': ISSUER,
     'Service:Admin:ApiKey': ADMIN_KEY,
-    // Often, so that faults hit sealing and sweeping too.
+    // Frequent, so that faults also hit sealing and sweeping.
     'Service:Audit:Checkpoint:Interval': 'PT2S',
     'Service:Tasks:SweepInterval': 'PT2S',
-    // All load comes from one address.
+    // All load comes from one address, which a rate limit would refuse.
     'Service:RateLimit:Enabled': 'false',
     NODE_ENV: 'production',
     HOST: '127.0.0.1',

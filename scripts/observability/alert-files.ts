@@ -1,4 +1,4 @@
-/** Renders the alerts: as rules for Prometheus, and as the table in docs/operating.md. */
+/** Renders the alerts as rules for Prometheus, and as the table in docs/operating.md. */
 
 import { stringify } from 'yaml';
 import type { Alert } from './alerts.ts';
@@ -15,16 +15,16 @@ export function rulesFile(alerts: readonly Alert[]): string {
     labels: { severity },
     annotations: { summary: plain(why), first_step: plain(first) },
   }));
-  // Without a line width the expressions stay on one line.
+  // Without a line width, each expression stays on one line.
   return HEAD + stringify({ groups: [{ name: 'mandate', rules }] }, { lineWidth: 0 });
 }
 
-/** Markdown as plain text: no backticks, and links as the name of the page's section. */
+/** Turns Markdown into plain text: without backticks, and with links as the name of the page's section. */
 function plain(markdown: string): string {
   return markdown.replaceAll(/\[([^\]]+)\]\(#([^)]+)\)/g, '$1 (docs/operating.md#$2)').replaceAll('`', '');
 }
 
-/** The table, without a line feed at its end. */
+/** The table in Markdown, without a line feed at its end. */
 export function alertTable(alerts: readonly Alert[]): string {
   const rows = alerts.map(({ name, expression, holds, why, first }) => {
     const when = `\`${expression.replaceAll('|', '\\|')}\`${holds === undefined ? '' : ` for ${holds}`}`;
@@ -33,10 +33,10 @@ export function alertTable(alerts: readonly Alert[]): string {
   return ['| Alert | When | Why | First |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** The table of the section, from its head to its last row. */
+/** Matches the section's table, from its head to its last row. */
 const TABLE = /(?<=\n## Alerts worth having\n(?:(?!\n## )[\s\S])*?\n)\|[^\n]*(?:\n\|[^\n]*)*/;
 
-/** @returns the page with the table of these alerts @throws if the page has no such table */
+/** @returns the page with the table of these alerts @throws if the page has no table under that heading */
 export function withAlertTable(page: string, alerts: readonly Alert[]): string {
   if (!TABLE.test(page)) throw new Error('The page has no table under "Alerts worth having".');
   return page.replace(TABLE, () => alertTable(alerts));

@@ -1,18 +1,15 @@
-/**
- * The alerts, the one source of the table in docs/operating.md and of the rules for Prometheus. After a change run
- * scripts/observability/main.ts, which writes both.
- */
+/** The alerts. After a change, scripts/observability/main.ts writes them to docs/operating.md and Prometheus's rules. */
 
 export interface Alert {
   /** The name in Prometheus. */
   readonly name: `Mandate${string}`;
   readonly expression: string;
-  /** How long the expression has to hold, as in `2m`; absent if it alerts at once. */
+  /** How long the expression must hold, for example `2m`. Absent if it alerts at once. */
   readonly holds?: string;
-  /** `critical`: agents are not served, or the guarantees are at risk. `warning`: look at it on the same day. */
+  /** `critical`: agents are not served, or the guarantees are at risk. `warning`: someone should look on the same day. */
   readonly severity: 'critical' | 'warning';
   readonly why: string;
-  /** The first place to look, as Markdown for docs/operating.md. */
+  /** Where to look first, as Markdown for docs/operating.md. */
   readonly first: string;
 }
 

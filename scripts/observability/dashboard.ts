@@ -1,8 +1,8 @@
-/** The dashboard for Grafana: its rows of panels, and their JSON. Each metric of the service is in one of them. */
+/** The dashboard for Grafana: its rows of panels, and their JSON. It shows each metric of the service. */
 
 interface Query {
   readonly expression: string;
-  /** The name of a series, with labels in double braces; absent if there is one series. */
+  /** The name of a series, with labels in double braces. Absent if there is only one series. */
   readonly legend?: string;
 }
 
@@ -10,9 +10,9 @@ interface Panel {
   readonly title: string;
   /** What a reader should look for. */
   readonly description: string;
-  /** One number now, or lines over time. */
+  /** `stat`: one number now. `timeseries`: lines over time. */
   readonly kind: 'stat' | 'timeseries';
-  /** A unit of Grafana: `reqps`, `s`, `bytes`, `percentunit` or `short`. */
+  /** One of Grafana's units: `reqps`, `s`, `bytes`, `percentunit` or `short`. */
   readonly unit: string;
   readonly queries: readonly Query[];
 }
@@ -168,16 +168,16 @@ export const rows: readonly Row[] = [
 /** Grafana's grid is 24 columns wide. */
 const COLUMNS = 24;
 const HEIGHTS = { stat: 4, timeseries: 8 } as const;
-/** The variable of the dashboard that selects the Prometheus. */
+/** The dashboard's variable that selects a Prometheus server. */
 const DATASOURCE = { type: 'prometheus', uid: '$' + '{datasource}' };
 
-/** The dashboard as Grafana imports it. */
+/** The dashboard in the form that Grafana imports. */
 export function dashboard(): Readonly<Record<string, unknown>> {
   return {
     title: 'Mandate',
     uid: 'mandate',
     description: 'Generated from scripts/observability/dashboard.ts.',
-    // The version of the format, which newer Grafanas convert.
+    // The version of the format. Newer releases of Grafana convert it.
     schemaVersion: 39,
     editable: true,
     refresh: '30s',
@@ -219,7 +219,7 @@ function panelJson({ kind, title, description, unit, queries }: Panel): Readonly
       datasource: DATASOURCE,
       expr: expression,
       legendFormat: legend ?? title,
-      // A number needs only the newest value.
+      // A single number needs only the newest value.
       instant: kind === 'stat',
       range: kind !== 'stat',
     })),

@@ -1,4 +1,4 @@
-/** The generated files of docs/examples/observability, and the table in docs/operating.md. */
+/** The files that are generated: those in docs/examples/observability, and docs/operating.md with its table. */
 
 import { rulesFile, withAlertTable } from './alert-files.ts';
 import { alerts } from './alerts.ts';
@@ -8,7 +8,7 @@ const fileOf = (path: string) => new URL(`../../docs/${path}`, import.meta.url);
 
 interface GeneratedFile {
   readonly url: URL;
-  /** @param present the text of the file now; only the page needs it */
+  /** @param present the current text of the file, which only the page needs */
   text(present: string): string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The access events of the quickstart's tool servers. A real server writes them to its log; the quickstart stores them
- * and shows them as a table: the request, the decision, the person, the agent and the token.
+ * Keeps the access events of the quickstart's tool servers. A real server writes them to its log. The quickstart shows
+ * them as a table: time, route or tool, decision, reason, person, agent and token.
  */
 
 import type { AccessEvent } from '@mandate/tool-server';
@@ -8,9 +8,9 @@ import { layOut } from './table.ts';
 
 export interface AccessLog {
   record(event: AccessEvent): void;
-  /** Returns and removes the stored events, oldest first. */
+  /** Returns the kept events, oldest first, and removes them. */
   take(): readonly AccessEvent[];
-  /** Passes all later events to a listener instead of storing them. */
+  /** Passes later events to a listener instead of keeping them. */
   follow(listener: (event: AccessEvent) => void): void;
 }
 
@@ -30,7 +30,7 @@ export function accessLog(): AccessLog {
   };
 }
 
-/** Enough of an identifier's end to distinguish it: identifiers are random there. */
+/** The last characters of an identifier are random, so these suffice to distinguish it. */
 const TAIL_CHARACTERS = 6;
 
 export function accessTable(events: readonly AccessEvent[]): readonly string[] {
@@ -50,7 +50,7 @@ export function accessTable(events: readonly AccessEvent[]): readonly string[] {
       decision,
       reason ?? '',
       sub ?? '',
-      // Without the prefix of every agent.
+      // Without the prefix that all agents have.
       act?.replace(/^agent:/, '') ?? '',
       jti?.slice(-TAIL_CHARACTERS) ?? '',
     ]),

@@ -1,6 +1,6 @@
 /**
- * The agent's side: its key, and an exchange written out. The rest of the quickstart uses `@mandate/agent`; an agent in
- * another language sends the same requests.
+ * The agent's side: its key, and the requests of an exchange in full. The rest of the quickstart uses `@mandate/agent`. An
+ * agent in another language sends the same requests.
  */
 
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ export interface AgentIdentity {
   readonly kid: string;
   /** The private key, which never leaves the agent. */
   readonly pem: string;
-  /** The public key, for the registration. */
+  /** The public key, which the registration contains. */
   readonly jwks: { readonly keys: readonly object[] };
 }
 
@@ -30,13 +30,13 @@ export function makeIdentity(): AgentIdentity {
   };
 }
 
-/** RFC 8414: the addresses of the endpoints. */
+/** Reads the addresses of the endpoints from the metadata (RFC 8414). */
 export async function discover(issuer: string): Promise<{ readonly token: string; readonly introspection: string }> {
   const metadata = await send(`${issuer}/.well-known/openid-configuration`);
   return { token: text(metadata, 'token_endpoint'), introspection: text(metadata, 'introspection_endpoint') };
 }
 
-/** RFC 8693 §2.1, with the agent's assertion (RFC 7523 §2.2) as the actor token. */
+/** The form of RFC 8693 §2.1, with the agent's assertion (RFC 7523 §2.2) as the actor token. */
 export async function exchangeForm(
   { id, kid, pem }: AgentIdentity,
   issuer: string,

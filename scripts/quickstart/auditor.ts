@@ -1,6 +1,6 @@
 /**
- * The auditor's side: waits for the seal, fetches the keys, verifies the ledger, and changes a copy to show that
- * verification fails.
+ * The auditor's side: waits until the ledger is sealed, fetches the keys, and verifies the ledger. Then it changes a copy,
+ * to show that the verification fails.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,15 +14,15 @@ import { must } from './story-broke.ts';
 
 export interface Verification {
   readonly exitCode: number;
-  /** The command's output. */
+  /** The lines that the command printed. */
   readonly lines: readonly string[];
 }
 
-/** Many times the seal interval of the stage. */
+/** How long to wait: many times the seal interval of the quickstart. */
 const PATIENCE_MS = 15_000;
 const POLL_MS = 200;
 
-/** @returns all records, when each has a checkpoint */
+/** Waits until every record has a checkpoint. @returns all records */
 export async function untilSealed(operator: Operator): Promise<readonly LedgerRow[]> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -51,7 +51,7 @@ export function verifyLedger(stage: Stage, databaseFile: string): Promise<Verifi
   });
 }
 
-/** A copy of the ledger in which an owner of the file has removed the guards and widened a granted scope. */
+/** Makes a copy of the ledger. In it, an owner of the file has removed a guard and widened a granted scope. */
 export function tamperWithCopy(databaseFile: string, copy: string, scope: string): void {
   const original = openHandle(databaseFile, { readonly: true });
   original.prepare('vacuum into ?').run(copy);

@@ -1,18 +1,15 @@
 /** The people, agents and scopes of the quickstart. */
 
-/** The person, under her name at the identity provider, which every token and record has. */
+/** The person. Tokens and records have her name at the identity provider. */
 export { ada } from '../../test/support/identity-provider/people.ts';
 
 export const AGENT_ID = 'triage-bot';
-/** The maximum scopes of the agent. */
+/** The scopes that the agent may have at most. */
 export const AGENT_SCOPES = ['jira:read', 'jira:comment', 'jira:admin'];
-/** More than the agent may have, and more than Ada holds. */
+/** The requested scopes: more than the agent may have, and more than Ada holds. */
 export const ASKED = [...AGENT_SCOPES, 'calendar:read'];
-/** The granted part of it. */
+/** The granted part of the requested scopes. */
 export const GRANTED = ['jira:read', 'jira:comment'];
 
-/**
- * Short enough to wait for a renewal and for an expiry, and long enough for the uses of one token in between on a busy
- * machine.
- */
+/** The lifetime of a token: short enough to wait for its expiry, long enough to use it a few times before. */
 export const TOKEN_SECONDS = 6;

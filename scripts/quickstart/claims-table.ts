@@ -7,11 +7,11 @@ export interface TokenView {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** With the names, 98 characters at most. */
+/** The table is at most 98 characters wide. */
 const NAME_WIDTH = 20;
 const VALUE_WIDTH = 37;
 
-/** Claims in seconds since the epoch: shown as a time of day. */
+/** Claims in seconds since the epoch, which are shown as a time of day. */
 const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
 
 export function claimsTable(left: TokenView, right: TokenView): readonly string[] {
@@ -28,7 +28,7 @@ export function claimsTable(left: TokenView, right: TokenView): readonly string[
   );
 }
 
-/** Members of objects become separate rows: `act.sub`. */
+/** Members of objects become rows of their own, for example `act.sub`. */
 function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<string, unknown> {
   return new Map(
     Object.entries(claims).flatMap(([name, value]) =>
@@ -41,7 +41,7 @@ function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<st
 
 const ORDER = ['iss', 'sub', 'act', 'aud', 'scope', 'client_id', 'task', 'jti', 'iat', 'exp'];
 
-/** Person and agent first; claims outside the order last. */
+/** Orders the claims as in ORDER. Other claims come last. */
 function byMeaning(one: string, other: string): number {
   const place = (name: string) => {
     const index = ORDER.indexOf(name.split('.')[0] ?? name);

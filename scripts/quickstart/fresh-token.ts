@@ -3,20 +3,20 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { NotNow, type Task } from '@mandate/agent';
 
-/** A fraction of a token's remaining lifetime at its renewal. */
+/** Much shorter than the lifetime that a token still has when it is renewed. */
 const EVERY_MS = 500;
 
 /**
- * Resolves when the file exists; the last token stays in it.
+ * Resolves once the file exists. The last token stays in it.
  *
- * @param ended called once, when there are no further tokens: with a `TaskOver`, or another error @returns stops the
- * renewals without a call of `ended`
+ * @param ended is called once, when no further token can be had: with a `TaskOver`, or another error
+ * @returns a function that stops the renewals, without a call of `ended`
  */
 export async function keepTokenFresh(task: Task, file: string, ended: (error: unknown) => void): Promise<() => void> {
   const put = async (): Promise<void> => {
     const token = await task.token();
     if (isStopped) return;
-    // Atomic replacement: no reader sees half a token.
+    // The file is replaced atomically, so no reader sees half a token.
     writeFileSync(`${file}.new`, token, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   };

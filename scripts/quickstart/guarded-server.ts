@@ -1,9 +1,9 @@
-/** A tool server of the quickstart, on this machine. */
+/** A tool server of the quickstart, which listens on this machine. */
 
 import { createServer, type RequestListener } from 'node:http';
 
 export interface GuardedServer {
-  /** The server's address. A token for it has this audience. */
+  /** The server's address, which is the audience of its tokens. */
   readonly audience: string;
   stop(): Promise<void>;
 }

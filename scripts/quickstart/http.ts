@@ -1,4 +1,4 @@
-/** The HTTP requests of the quickstart, and their JSON responses. */
+/** Sends the HTTP requests of the quickstart, and reads their JSON responses. */
 
 import { StoryBroke } from './story-broke.ts';
 
@@ -16,7 +16,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
   return read(await fetch(url, init));
 }
 
-/** A required text member of a response. */
+/** A text member of a response, which must be present. */
 export function text(answer: Answer, member: string): string {
   const value = answer.body[member];
   if (typeof value !== 'string') {
@@ -25,12 +25,12 @@ export function text(answer: Answer, member: string): string {
   return value;
 }
 
-/** The status of a response, and the error code of a refusal: `200`, `400 invalid_scope`. */
+/** The status of a response, with the error code of a refusal: `200`, `400 invalid_scope`. */
 export function outcome({ status, body }: Answer): string {
   return typeof body.error === 'string' ? `${status} ${body.error}` : String(status);
 }
 
-/** The JSON object of a received response. */
+/** Reads the JSON object in a response. */
 export async function read(response: Response): Promise<Answer> {
   const text = await response.text();
   const body: unknown = text === '' ? {} : JSON.parse(text);
@@ -41,7 +41,7 @@ export async function read(response: Response): Promise<Answer> {
   return { status: response.status, body: { ...body } };
 }
 
-/** A member of an object; `undefined` if the value is not an object, or has no such member. */
+/** A member of an object. `undefined` if the value is not an object, or has no such member. */
 export function readMember(value: unknown, member: string): unknown {
   return typeof value === 'object' && value !== null
     ? Object.entries(value).find(([name]) => name === member)?.[1]

@@ -1,4 +1,4 @@
-/** Shown after the last step: commands to copy and try. */
+/** Shows commands to copy and try, after the last step. */
 
 import type { Task } from '@mandate/agent';
 import { ada } from './authority.ts';

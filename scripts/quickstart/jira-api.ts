@@ -1,6 +1,6 @@
 /**
- * A tool server over plain HTTP: an Express app with one ordinary route, and one high-risk route where a revocation
- * takes effect at once.
+ * A tool server over plain HTTP: an Express app with an ordinary route and a high-risk route. A revocation takes effect at
+ * once on the high-risk route.
  */
 
 import { createToolServer } from '@mandate/tool-server';
@@ -12,7 +12,7 @@ import { type GuardedServer, serve } from './guarded-server.ts';
 
 export async function startJiraApi(issuer: string, log: AccessLog): Promise<GuardedServer> {
   const audience = `http://127.0.0.1:${await freePort()}/api`;
-  // One machine has one clock. With the usual minute of skew the quickstart would have to wait that long.
+  // No skew, because both servers use one clock. With the usual minute the quickstart would have to wait longer.
   const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.record });
   const protect = expressProtection(toolServer);
   const app = express();

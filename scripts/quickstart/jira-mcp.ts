@@ -1,4 +1,4 @@
-/** A tool server that speaks MCP: two tools, on the MCP TypeScript SDK. */
+/** A tool server that speaks MCP: two tools, built with the MCP TypeScript SDK. */
 
 import { createToolServer } from '@mandate/tool-server';
 import { claimsOf, mcpProtection } from '@mandate/tool-server/mcp';

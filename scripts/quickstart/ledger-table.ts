@@ -1,4 +1,4 @@
-/** Shows ledger records as a table: the agent, the act, the person and the decision. */
+/** Shows ledger records as a table, with the event, the person, the agent and the decision. */
 
 import type { LedgerRow } from './operator.ts';
 import { layOut } from './table.ts';
@@ -26,7 +26,7 @@ export function ledgerTable(rows: readonly LedgerRow[]): readonly string[] {
   );
 }
 
-/** The number of renewals in an aggregated record. */
+/** The number of renewals in a summary. */
 function counted(count: unknown): string {
   return count === undefined ? '' : `${count} more`;
 }

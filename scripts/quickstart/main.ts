@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after
- * the last step. It exits with 0 only if every step succeeded.
+ * `npm run quickstart`: runs every step on this machine, then keeps serving until Ctrl-C. With `--once` it stops after the
+ * last step. Exits with 0 only if every step succeeded.
  */
 
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { type Cast, tellStory } from './story.ts';
 import { must, StoryBroke } from './story-broke.ts';
 import { type Terminal, terminal } from './terminal.ts';
 
-/** The end of Mandate's log, for an error report. */
+/** How much of the end of Mandate's log an error shows. */
 const LOG_TAIL_CHARACTERS = 1500;
 /** The shell's exit code for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
@@ -60,7 +60,7 @@ async function main(once: boolean): Promise<number> {
   }
 }
 
-/** @returns stops the background work */
+/** Keeps the agent's token valid, and shows access events. @returns a function that stops this */
 async function goOn(screen: Terminal, stage: Stage, { agent, subjectToken }: Cast): Promise<() => void> {
   const { jira, taskTokenFile, accessLog } = stage;
   const task = await agent.startTask({ subjectToken, resource: jira.audience, scope: GRANTED });

@@ -1,4 +1,4 @@
-/** The operator's side: registering an agent, the kill switch, a block, and reading the ledger. */
+/** The operator's side: registers an agent, uses the kill switch, blocks a person, and reads the ledger. */
 
 import type { AgentIdentity } from './agent.ts';
 import { TOKEN_SECONDS } from './authority.ts';
@@ -10,12 +10,12 @@ export type LedgerRow = Readonly<Record<string, unknown>>;
 
 export interface Operator {
   register(agent: AgentIdentity, ceiling: Ceiling): Promise<Answer>;
-  /** The kill switch of one task. */
+  /** Ends one task by the kill switch. */
   kill(taskId: string): Promise<Answer>;
   block(person: string): Promise<Answer>;
   unblock(person: string): Promise<Answer>;
   readLedger(): Promise<readonly LedgerRow[]>;
-  /** The proof that a record is in the sealed ledger. */
+  /** Reads the proof that the sealed ledger holds a record. */
   readProof(seq: unknown): Promise<Answer['body']>;
 }
 

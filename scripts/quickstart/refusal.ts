@@ -1,4 +1,4 @@
-/** Checks and shows the expected refusals of the quickstart: a response, or an error of the agent's library. */
+/** Checks and shows the refusals that the quickstart expects: a response, or an error of the agent's library. */
 
 import { type Answer, outcome, text } from './http.ts';
 import { must, StoryBroke } from './story-broke.ts';
@@ -11,9 +11,9 @@ export function showRefusal(terminal: Terminal, what: string, answer: Answer, ex
 }
 
 /**
- * A refusal of a tool server.
+ * Checks and shows the refusal of a tool server.
  *
- * @param expected status and reason: `401 expired`
+ * @param expected status and reason, for example `401 expired`
  */
 export function showToolRefusal(terminal: Terminal, what: string, answer: Answer, expected: string): void {
   const was = `${answer.status} ${String(answer.body.reason ?? '')}`.trim();
@@ -21,7 +21,7 @@ export function showToolRefusal(terminal: Terminal, what: string, answer: Answer
   terminal.refused(`${what}: ${expected}. "${text(answer, 'error_description')}"`);
 }
 
-/** The error of an attempt that must fail; it must have this class. */
+/** Returns the error of an attempt that must fail with an error of this class. */
 export async function thrownBy<Thrown extends Error>(
   kind: new (...given: never[]) => Thrown,
   what: string,

@@ -23,16 +23,13 @@ export interface Stage {
   readonly issuer: string;
   readonly operator: Operator;
   readonly adminKey: string;
-  /** The file with the admin key, readable only by the owner. */
+  /** The file with the admin key, which only its owner may read. */
   readonly adminKeyFile: string;
-  /**
-   * The file with a task's token for the user's own requests, readable only by the owner; created after the last step.
-   */
+  /** The file with a task's token for the user's own requests, for its owner only. Created after the last step. */
   readonly taskTokenFile: string;
   readonly logFile: string;
-  /** Mandate's database. */
   readonly databaseFile: string;
-  /** A copy of the database for the tampering; created by the auditor's chapter. */
+  /** A changed copy of the database. The auditor's chapter creates it. */
   readonly tamperedFile: string;
   /** A tool server on Express. */
   readonly jira: GuardedServer;
@@ -40,15 +37,15 @@ export interface Stage {
   readonly jiraMcp: GuardedServer;
   /** The access events of both servers. */
   readonly accessLog: AccessLog;
-  /** The arguments of Node that run `mandate`. */
+  /** Node's arguments that run `mandate`. */
   readonly program: readonly string[];
   /** Resolves when Mandate has stopped. */
   readonly ended: Promise<void>;
-  /** Stops everything and removes the folder. */
+  /** Stops everything, and removes the folder. */
   clear(): Promise<void>;
 }
 
-/** @param program see `startMandate` */
+/** @param program Node's arguments that run `mandate` */
 export async function setStage(program: readonly string[] = builtProgram): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-quickstart-'));
   const steps = [async () => rmSync(folder, { recursive: true, force: true })];
@@ -94,9 +91,9 @@ function settings(
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
     Service__Database__Provider: 'sqlite',
     Service__Database__Path: databaseFile,
-    // Below the default of half a minute, because the quickstart waits for a renewal and for an expiry.
+    // Below the default of 30 seconds, because the quickstart waits for a renewal and an expiry.
     Service__Agents__MinTokenTtl: 'PT1S',
-    // The minimum, because the quickstart waits for a seal.
+    // The minimum, because the quickstart waits until the ledger is sealed.
     Service__Audit__Checkpoint__Interval: 'PT1S',
     Service__Admin__ApiKey: adminKey,
   };

@@ -1,7 +1,6 @@
 /**
- * The steps of the quickstart in order: a person signs in, an agent acts for her within bounds, tool servers enforce
- * the bounds, and authority ends when it is revoked. The ledger records all of it, and a changed record is detected.
- * Each chapter asserts its results.
+ * The steps of the quickstart in order. A person signs in, an agent acts for her within limits, and tool servers enforce
+ * these. Authority ends when it is revoked. The ledger records everything. Each chapter checks its results.
  */
 
 import type { Agent } from '@mandate/agent';
@@ -21,7 +20,7 @@ import { text } from './http.ts';
 import type { Stage } from './stage.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The participants that remain after the quickstart. */
+/** What the quickstart still uses after the last step. */
 export interface Cast {
   readonly agent: Agent;
   /** Ada's access token. */

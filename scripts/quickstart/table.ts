@@ -1,14 +1,14 @@
-/** Plain-text tables that fit a terminal. Cells wrap at spaces, and a word that is too long wraps anywhere. */
+/** Plain-text tables that fit a terminal. Cells wrap at spaces. A word that is too long is cut. */
 
 export interface Column {
   readonly title: string;
-  /** The maximum width of a cell, in characters; longer text wraps. */
+  /** The maximum width of a cell in characters. Longer text wraps. */
   readonly width: number;
 }
 
 const GAP = '  ';
 
-/** Returns the lines: titles, a rule, and the rows. A column is as wide as its longest content. */
+/** Returns the lines: titles, a rule, and the rows. A column is as wide as its longest line. */
 export function layOut(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = columns.map(({ title, width }, index) => {
     const cells = [title, ...rows.map((row) => row[index] ?? '')];

@@ -1,20 +1,17 @@
-/**
- * The quickstart's output on a terminal: numbered headings, sentences, tables and results. Colours are used only on a
- * terminal that shows them.
- */
+/** Writes the quickstart's output. Colours appear only on a terminal that supports them. */
 
 export interface Terminal {
-  /** A numbered heading. */
+  /** Prints a numbered heading. */
   chapter(title: string): void;
   say(...sentences: readonly string[]): void;
   show(lines: readonly string[]): void;
-  /** A command to copy, always on one line. */
+  /** Prints a command to copy, always on one line. */
   command(line: string): void;
-  /** A result that has just been checked. */
+  /** Prints a result that was just checked. */
   confirm(sentence: string): void;
-  /** An expected refusal. */
+  /** Prints a refusal that was expected. */
   refused(sentence: string): void;
-  /** Prints an error to standard error; `details` are printed unchanged. */
+  /** Prints an error to standard error, and then `details` unchanged. */
   fail(sentence: string, details?: string): void;
 }
 

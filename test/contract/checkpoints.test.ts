@@ -80,7 +80,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
       const thrown = await checkpoints()
         .add({ ...next, ...changes })
         .catch((error: unknown) => error);
-      expect(String(thrown), JSON.stringify(changes)).to.include('a checkpoint ends with a record that is held');
+      expect(String(thrown), JSON.stringify(changes)).to.include('a checkpoint must end with a stored record');
     }
     expect(await checkpoints().unsealed()).to.deep.equal(unsealed);
     expect(await checkpoints().add(next)).to.equal('added');
@@ -267,7 +267,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
         "2, 'root', 'hash', now(), 'key', 'signature'",
         "1, 'root', 'hash', now(), 'key', repeat('0', 5000)",
       ].map((values) => `select add_checkpoint(${id}, ${range.firstSeq}, ${range.lastSeq}, ${values})`);
-      await expectSqlErrors(await outside('serving'), impossible, /says what can be/);
+      await expectSqlErrors(await outside('serving'), impossible, /has impossible values/);
       await sealed(checkpoints());
     });
 

@@ -1,6 +1,4 @@
-/**
- * Reads files of agents: one registration per document, any number of documents per file. Reports all errors together.
- */
+/** Reads files of agents. Each document in a file is one registration. Reports all errors together. */
 
 import { createReadStream } from 'node:fs';
 import type { JudgedDeclaration } from '../../../application/admin/apply-declarations.ts';
@@ -20,23 +18,23 @@ import { isTextList } from '../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';
 
-/** An error in a file of agents, and its position. Of the file's text it contains only field names. */
+/** An error in a file of agents, with its position. It quotes nothing of the file but field names. */
 export interface FileProblem {
   /** The path as given on the command line. */
   readonly file: string;
-  /** From 1; `undefined` if the problem concerns the whole file. */
+  /** Counted from 1. `undefined` if the problem concerns the whole file. */
   readonly line: number | undefined;
   /** `undefined` if the problem concerns the whole registration. */
   readonly field: string | undefined;
   readonly sentence: string;
 }
 
-/** `agents.yaml:7: max_task_ttl: Must be …`, the format that editors and other programs understand. */
+/** Formats a problem as `agents.yaml:7: max_task_ttl: Must be …`, which editors and other programs understand. */
 export function describeFileProblem({ file, line, field, sentence }: FileProblem): string {
   return [line === undefined ? file : `${file}:${line}`, ...(field === undefined ? [] : [field]), sentence].join(': ');
 }
 
-/** Enough for thousands of agents. */
+/** The maximum length of a file: enough for thousands of agents. */
 const MAX_BYTES = 4 * 1_048_576;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -51,7 +49,7 @@ export async function readAgentFiles(
 ): Promise<AgentFiles> {
   const problems: FileProblem[] = [];
   const agents: JudgedDeclaration[] = [];
-  /** The first declaration of each agent. */
+  /** Where each agent was first declared, as `file:line`. */
   const places = new Map<string, string>();
   for (const file of files) {
     const { mappings, problems: found } = await readFile(file);
@@ -100,7 +98,7 @@ async function readFile(file: string): Promise<ReadFile> {
 async function bytesOf(file: string): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   try {
-    // Reads one byte more than the limit to detect a longer file; a device never ends.
+    // Reads one byte more than the limit, which shows that a file is too long. A device could deliver bytes without end.
     for await (const chunk of createReadStream(file, { end: MAX_BYTES })) chunks.push(chunk);
     return Buffer.concat(chunks);
   } catch {
@@ -112,13 +110,13 @@ type JudgedMapping =
   | { readonly kind: 'sound'; readonly agent: JudgedDeclaration }
   | { readonly kind: 'wrong'; readonly problems: readonly Omit<FileProblem, 'file'>[] };
 
-/** Fields that are checked together. */
+/** Fields with rules in common. */
 const TOGETHER: readonly (readonly string[])[] = [
   ['max_task_ttl', 'max_token_ttl'],
   ['jwks', 'jwks_uri'],
 ];
 
-/** Checks the form of each field and the rules of the whole, and reports both. */
+/** Checks the form of each field, then the rules of the registration, and reports the problems of both. */
 async function judgeMapping(
   mapping: YamlMapping,
   judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
@@ -128,7 +126,7 @@ async function judgeMapping(
   if (verdict.kind === 'valid' && problems.length === 0) {
     return { kind: 'sound', agent: { declaration, registration: verdict.registration } };
   }
-  // The rules' errors about an unreadable field, or about a field that is checked together with it, are dropped.
+  // Drops the rules' errors about a field of wrong form, and about fields with rules in common with it.
   const faulty = new Set([...mapping.unread, ...problems.map(({ field }) => field)]);
   for (const fields of TOGETHER)
     if (fields.some((field) => faulty.has(field))) for (const field of fields) faulty.add(field);
@@ -148,15 +146,15 @@ interface FieldProblem {
 }
 
 interface ReadAgent {
-  /** The draft, with a placeholder for each wrong field. */
+  /** The registration, with a placeholder for each field of wrong form. */
   readonly declaration: Declaration;
   readonly problems: readonly FieldProblem[];
 }
 
-/** A field name that may be printed. Other text may be a secret that is misplaced to the left of a colon. */
+/** Field names that may be printed. Other text before a colon may be a misplaced secret. */
 const NAME = /^[\w.-]{1,64}$/;
 
-/** Parses one registration: all required fields in the right form, no other fields. Reports every problem. */
+/** Parses one registration: all required fields, each in its form, and no others. Reports every problem. */
 function declaredAgent(mapping: YamlMapping): ReadAgent {
   const problems: FieldProblem[] = [];
   for (const [name, { line }] of mapping.fields) {

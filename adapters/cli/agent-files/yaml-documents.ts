@@ -1,6 +1,6 @@
 /**
- * Parses YAML 1.2 into mappings of named fields with their line numbers. Refuses everything that YAML parsers read
- * differently: repeated names, tags outside the core schema, merged mappings.
+ * Parses YAML 1.2 into mappings of fields with their line numbers. Refuses everything that YAML parsers read differently:
+ * repeated names, tags outside the core schema, merged mappings.
  */
 
 import { type Document, isMap, isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from 'yaml';
@@ -12,10 +12,10 @@ interface YamlField {
 }
 
 export interface YamlMapping {
-  /** Its first line. */
+  /** The line on which the mapping begins. */
   readonly line: number;
   readonly fields: ReadonlyMap<string, YamlField>;
-  /** Names with unreadable values; a problem says why. */
+  /** Names of fields whose values could not be read. A problem describes each. */
   readonly unread: ReadonlySet<string>;
 }
 
@@ -29,10 +29,10 @@ export interface YamlReading {
   readonly problems: readonly YamlProblem[];
 }
 
-/** Only the first: later errors are usually its consequence. */
+/** Later faults of a document are usually consequences of the first ones. */
 const MAX_FAULTS = 10;
 
-/** Every document of the text, without empty ones (as after a trailing `---`). */
+/** Parses every document of the text. Empty ones, as after a trailing `---`, are left out. */
 export function readYaml(text: string): YamlReading {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
@@ -40,7 +40,7 @@ export function readYaml(text: string): YamlReading {
     prettyErrors: false,
     schema: 'core',
     merge: false,
-    // Its warnings on standard error would quote the text.
+    // The library's warnings on standard error would quote the text.
     logLevel: 'silent',
   });
   const readings = documents.map((document) => readDocument(document, (offset) => lines.linePos(offset).line));
@@ -88,13 +88,13 @@ function wrong(problems: readonly YamlProblem[]): YamlReading {
   return { mappings: [], problems };
 }
 
-/** Errors of one field: the other fields can still be read. */
+/** Faults of a single field. The other fields can still be read. */
 const ONE_FIELD: ReadonlySet<YAMLError['code']> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
 const NAMELESS = 'A name must be a string.';
 const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
 
-/** The value as it would be sent: no number that JSON does not have, no unlimited aliases. */
+/** The value as JSON. `undefined` if JSON has no such number, or if aliases expand without limit. */
 function asJson(read: () => unknown): Json | undefined {
   try {
     const value = read() ?? null;
@@ -109,7 +109,7 @@ function isSayable(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isSayable);
 }
 
-/** The library's own messages quote the text. */
+/** Sentences for faults. The library's own messages are not used, because they quote the text. */
 const SENTENCES: Partial<Readonly<Record<YAMLError['code'], string>>> = {
   DUPLICATE_KEY: 'The name is repeated.',
   TAB_AS_INDENT: 'Is indented with a tab: YAML needs spaces.',

@@ -16,7 +16,7 @@ export interface ApplyRequest {
   readonly json: boolean;
 }
 
-/** @param run applies, reports, and resolves with the exit code */
+/** @param run applies the files, reports, and resolves with the exit code */
 export function agentApplyCommand(
   run: (request: ApplyRequest, settings: readonly SettingArgument[]) => Promise<number>,
 ): Command {
@@ -69,7 +69,7 @@ function readServer(text: string): string {
 const DONE = { created: 'created', changed: 'changed', unchanged: 'unchanged', refused: 'refused' } as const;
 const WOULD_BE = { ...DONE, created: 'would be created', changed: 'would be changed' } as const;
 
-/** Printed when the agent is applied: one line, and one for each error of the service. */
+/** The lines for an agent that was applied: one, and one more for each error of the service. */
 export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean): readonly string[] {
   const what = (dryRun ? WOULD_BE : DONE)[outcome.kind];
   switch (outcome.kind) {
@@ -86,7 +86,7 @@ export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean):
   }
 }
 
-/** The last line. @param declared the number of declared agents: fewer are applied if the command stops early */
+/** The last line. @param declared the number of declared agents. If the command stops early, fewer were applied */
 export function describeTotals(applied: readonly Applied[], declared: number, dryRun: boolean): string {
   const words = dryRun ? WOULD_BE : DONE;
   const kinds = Object.keys(DONE) as readonly (keyof typeof DONE)[];

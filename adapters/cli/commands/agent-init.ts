@@ -67,8 +67,8 @@ export function agentInitCommand(run: (request: InitRequest) => Promise<number>)
 }
 
 /**
- * Creates a file; whatever exists at its path, even a symbolic link, is never overwritten. A file that is not written
- * completely is removed. Returns the end of a sentence that begins with the file, or `undefined` after success.
+ * Creates a file, and never overwrites an existing one, not even a symbolic link. Removes a file that could not be written
+ * completely. Returns `undefined` on success, or the rest of a sentence that begins with the path.
  */
 export async function writeNewFile(path: string, text: string): Promise<string | undefined> {
   try {
@@ -119,41 +119,42 @@ interface TemplateFields {
   readonly publicJwk: Jwk;
 }
 
-/** Long enough for a few steps with a tool. A longer task needs a larger value in the file. */
+/** Long enough for a few calls of tools. An operator raises it in the file for longer tasks. */
 export const TASK_TTL = 'PT10M';
-/** How long a stolen token works at a server that does not introspect. */
+/** How long a stolen token works at a tool server that does not introspect. */
 export const TOKEN_TTL = 'PT2M';
 
-/** The registration file: minimal rights, and a reason for each line. */
+/** The registration file: minimal rights, and an explanation of each line. */
 export function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
-  return `# An agent of Mandate. Review it, keep it under version control, and make it so with "mandate agent apply".
+  return `# An agent of Mandate. Review it, keep it under version control, and apply it with
+# "mandate agent apply".
 # A field that is left out stays as it is at the service.
 
 # Its name in tokens and in the ledger; it never changes.
 agent_id: ${quoted(agentId)}
 display_name: ${quoted(displayName)}
 
-# An agent acts for a person or not at all.
+# Always true: an agent acts only for a person.
 sponsor_required: true
 
-# The ceiling. A token carries what the person holds, this list allows and the request asks for, and nothing else.
+# At most these. A token carries the scopes that the person holds, this list allows and the request names.
 allowed_scopes:
 ${listed(scopes)}
 # The tool servers that a token may be for. Each token is for one of them.
 allowed_audiences:
 ${listed(audiences)}
-# How long one task may go on, and how long each of its tokens is good for. Short ones limit what a lost token can do.
+# How long a task may last, and each of its tokens. Short times limit what a stolen token can do.
 max_task_ttl: ${TASK_TTL}
 max_token_ttl: ${TOKEN_TTL}
 
-# The agent acts for the person itself, and hands nothing on to other agents.
+# The agent acts for the person itself, and delegates nothing to other agents.
 max_delegation_depth: 1
 
-# Audiences of the list above that must ask this service about every call, so that a revocation works there at once.
+# Those audiences of the list above that introspect the token of every call, so that a revocation works there at once.
 high_risk_audiences: []
 
-# The public half of the key that the agent signs its assertions with. To change keys: add the new one, apply, let the
-# agent sign with it, take the old one out, apply.
+# The public half of the key that the agent signs its assertions with. To change keys: add the new one, apply,
+# let the agent sign with it, remove the old one, apply.
 jwks:
   keys:
 ${jwkEntry(publicJwk)}`;

@@ -5,10 +5,10 @@ import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
 
 export interface ArchiveRequest {
-  /** If undefined, Service:Audit:Retention decides. */
+  /** `undefined` if the setting Service:Audit:Retention decides. */
   readonly before: Month | undefined;
   readonly directory: string;
-  /** If undefined, the configured keys. */
+  /** `undefined`: the configured keys. */
   readonly jwks: KeySource | undefined;
   readonly json: boolean;
 }

@@ -50,7 +50,7 @@ export function auditExportCommand(
   });
 }
 
-/** The export is complete but for records that left the ledger. */
+/** The exit code of an export that lacks only archived records. */
 export const ARCHIVED = 3;
 
 function readFormat(text: string): (typeof formats)[number] {
@@ -59,10 +59,10 @@ function readFormat(text: string): (typeof formats)[number] {
   return format;
 }
 
-/** As in `metadata.sequence`: digits only, so that a number with a sign or an exponent is not read as another one. */
+/** Accepts the digits of `metadata.sequence` only: a number with a sign or an exponent could be read as another number. */
 function readNumber(text: string): number {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : undefined;
-  // One more is still a safe integer.
+  // The next sequence number must be a safe integer too.
   if (number === undefined || number >= Number.MAX_SAFE_INTEGER) throw new Error('--after takes a sequence number.');
   return number;
 }

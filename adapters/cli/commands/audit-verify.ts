@@ -9,7 +9,7 @@ export interface VerifyRequest {
   readonly marks: readonly Mark[];
   /** The file to verify instead of the ledger. */
   readonly archive: string | undefined;
-  /** If undefined, the configured keys. */
+  /** `undefined`: the configured keys. */
   readonly jwks: KeySource | undefined;
   readonly json: boolean;
 }
@@ -101,7 +101,7 @@ export type VerificationReport =
       readonly verified: {
         readonly checkpoints: number;
         readonly records: number;
-        /** Checkpoints whose records were archived; none in an export. */
+        /** Checkpoints whose records were archived. An export has none. */
         readonly archived?: number;
         readonly lastMark: Mark | undefined;
       };
@@ -118,10 +118,7 @@ function asText(report: VerificationReport): readonly string[] {
   return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...mark];
 }
 
-/**
- * No line consists only of a mark, like the last line of an intact run: a script that keeps that line must not keep
- * this mark.
- */
+/** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
   const text = [`The seal is not intact. ${describeExportFault(fault)}`];
@@ -152,7 +149,7 @@ function ledgerText({ counts, lastMark }: VerificationReport & { readonly kind: 
   ];
 }
 
-/** Checkpoints can be removed at either end of an export, and the rest still verifies. */
+/** Checkpoints removed at either end of an export are not noticed: the rest still verifies. */
 const WHOLE = 'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.';
 
 function exportText(report: VerificationReport & { readonly kind: 'export' }): readonly string[] {

@@ -11,7 +11,7 @@ export const CHECK_FAILED = 3;
 export interface DoctorRequest {
   /** Whether to explain a subject token from standard input instead of running all checks. */
   readonly subjectToken: boolean;
-  /** Whether to examine the token's person too. */
+  /** Whether to check also the person of the token. */
   readonly person: boolean;
   readonly json: boolean;
 }

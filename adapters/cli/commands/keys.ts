@@ -8,17 +8,17 @@ import type { SettingArgument } from '../setting-arguments.ts';
 export const NOT_PUBLISHED = 3;
 
 export interface GenerateRequest {
-  /** `-` is standard output. */
+  /** A path, or `-` for standard output. */
   readonly out: string;
   readonly kid: string | undefined;
   readonly json: boolean;
 }
 
 export interface RotateRequest {
-  /** The file of the next key: generated if it does not exist. */
+  /** The file of the next key, which is generated if the file does not exist. */
   readonly next: string;
   readonly kid: string | undefined;
-  /** Origins of replicas. */
+  /** The addresses of replicas. */
   readonly servers: readonly string[];
   readonly json: boolean;
 }
@@ -147,8 +147,8 @@ function showCommand(run: Act<ShowRequest>): Command {
 }
 
 /**
- * The address of a replica for its public endpoints, without a trailing slash. No secret is sent there, so plain http is
- * allowed. @throws Error with the refusal
+ * Parses the address of a replica, and removes a trailing slash. Plain http is allowed, because no secret is sent there.
+ * @throws Error with the refusal as its message
  */
 function readReplicaAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

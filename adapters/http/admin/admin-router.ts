@@ -1,4 +1,4 @@
-/** `/admin` (specification "Admin API"). Mount it there. */
+/** Routes of `/admin` (specification "Admin API"), relative to that path. */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { AgentsPage } from '../../../application/admin/list-agents.ts';
@@ -35,7 +35,7 @@ import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
 export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
-  /** The service's own address. The `Location` of a new agent contains its path. */
+  /** The `Location` of a new agent begins with the path of this address. */
   readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
   list(page: { readonly after?: AgentId | undefined; readonly limit?: number | undefined }): Promise<AgentsPage>;

@@ -1,5 +1,5 @@
 /**
- * Parses the body of a registration (specification "Validation errors"): every field present and of the right type, no
+ * Parses the body of a registration (specification "Validation errors"): every required field, all of the right type, no
  * other field. Reports all problems at once. The domain then checks the rules of a registration.
  */
 
@@ -47,7 +47,7 @@ const DURATION = {
   sentence: shapeSentences.duration,
 };
 
-/** The error sentence of each field for a value of the wrong type. A list gets it once for all its items. */
+/** The schema of each field, and its error sentence for a wrong type. A list gets the sentence only once. */
 const fields = {
   agent_id: TEXT,
   display_name: TEXT,
@@ -69,7 +69,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   // Reads only own properties of the body, never those of its prototype.
   ownProperties: true,
-  // The schemas are ours, and tests use all of them. Compiling the schema of schemas takes longer than compiling both.
+  // Both schemas are written here, and tests cover them. Compiling the meta-schema would take longer than compiling both.
   meta: false,
   validateSchema: false,
   formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
@@ -154,10 +154,7 @@ function isField(name: string): name is keyof typeof patchFields {
   return Object.hasOwn(patchFields, name);
 }
 
-/**
- * An agent as JSON (supplement "Agents"): the registration in the order of the specification's table, then the other
- * members.
- */
+/** An agent as JSON (supplement "Agents"): first the fields of the registration, in the specification's order. */
 export function presentAgent(agent: Agent): Record<string, unknown> {
   return {
     agent_id: agent.agentId,

@@ -1,4 +1,4 @@
-/** `/audit` (specification "Admin API", GET /audit, its checkpoints and proofs). Mount it there. */
+/** Routes of `/audit` (specification "Admin API"), relative to that path: records, checkpoints and proofs. */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
@@ -87,7 +87,7 @@ async function checkpoints(surface: AuditSurface, request: Request, response: Re
   response.json({ checkpoints: page.checkpoints.map(presentCheckpoint), next_after: page.nextAfter ?? null });
 }
 
-/** The answer to a sequence number that no record can have. */
+/** For a path whose number is not a sequence number. */
 const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
 async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
@@ -112,7 +112,7 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
     case 'broken': {
       const { checkpointId } = outcome.checkpoint;
       const fault = new Error('The seal is broken.');
-      surface.log.error('the ledger does not rebuild a root that was signed', fault, {
+      surface.log.error('the records do not produce the root that was signed', fault, {
         ...traceFields(request.trace),
         checkpoint: checkpointId,
       });
@@ -136,7 +136,7 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
 const CURSOR = 'cursor';
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 
-/** The maximum length of a `sub` and of a sponsor key. */
+/** The maximum length of a person's `sub`, and of a sponsor key. */
 const MAX_SPONSOR_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
@@ -147,7 +147,7 @@ type ParsedQuestion =
   | { readonly kind: 'parsed'; readonly question: LedgerQuestion }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
-/** Parses the query string of `GET /audit`. @param url of the request, unchanged */
+/** Parses the query string of `GET /audit`. @param url the request's URL, unchanged */
 function parseAuditQuestion(url: string): ParsedQuestion {
   const query = readQuery(url, PARAMETERS);
   const filters = {

@@ -1,4 +1,4 @@
-/** Shared by the routes under `/admin` and `/audit`: the admin key, and parsers for query, path and JSON body. */
+/** Shared by routes of `/admin` and `/audit`: the check of the admin key, and parsers for query, path and body. */
 
 import type { Request, RequestHandler, Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
@@ -15,7 +15,7 @@ import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 export interface AdminAccess {
   /** `undefined` disables the admin API. */
   readonly apiKey: Secret | undefined;
-  /** Records the refusal. */
+  /** Writes the record of a refused request. */
   refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
 }
 
@@ -34,16 +34,16 @@ export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler
 }
 
 interface QueryReader {
-  /** The parsed parameter; `undefined` if it is absent, or invalid, which adds an error. */
+  /** The parsed parameter. `undefined` if the parameter is absent or invalid; an invalid one adds an error. */
   read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
   readonly errors: readonly FieldError[];
 }
 
 /**
- * Parses a query string strictly: only known parameters, each once, well encoded. If a mistyped or repeated filter were
- * ignored, an auditor would see other records than the requested ones.
+ * Parses a query string strictly: only known parameters, each once, correctly encoded. If a mistyped or repeated filter
+ * were ignored, an auditor would see other records than requested.
  *
- * @param url of the request, unchanged
+ * @param url the request's URL, unchanged
  */
 export function readQuery(url: string, known: readonly string[]): QueryReader {
   const values = new Map<string, string>();
@@ -68,7 +68,7 @@ export function readQuery(url: string, known: readonly string[]): QueryReader {
   return { read, errors };
 }
 
-/** Specification "Other limits": pages. */
+/** The maximum page size (specification "Other limits"). */
 const MAX_PAGE = 1000;
 
 export const PAGE_SIZE_SENTENCE = `Must be an integer from 1 to ${MAX_PAGE}.`;
@@ -78,7 +78,7 @@ export function parsePageSize(text: string): number | undefined {
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
 
-/** The page length if the request names none. */
+/** The page size if the request names none. */
 export const DEFAULT_PAGE = 100;
 
 /** A sequence number in plain digits without leading zeros; `undefined` for anything else. */
@@ -89,7 +89,7 @@ export function parseOrdinal(text: string): number | undefined {
 
 const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
 
-/** The sponsor key in a path (specification "Admin API"). Answers the request and returns `undefined` if it is invalid. */
+/** Parses a sponsor key in a path (specification "Admin API"). If it is invalid, answers and returns `undefined`. */
 export function readSponsorKey(text: string, response: Response): SponsorKey | undefined {
   const sponsorKey = parseSponsorKey(text);
   if (sponsorKey === undefined) answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
@@ -97,8 +97,8 @@ export function readSponsorKey(text: string, response: Response): SponsorKey | u
 }
 
 /**
- * The JSON object in the request's body (supplement "Token endpoint", "Agents"); `undefined` if the request was already
- * answered, or the client has disconnected.
+ * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns `undefined` if it has
+ * already answered the request, or the client has disconnected.
  */
 export async function readJsonBody(request: Request, response: Response): Promise<JsonObject | undefined> {
   const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');

@@ -1,4 +1,6 @@
-/** Blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; supplement "Blocks, poll mode, health"). */
+/**
+ * Routes for blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; supplement "Blocks, poll mode, health").
+ */
 
 import type { Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
@@ -66,7 +68,7 @@ async function unblock(surface: SponsorSurface, text: string, response: Response
   }
 }
 
-/** The oldest block, with the other ones in `others` if there are any (supplement "Blocks, poll mode, health"). */
+/** The oldest block as the main object, with any further blocks in `others` (supplement "Blocks, poll mode, health"). */
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };

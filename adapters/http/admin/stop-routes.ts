@@ -1,4 +1,4 @@
-/** The kill switches (specification "Admin API", DELETE of one task, an agent's tasks and a person's). */
+/** Routes for the kill switches (specification "Admin API"): DELETE a task, all tasks of an agent, or all of a person. */
 
 import type { Response, Router } from 'express';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';

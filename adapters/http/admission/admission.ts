@@ -1,9 +1,8 @@
 /**
- * Admission control (specification "Rate limiting", "Overload"), in front of the application. Refusing costs little:
- * neither the body nor the credential of a refused request is read.
+ * Admits or refuses requests before the application sees them (specification "Rate limiting", "Overload"). Refusing is
+ * cheap: it reads neither the body nor the credential.
  *
- * A refusal is recorded under the event of its surface. It is anonymous, so the ledger gets one record and then a count;
- * the log gets one line a second.
+ * A refusal is recorded under the event of its surface, as an anonymous denial. The log gets at most one line a second.
  */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
@@ -22,17 +21,17 @@ export interface AdmissionControl {
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
-  /** Where refusals are recorded. */
+  /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called for each refusal. */
+  /** Counts each refusal for the metrics. */
   readonly notAdmitted?: Measurements['notAdmitted'] | undefined;
 }
 
 /**
- * The first refusal of a window is recorded before it is answered. If the database is slow, the answer is sent after this
- * time anyway: it only tells the client to retry.
+ * The first refusal of a window is recorded before it is answered. If the database is slow, the answer does not wait
+ * longer than this: it only tells the client to retry.
  */
 const RECORD_LIMIT_MS = 200;
 
@@ -41,7 +40,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
   if (rates === undefined && limiters === undefined) return app;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
-  const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were not let in');
+  const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
 
   const refuse = (request: IncomingMessage, response: ServedResponse, route: Route, reason: AdmissionRefusal): void => {
     const { surface, event, bucket, work } = route;

@@ -1,6 +1,7 @@
 /**
- * Limits how many requests of each kind of work are served at once (specification "Overload"). A form is read before its
- * request waits, so a slow sender holds no permit. A permit is held until the response is sent or the client leaves.
+ * Limits how many requests of each kind of work run at once (specification "Overload"). Form bodies are read before
+ * their requests wait, so a slow sender holds no permit. A request holds one until its response is sent or its client
+ * leaves.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,7 +18,7 @@ import type { Route, Work } from '../routes.ts';
 
 export type WorkLimiters = Readonly<Record<Work, ConcurrencyLimiter>>;
 
-/** Proofs hash on the one JavaScript thread, so more at once would not be faster. */
+/** Computing a proof uses the only JavaScript thread, so more at once would not be faster. */
 const PROOFS_AT_ONCE = 2;
 
 export function workLimiters(limits: ConcurrencyLimits, now: () => number = () => performance.now()): WorkLimiters {
@@ -31,12 +32,13 @@ export function workLimiters(limits: ConcurrencyLimits, now: () => number = () =
 }
 
 /**
- * Forms that are read at once, at most 64 KiB each. A client normally sends its form with the head, so one more form
- * displaces the slowest one: slow senders from many addresses hold no more memory than this, and keep no other client out.
+ * How many form bodies are read at once, each of at most 64 KiB. If one more arrives, the request that has been sending
+ * longest is refused: clients normally send the form with the head. So slow senders from many addresses use no more memory
+ * than this, and keep no other client out.
  */
 const MAX_READING = 1024;
 
-/** Calls `serve` with a permit, or `refuse`; neither if the client has disconnected. */
+/** Calls `serve` once the request has a permit, or `refuse`. Calls neither if the client has disconnected. */
 type LimitConcurrency = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -49,7 +51,7 @@ export function limitConcurrency(
   { maxReading = MAX_READING }: { readonly maxReading?: number } = {},
 ): LimitConcurrency {
   const watch = expiryTimer(limiters);
-  /** For each form that is being read, the function that refuses its request; the slowest first. */
+  /** The requests whose form is being read, the oldest first, each with the function that refuses it. */
   const reading = new Map<IncomingMessage, () => void>();
 
   const acquire: LimitConcurrency = (_request, response, { work }, { serve, refuse }) => {
@@ -60,7 +62,7 @@ export function limitConcurrency(
         refuse();
         return;
       }
-      // 'close' is emitted once, after the response or when the client disconnects.
+      // 'close' is emitted once: after the response, or when the client disconnects.
       response.once('close', () => permit.release());
       serve();
     };
@@ -97,7 +99,7 @@ export function limitConcurrency(
   };
 }
 
-/** One timer for all queues, running only while an entry waits. */
+/** One timer for all queues, which runs only while a request waits. */
 function expiryTimer(limiters: WorkLimiters): () => void {
   const all = Object.values(limiters);
   let timer: NodeJS.Timeout | undefined;
@@ -110,7 +112,7 @@ function expiryTimer(limiters: WorkLimiters): () => void {
     timer = setTimeout(expire, Math.ceil(afterMs));
     timer.unref();
   };
-  // All entries wait equally long, so a new one is never the next to expire.
+  // All requests wait equally long, so a new one never expires first.
   return () => {
     if (timer === undefined) expire();
   };

@@ -1,4 +1,4 @@
-/** Token buckets for each source of requests (specification "Rate limiting"). */
+/** Limits the rate of requests by token buckets, one for each source (specification "Rate limiting"). */
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../../application/ports/runtime.ts';
@@ -10,13 +10,13 @@ import { type Network, requestSource } from './request-source.ts';
 export interface RateLimitRules {
   readonly main: BucketRules;
   readonly introspection: BucketRules;
-  /** For each receiver of sign-out and deprovisioning messages, in separate buckets. */
+  /** For each receiver of signals (logout, SCIM, events), in separate buckets. */
   readonly signals: BucketRules;
   readonly trustedProxies: readonly Network[];
 }
 
 interface RateLimit {
-  /** Takes a permit for the request; `false` if there was none. */
+  /** Takes a permit from the bucket of the request's source. Returns `false` if the bucket is empty. */
   take(request: IncomingMessage, bucket: Bucket): boolean;
 }
 
@@ -36,43 +36,42 @@ export function rateLimit(rules: RateLimitRules, clock: Clock): RateLimit {
 }
 
 export interface BucketRules extends Rate {
-  /** Requests that a full bucket allows at once; at least one second of the rate. */
+  /** How many requests a full bucket allows at once: at least one second of the rate. */
   readonly burst: number;
 }
 
 interface TokenBuckets {
-  /** Takes a permit from the source's bucket; `false` if there was none. */
+  /** Takes a permit from the source's bucket. Returns `false` if the bucket is empty. */
   take(source: string, now: Instant): boolean;
-  /** The number of known sources; at most `maxSources`. */
+  /** The number of sources with their own bucket; at most `maxSources`. */
   readonly size: number;
 }
 
 /**
- * About 5 MB. A source is known until its bucket is full again: one second after a single request. Filling this would
- * therefore take as many requests a second, each from another source, which is more than an instance can refuse.
+ * About 5 MB. A bucket is forgotten when it is full again: one second after a single request. So reaching this limit takes
+ * as many requests a second, each from another source. That is more than an instance can refuse.
  */
 const MAX_SOURCES = 50_000;
 
-/** Known sources that are examined for each new one; more than one, so that removal is faster than growth. */
+/** How many buckets are examined for each new source: more than one, so that removal is faster than growth. */
 const SWEPT_FOR_EACH_NEW = 4;
 
-/** A bucket gains at least one permit a second, so a longer wait is never needed. */
+/** A bucket gains at least one permit a second, so no client has to wait longer. */
 export const RETRY_AFTER_SECONDS = 1;
 
-/** A token bucket for each source. Each request takes constant time, and the memory is bounded. */
+/** A token bucket for each source. Each request takes constant time, and memory is bounded. */
 export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): TokenBuckets {
   const { burst } = rules;
   const perSecond = permitsPerSecond(rules);
   const secondsSoFar = wholeSeconds();
-  // For each source: the permits it has taken, plus those that had been issued when its bucket was last full. Minus the
-  // permits issued by now, this is the number missing from its bucket. A refill therefore needs no write here.
+  // For each source, the value of `brought` (the permits refilled so far) at which its bucket is full again.
   const taken = new Map<string, number>();
-  // New sources share one bucket when there is no room. No known source is forgotten for them: otherwise a client with
-  // many addresses could exchange an empty bucket for a full one.
+  // When there is no room, all new sources share one bucket. No known source is forgotten for them: otherwise a client
+  // with many addresses could replace an empty bucket by a full one.
   let takenByStrangers = 0;
   let hand = taken.entries();
 
-  /** Forgets sources whose buckets are full again, examining a few in turn. */
+  /** Forgets full buckets. Examines a few, and continues there the next time. */
   const sweep = (brought: number): void => {
     for (let step = 0; step < SWEPT_FOR_EACH_NEW; step += 1) {
       const next = hand.next();

@@ -1,6 +1,6 @@
 /**
- * Answers to requests that are refused admission, in the shape of each surface (specification "Errors"; supplement
- * "Errors elsewhere"). They are built once, because refusing must stay cheap under overload.
+ * Answers requests that are refused admission, in the shape of each surface (specification "Errors"; supplement "Errors
+ * elsewhere"). The answers are built once, because refusing must stay cheap under overload.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -22,11 +22,11 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
-  /** A string, not a buffer: node sends a string together with the head in one write. */
+  /** A string, not a buffer: Node writes a string together with the head. */
   readonly body: string;
 }
 
-/** Refuses without reading the request, and discards a limited amount of its body. */
+/** Answers without reading the request. Discards a limited amount of its body. */
 export function answerRefusal(
   request: IncomingMessage,
   response: ServedResponse,
@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
     const { status, sentence } = told(reason);
     return { type: 'application/scim+json', document: scimErrorMessage({ status, detail: sentence }) };
   }),
-  // RFC 8935 has no code for "try later"; OAuth has.
+  // RFC 8935 has no code for "try later", so this is OAuth's code.
   events: both((reason) => {
     const { error, sentence } = told(reason);
     return { type: JSON_TYPE, document: { err: error, description: sentence } };

@@ -1,23 +1,23 @@
 /**
- * The source of a request for rate limits (specification "Rate limiting"): the peer's address or, behind trusted
- * proxies, an address from `X-Forwarded-For`.
+ * The source of a request, for rate limits (specification "Rate limiting"): the peer's address or, behind trusted proxies,
+ * an address from `X-Forwarded-For`.
  *
- * Each proxy appends the address that it saw. Therefore the header is read from its end, for as long as the addresses are
- * trusted proxies; a client can write anything before that.
+ * Each proxy appends the address of its peer. So the header is read from its end, as long as the addresses are trusted
+ * proxies. Everything before that may be invented by the client.
  */
 
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Bounds the work for one request; real chains of proxies are shorter. */
+/** Limits the work for one request. Real chains of proxies are shorter. */
 const MAX_HOPS = 16;
 
-/** The source of every peer that has already disconnected. */
+/** All peers that have already disconnected share this source. */
 const GONE = 'gone';
 
 const PLAIN_IPV4 = /^[\d.]+$/;
 
-/** @param trusted the networks of our own proxies */
+/** @param trusted the networks of the operator's proxies */
 export function requestSource(
   trusted: readonly Network[],
 ): (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string {
@@ -25,18 +25,18 @@ export function requestSource(
   return (request) => {
     const peer = request.socket.remoteAddress;
     if (peer === undefined) return GONE;
-    // The operating system writes IPv4 addresses in one form, so this one needs no parsing.
+    // The operating system writes an IPv4 address in one form only, so it need not be parsed.
     if (trusted.length === 0 && PLAIN_IPV4.test(peer)) return peer;
     const address = parseAddress(peer);
     if (address === undefined) return GONE;
     const forwarded = trusted.length === 0 ? undefined : request.headers['x-forwarded-for'];
-    // Node joins several such headers with commas, in their order.
+    // Node joins repeated headers of this name with commas, in their order.
     if (typeof forwarded !== 'string' || !isTrusted(address)) return nameOf(address);
     return nameOf(lastForeignHop(address, forwarded, isTrusted));
   };
 }
 
-/** The last hop that is not a trusted proxy, or the hop after the first entry that is not an address. */
+/** The last address that is not a trusted proxy. An entry that is no address ends the search at the address after it. */
 function lastForeignHop(peer: Address, forwarded: string, isTrusted: (address: Address) => boolean): Address {
   let hop = peer;
   let end = forwarded.length;
@@ -58,7 +58,7 @@ function withoutPort(hop: string): string {
 }
 
 /**
- * The addresses of an IPv6 /64 are one source, since one client usually has all of them. The name is a new string: a
+ * All addresses of an IPv6 /64 are one source, because one client usually has all of them. Builds a new string, because a
  * slice of the header would keep the whole header in memory.
  */
 function nameOf(address: Address): string {
@@ -71,7 +71,7 @@ function hex(byte: number): string {
   return byte.toString(16).padStart(2, '0');
 }
 
-/** An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) counts as IPv4. */
+/** A parsed address. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) becomes IPv4. */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The addresses that begin with the first `prefix` bits of `address`. */
@@ -80,13 +80,13 @@ export interface Network {
   readonly prefix: number;
 }
 
-/** The number of bits before the IPv4 address in an IPv4-mapped one. */
+/** In an IPv4-mapped address these bits precede the IPv4 address. */
 const MAPPED_PREFIX = 96;
 
-/** Deprecated (RFC 4291 §2.5.5.1), and the library reads it as a mapped address. */
+/** IPv4-compatible addresses are deprecated (RFC 4291 §2.5.5.1). The library would read them as IPv4-mapped ones. */
 const IPV4_COMPATIBLE = /^::\d+\./;
 
-/** Accepts only the usual notation: the library also accepts `1`, `0x7f.1` and octal digits as IPv4. */
+/** Accepts only the usual notation. The library also accepts `1`, `0x7f.1` and octal digits as IPv4. */
 export function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(':') || IPV4_COMPATIBLE.test(text) || !ipaddr.IPv6.isValid(text)) return undefined;
@@ -96,7 +96,7 @@ export function parseAddress(text: string): Address | undefined {
 
 export type NetworkFault = 'malformed' | 'beyond_prefix' | 'everything';
 
-/** CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3); a network of all addresses is refused. */
+/** Parses CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3). Refuses a network of all addresses. */
 export function parseNetwork(text: string): Network | NetworkFault {
   const [, host = '', digits = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
   const address = parseAddress(host);

@@ -12,7 +12,7 @@ import { GONE, readFormRequest } from '../oauth/form.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 
 export interface BackchannelLogoutSurface {
-  /** @param logoutToken `undefined` if the request has no readable token, which is recorded too */
+  /** @param logoutToken `undefined` if the request has no readable token. This is recorded too */
   accept(logoutToken: string | undefined, trace?: Trace): Promise<LogoutOutcome>;
   readonly log: Log;
 }
@@ -42,10 +42,10 @@ export function backchannelLogoutRouter(surface: Traceable<BackchannelLogoutSurf
   return router;
 }
 
-/** Specification "Back-channel logout answers": never says which check a token failed. */
+/** The answer never says which check a token failed (specification "Back-channel logout answers"). */
 function answerLogout(response: Response, outcome: LogoutOutcome): void {
   if (outcome.kind !== 'refused') {
-    // A repeated token is answered like the first: a provider that got no answer sends it again.
+    // A repeated token gets the same answer, because a provider that got no answer sends it again.
     response.reason = outcome.kind;
     response.status(200).end();
     return;

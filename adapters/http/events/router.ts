@@ -13,7 +13,7 @@ import { neverStored } from '../message/head.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 
 export interface EventsSurface extends BearerAccess {
-  /** @param eventToken `undefined` if the request has no readable token, which is recorded too */
+  /** @param eventToken `undefined` if the request has no readable token. This is recorded too */
   accept(eventToken: string | undefined, trace?: Trace): Promise<SecurityEventOutcome>;
   readonly log: Log;
 }
@@ -27,7 +27,7 @@ export function eventsRouter(surface: Traceable<EventsSurface>): Router {
   router.post(PATH, async (request: Request, response) => {
     const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
     if (body.kind === 'aborted') return;
-    // A token is ASCII, so latin1 decodes it, and any other byte makes it malformed.
+    // A token is ASCII. latin1 decodes any other byte to a character that makes the token malformed.
     const eventToken = body.kind === 'read' ? body.bytes.toString('latin1') : undefined;
     const outcome = await forRequest(surface, request).accept(eventToken, request.trace);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
@@ -42,7 +42,7 @@ export function eventsRouter(surface: Traceable<EventsSurface>): Router {
   return router;
 }
 
-/** RFC 8935 §2.4. */
+/** Error codes of RFC 8935 §2.4. */
 type ErrorCode = 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience';
 
 const REFUSALS: Readonly<
@@ -78,8 +78,8 @@ const REFUSALS: Readonly<
 };
 
 /**
- * RFC 8935 §2.2 to §2.4; specification "Shared Signals answers". A transmitter shows its operator nothing else, so the
- * description names the failed check, in fixed words.
+ * RFC 8935 §2.2 to §2.4; specification "Shared Signals answers". Often a transmitter shows its operator only this
+ * description. So it names the failed check, in fixed words.
  */
 function answerSecurityEvent(response: Response, outcome: SecurityEventOutcome): void {
   if (outcome.kind !== 'refused') {
@@ -109,7 +109,7 @@ function answerMethod(response: Response): void {
   response.set('Allow', 'POST').status(405).json({ err: 'invalid_request', description });
 }
 
-/** Says nothing about the token, because the client is unknown. */
+/** Says nothing about the token, because the client is not authenticated. */
 function answerUnauthenticated(response: Response, reason: CredentialDenialReason): void {
   response.reason = reason;
   response.status(401).json({ err: 'authentication_failed' });
@@ -126,7 +126,7 @@ function answerFault(response: Response): void {
   response.status(500).json({ err: 'server_error', description: 'The service met an unexpected condition.' });
 }
 
-/** RFC 8935 has no code for "try later"; OAuth has. */
+/** RFC 8935 has no code for "try later", so this is OAuth's code. */
 function answerLater(response: Response, description: string): void {
   response.status(503).json({ err: 'temporarily_unavailable', description });
 }

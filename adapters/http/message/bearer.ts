@@ -1,4 +1,4 @@
-/** Authentication by one bearer credential, or by the old and the new one during a rotation. */
+/** Authenticates requests by a bearer credential: the current one or, during a rotation, also the previous one. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,11 +12,11 @@ import { singleHeader } from './head.ts';
 export interface BearerAccess {
   /** The current credential and, during a rotation, the previous one. */
   readonly credentials: readonly Secret[];
-  /** Records the refusal. */
+  /** Writes the record of a refused request. */
   refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
 }
 
-/** Checks the credential before the path and the body are read. @param answer the body of the 401 */
+/** Checks the credential before the path and the body are read. @param answer writes the body of the 401 */
 export function requireBearer(
   { credentials, refuse }: BearerAccess,
   answer: (response: Response, reason: CredentialDenialReason) => void,
@@ -35,14 +35,14 @@ export function requireBearer(
   };
 }
 
-/** Reads only the Authorization header. */
+/** Checks a request's credential, and reads only its Authorization header. */
 function bearerKeys(accepted: readonly Secret[]): (request: IncomingMessage) => 'accepted' | CredentialDenialReason {
   const expected = accepted.map((secret) => hash(secret.reveal()));
   return (request) => {
     const presented = bearerCredential(request);
     if (presented.kind === 'absent') return 'missing_api_key';
     if (presented.kind === 'unusable') return 'invalid_api_key';
-    // Compares hashes, and with every credential, so that the time reveals neither a key's length nor which one matched.
+    // Compares hashes, and with every credential. So the time reveals neither a credential's length nor which one matched.
     const given = hash(presented.token);
     const fits = expected.map((key) => timingSafeEqual(given, key));
     return fits.includes(true) ? 'accepted' : 'invalid_api_key';
@@ -53,7 +53,7 @@ function hash(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }
 
-/** `token68` of RFC 9110 §11.2, equal to the bearer token syntax of RFC 6750 §2.1. */
+/** The bearer token syntax of RFC 6750 §2.1, which equals `token68` of RFC 9110 §11.2. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 type BearerCredential =
@@ -61,7 +61,7 @@ type BearerCredential =
   | { readonly kind: 'unusable' }
   | { readonly kind: 'present'; readonly token: string };
 
-/** The bearer token of the Authorization header (RFC 6750 §2.1); repeated headers and other schemes are unusable. */
+/** Reads the bearer token of the Authorization header (RFC 6750 §2.1). Repeated headers and other schemes are unusable. */
 function bearerCredential(request: IncomingMessage): BearerCredential {
   const header = singleHeader(request, 'authorization');
   if (header.kind === 'absent') return { kind: 'absent' };

@@ -1,7 +1,4 @@
-/**
- * Reads request bodies of at most 64 KiB (supplement "Token endpoint"). A longer one is refused without reading the
- * rest.
- */
+/** Reads request bodies of at most 64 KiB (supplement "Token endpoint"). Refuses a longer one without reading the rest. */
 
 import type { IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
@@ -11,11 +8,11 @@ import { hasMediaType } from './head.ts';
 /** Supplement "Token endpoint". The largest legitimate body is an exchange: a 16 KiB and an 8 KiB token. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** How much of a body is discarded after an early response, so that a client mid-send sees the response and not a reset. */
+/** How much of a body is discarded after an early response, so that its sender gets the response, not a reset. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARD_MS = 2000;
 
-/** Reads the body before the application asks for it; `false` if the client has disconnected. */
+/** Reads a body and keeps it for the application. Returns `false` if the client has disconnected. */
 export async function readBodyAhead(request: ServedRequest): Promise<boolean> {
   const outcome = await readBody(request);
   request.readAhead = outcome;
@@ -61,13 +58,13 @@ type TypedBody =
   | Extract<BodyOutcome, { readonly kind: 'read' | 'aborted' }>
   | {
       readonly kind: 'refused';
-      /** A fixed word, for the log. */
+      /** A fixed word for the log. */
       readonly reason: 'unsupported_media_type' | 'unsupported_encoding' | 'body_too_large';
-      /** For the client. */
+      /** A sentence for the client. */
       readonly sentence: string;
     };
 
-/** Reads a body of one of these media types. @param otherwise the sentence for a client that sends another one */
+/** Reads a body of one of these media types. @param otherwise the sentence for a body of any other type */
 export async function readTypedBody(
   request: ServedRequest,
   mediaTypes: readonly string[],
@@ -90,7 +87,7 @@ export async function readTypedBody(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** `undefined` if the bytes are not JSON in UTF-8, or JSON that parsers read differently. */
+/** Returns `undefined` if the bytes are not JSON in UTF-8, or are JSON that parsers could read differently. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
     return parseStrictJson(utf8.decode(bytes));
@@ -100,8 +97,8 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
 }
 
 /**
- * Discards the rest of a body after an early response, up to a limit, which Node's own discarding lacks. Closing at once
- * would reset the connection, and the client would lose the response.
+ * Discards the rest of a body after an early response, up to a limit that Node's own discarding lacks. Closing the
+ * connection at once would reset it, and the client would lose the response.
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || (declaredLength(request) ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES) return;
@@ -117,7 +114,7 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-/** The body's length by its Content-Length (RFC 9112 §6.3), which the parser enforces; `undefined` if it is chunked. */
+/** The Content-Length (RFC 9112 §6.3), which Node's parser enforces. `undefined` if the body is chunked. */
 function declaredLength({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * Answers for errors that a router throws: the database is unavailable, a path cannot be decoded, or a bug. Each surface
- * supplies the shape of its answers.
+ * Answers a request whose handler threw: the database is unavailable, the path cannot be decoded, or there is a bug. Each
+ * surface supplies the shape of its answers.
  */
 
 import type { ErrorRequestHandler, Response } from 'express';
@@ -10,15 +10,15 @@ import type { ServedRequest, ServedResponse } from '../server/message-classes.ts
 import { discardRest } from './body.ts';
 
 export interface FaultAnswers<Answer extends ServedResponse = Response> {
-  /** 503, with Retry-After. */
+  /** Answers 503 with Retry-After. */
   unavailable(response: Answer): void;
-  /** 400; for surfaces with parameters in their paths. */
+  /** Answers 400. For surfaces with parameters in their paths. */
   malformedPath?(response: Answer): void;
-  /** 500, and no detail. */
+  /** Answers 500 without details. */
   fault(response: Answer): void;
 }
 
-/** If the answer has already begun, express ends the connection. */
+/** If the response has already begun, Express closes the connection. */
 export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandler {
   const answer = faultAnswer(log, answers);
   return (error: unknown, request, response, next) => {
@@ -45,16 +45,16 @@ export function faultAnswer<Answer extends ServedResponse>(log: Log, answers: Fa
   };
 }
 
-/** The router's error for a percent-encoding that is not UTF-8; no other URIError has a status. */
+/** The router's error for a percent-encoding that is not UTF-8. No other URIError has a status. */
 function isUndecodablePath(error: unknown): boolean {
   return error instanceof URIError && 'status' in error && error.status === 400;
 }
 
-/** Retry-After, in seconds, if the database did not answer (specification "OAuth error bodies"). */
+/** Retry-After in seconds when the database did not answer (specification "OAuth error bodies"). */
 export const DATABASE_RETRY_AFTER = 5;
 
-/** Retry-After, in seconds, if the service is at capacity (specification "Overload"). */
+/** Retry-After in seconds when the service is at capacity (specification "Overload"). */
 export const CAPACITY_RETRY_AFTER = 1;
 
-/** Retry-After, in seconds, if a change of an agent conflicted with other changes. */
+/** Retry-After in seconds when a change of an agent conflicted with other changes. */
 export const CONFLICT_RETRY_AFTER = 1;

@@ -1,6 +1,6 @@
 /**
- * Strict reading of a request's query and headers. Node keeps the first of two `Authorization` headers and joins others,
- * and a proxy may do otherwise. A header on which a decision depends is therefore accepted only once.
+ * Reads a request's query and headers strictly. Of two `Authorization` headers Node keeps the first, and a proxy may keep
+ * the other. A header that affects a decision is therefore accepted only once.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -22,7 +22,7 @@ export function singleHeader(request: IncomingMessage, name: string): SingleHead
   return value === undefined ? { kind: 'absent' } : { kind: 'present', value };
 }
 
-/** Whether the body is of one of these media types, in UTF-8 or without a charset. */
+/** Whether the body has one of these media types, and its charset is UTF-8 or unnamed. */
 export function hasMediaType(request: IncomingMessage, accepted: readonly string[]): boolean {
   const header = singleHeader(request, 'content-type');
   if (header.kind !== 'present') return false;
@@ -42,12 +42,12 @@ export const neverStored: RequestHandler = (_request, response, next) => {
 
 interface QueryParameter {
   readonly rawName: string;
-  /** `undefined` if it is not percent-encoded UTF-8; so is `value`. */
+  /** `undefined` if it is not percent-encoded UTF-8. The same holds for `value`. */
   readonly name: string | undefined;
   readonly value: string | undefined;
 }
 
-/** Every parameter of the query, in order. @param url of the request, unchanged */
+/** All parameters of the query, in order. @param url the request's URL, unchanged */
 export function queryParameters(url: string): readonly QueryParameter[] {
   const start = url.indexOf('?');
   const parts = start < 0 ? [] : url.slice(start + 1).split('&');
@@ -59,7 +59,7 @@ export function queryParameters(url: string): readonly QueryParameter[] {
     });
 }
 
-/** A name or a value of a query or a form; `undefined` for a broken percent-escape, or one that is not UTF-8. */
+/** Decodes a name or value of a query or form. `undefined` if a percent-escape is broken, or the bytes are not UTF-8. */
 export function decodeParameter(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

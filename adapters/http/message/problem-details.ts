@@ -1,5 +1,5 @@
 /**
- * Problem details (RFC 9457): the shape of every refusal under `/admin` and `/audit`, and of an unknown path
+ * Problem details (RFC 9457): the shape of every refusal under `/admin` and `/audit`, and for an unknown path
  * (specification "Validation errors"; supplement "Errors elsewhere").
  */
 
@@ -13,22 +13,20 @@ import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.
 
 interface Problem {
   readonly status: number;
-  /** A fixed sentence for the user. */
+  /** A fixed sentence for a person. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
-  /**
-   * The OAuth error code, for a refusal that other surfaces answer in OAuth's format (supplement "Errors elsewhere").
-   */
+  /** The OAuth error code, for refusals that other surfaces answer in OAuth's format (supplement "Errors elsewhere"). */
   readonly error?: OAuthError;
   /** The checkpoint that seals an archived record (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;
-  /** For the log; a fixed word. */
+  /** A fixed word for the log. */
   readonly reason: string;
 }
 
-/** Limits the answer to a body with thousands of unknown members. */
+/** Limits the size of the answer to a body with thousands of unknown members. */
 const MAX_FIELDS = 100;
-/** Longer than any field name of this API. */
+/** Longer than all field names of this API. */
 const MAX_FIELD_NAME = 128;
 
 export function answerProblem(response: Response, problem: Problem): void {
@@ -54,7 +52,7 @@ export function answerInvalid(response: Response, errors: readonly FieldError[])
   answerProblem(response, { status: 400, detail, errors, reason: 'invalid_fields' });
 }
 
-/** Sentences by field. Made from entries, because a field in the request may be named `__proto__`. */
+/** The sentences of each field. Built from entries, because a request may name a field `__proto__`. */
 function byField(errors: readonly FieldError[]): Record<string, readonly string[]> {
   const fields = new Map<string, Set<string>>();
   for (const { field, sentence } of errors) {

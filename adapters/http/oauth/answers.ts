@@ -15,10 +15,7 @@ const STATUS: Partial<Record<OAuthError, number>> = {
   temporarily_unavailable: 503,
   slow_down: 429,
 };
-/**
- * The only error code whose response has a `reason`, because clients must distinguish them (supplement "Token
- * endpoint").
- */
+/** Only these errors also have a `reason`: clients must distinguish them (supplement "Token endpoint"). */
 const TELLS_REASON: OAuthError = 'access_denied';
 
 export function answerDenial(response: ServedResponse, denial: Denial): void {
@@ -56,7 +53,7 @@ function sendJson(response: ServedResponse, status: number, body: Record<string,
   response.end(text);
 }
 
-/** 200 and no body. @param reason for the log */
+/** Answers 200 without a body. @param reason a fixed word for the log */
 export function answerNothing(response: ServedResponse, reason: string): void {
   response.reason = reason;
   response.end();
@@ -75,7 +72,7 @@ export function answerIssued(response: ServedResponse, token: IssuedToken): void
   });
 }
 
-/** Specification "Introspection response". The answer for an inactive token says only why it ended. */
+/** Specification "Introspection response". For an inactive token it says at most why the token ended. */
 export function answerIntrospection(response: ServedResponse, outcome: IntrospectedToken): void {
   sendJson(response, 200, introspectionBody(outcome));
 }
@@ -97,7 +94,7 @@ function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> 
   }
 }
 
-/** 405, in OAuth's format. */
+/** Answers 405 in OAuth's format. */
 export function answerMethod(response: ServedResponse): void {
   response.setHeader('Allow', 'POST');
   sendJson(response, 405, {
@@ -106,7 +103,7 @@ export function answerMethod(response: ServedResponse): void {
   });
 }
 
-/** The database did not answer, so the request is neither granted nor denied. */
+/** Answers 503: the database did not answer, so the request is neither granted nor denied. */
 export function answerUnavailable(response: ServedResponse): void {
   response.reason = 'storage_unavailable';
   response.setHeader('Retry-After', DATABASE_RETRY_AFTER);

@@ -1,6 +1,6 @@
 /**
  * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. They are handlers of Node's server,
- * in front of Express: each has a fixed path and one method, and Express would take a tenth of the CPU of an exchange.
+ * in front of Express. Each has a fixed path and one method, and Express would take a tenth of an exchange's CPU time.
  */
 
 import type { RequestListener } from 'node:http';
@@ -34,7 +34,7 @@ export interface OAuthSurface {
   refresh(request: RefreshRequest, trace?: Trace): Promise<Outcome<IssuedToken>>;
   introspect(token: string): Promise<IntrospectedToken>;
   revoke(request: RevocationRequest, trace?: Trace): Promise<Outcome<RevocationResult>>;
-  /** Every refusal passes through here, and is recorded before it is answered. */
+  /** Records a refusal before it is answered. Every request that may be refused passes through here. */
   record<T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>>;
   readonly log: Log;
 }
@@ -108,7 +108,7 @@ function endpoint(traceable: Traceable<OAuthSurface>, handle: FormHandler): Requ
   return (request: ServedRequest, response: ServedResponse) => {
     neverCached(response);
     serve(request, response).catch((error: unknown) => {
-      // The answer has begun: the client must see that its end is missing.
+      // The response has begun. Closing the connection shows the client that the response is incomplete.
       if (response.headersSent) request.socket.destroy();
       else answerError(error, request, response);
     });

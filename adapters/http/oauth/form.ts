@@ -1,11 +1,11 @@
-/** Parses form bodies (RFC 6749 appendix B) strictly: refuses a parameter that parsers could read differently. */
+/** Parses form bodies (RFC 6749 appendix B) strictly: refuses forms that parsers could read differently. */
 
 import type { IncomingMessage } from 'node:http';
 import { allowed, denied, type Outcome } from '../../../application/outcome.ts';
 import { readTypedBody } from '../message/body.ts';
 import { decodeParameter } from '../message/head.ts';
 
-/** Parameters that were sent with a value; one without a value counts as omitted (RFC 6749 §3.2). */
+/** Parameters with a value. A parameter without a value counts as omitted (RFC 6749 §3.2). */
 export type Form = ReadonlyMap<string, string>;
 
 type FormOutcome =
@@ -38,7 +38,7 @@ export function readForm(bytes: Uint8Array): FormOutcome {
   return { kind: 'read', form };
 }
 
-/** Every parameter that an endpoint here reads. A refusal repeats no other name. */
+/** Every parameter that an endpoint here reads. A refusal repeats no other parameter's name. */
 const KNOWN_PARAMETERS = new Set([
   'grant_type',
   'subject_token',
@@ -56,10 +56,10 @@ const KNOWN_PARAMETERS = new Set([
   'token_type_hint',
 ]);
 
-/** The client disconnected before it sent the whole request, so no answer is sent. */
+/** The client disconnected before it sent the whole request. No answer is possible. */
 export const GONE = 'gone';
 
-/** Returns the request's form, or the refusal to send (specification "OAuth error bodies"). */
+/** Returns the request's form, or the refusal to answer with (specification "OAuth error bodies"). */
 export async function readFormRequest(request: IncomingMessage): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,

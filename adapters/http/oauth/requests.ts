@@ -1,7 +1,7 @@
 /**
- * Turns a form into the typed request of a use case, and checks required parameters and limits (specification "POST /oauth2/token",
- * "POST /oauth2/introspect", "POST /oauth2/revoke"; supplement "Token endpoint"). A missing assertion is not a missing
- * parameter but a client that did not authenticate, so it passes through as `undefined`.
+ * Turns a form into the typed request of a use case, and checks required parameters and limits (specification "POST
+ * /oauth2/token", "POST /oauth2/introspect", "POST /oauth2/revoke"; supplement "Token endpoint"). A client without an
+ * assertion is not authenticated, which is no malformed request. So the assertion passes as `undefined`.
  */
 
 import { allowed, type Denied, denied, type Outcome } from '../../../application/outcome.ts';
@@ -17,16 +17,16 @@ export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** Supplement "Subject tokens". */
+/** The maximum length of a subject token (supplement "Subject tokens"). */
 export const MAX_SUBJECT_TOKEN = 16 * 1024;
 const MAX_ASSERTION = 8 * 1024;
-/** Longer than a URL that all servers accept. */
+/** Longer than a URL that every server accepts. */
 const MAX_RESOURCE = 2048;
 /** Room for every scope of a large registration. */
 const MAX_SCOPE = 8192;
-/** Twice the 128 of an agent_id, so that a slightly longer one is refused as wrong and not as too long. */
+/** Twice the maximum length of an agent_id (128). A slightly longer one is refused as unknown, not as too long. */
 const MAX_CLIENT_ID = 256;
-/** No white space and no control characters: no registration contains them. */
+/** A resource without white space and control characters: no registration contains one with them. */
 const RESOURCE = /^[^\s\p{Cc}]+$/u;
 
 type TokenRequest =
@@ -50,7 +50,7 @@ function parseExchange(form: Form): Outcome<TokenRequest> {
   const subjectToken = form.get('subject_token');
   const resource = form.get('resource');
   const scopeText = form.get('scope');
-  // Some libraries always send a client_assertion; at an exchange the agent proves who it is with the actor_token.
+  // Some libraries always send a client_assertion. At an exchange the agent must authenticate with the actor_token.
   if (form.has('client_assertion') && !form.has('actor_token')) return missing('actor_token');
   if (subjectToken === undefined) return missing('subject_token');
   if (form.get('subject_token_type') !== ACCESS_TOKEN_TYPE) return mustBe('subject_token_type', ACCESS_TOKEN_TYPE);
@@ -123,7 +123,7 @@ export function parseRevocation(form: Form): Outcome<RevocationRequest> {
   return allowed({ token, clientAssertion: form.get('client_assertion'), clientId: form.get('client_id') });
 }
 
-/** The scope's names; `undefined` if it is too long, empty, or a name is not a scope-token (RFC 6749 §3.3). */
+/** Parses the scope names. `undefined` if the text is too long or empty, or a name is no scope-token (RFC 6749 §3.3). */
 function readScope(text: string): Scope | undefined {
   if (text.length > MAX_SCOPE) return undefined;
   const scope = parseScope(text);

@@ -1,5 +1,5 @@
 /**
- * The public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents"). The
+ * Serves the public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents"). The
  * metadata names only what the service supports.
  */
 
@@ -29,7 +29,7 @@ export function discoveryRouter(surface: { readonly issuer: string; readonly sig
   return router;
 }
 
-/** RFC 8414 §2. */
+/** Authorization server metadata of RFC 8414 §2. */
 function authorizationServerMetadata(issuer: string): Record<string, unknown> {
   return {
     issuer,
@@ -47,7 +47,7 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
   };
 }
 
-/** Shorter than any step of a key rotation, and long enough to save most requests. */
+/** Five minutes: shorter than any step of a key rotation, and long enough to save most requests. */
 const CACHE = 'public, max-age=300';
 
 /** Scripts of any origin may read metadata and key sets (supplement "Sizes and forms nobody wrote down"). */
@@ -61,8 +61,8 @@ export interface AgentKeysSurface {
 }
 
 /**
- * `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3): the public keys in a registration,
- * also those of a disabled agent. Mount it at `/agents`.
+ * Routes of `/agents/{agent_id}/jwks.json` (specification "Agent registration", rule 3), relative to `/agents`. They serve
+ * the public keys in a registration, also those of a disabled agent.
  */
 export function agentKeysRouter(surface: Traceable<AgentKeysSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -79,7 +79,7 @@ async function publish(surface: AgentKeysSurface, id: string, response: Response
   const agentId = parseAgentId(id);
   const agent = agentId === undefined ? undefined : await surface.find(agentId);
   if (agent?.keys.kind !== 'inline') {
-    // The same answer for an unknown agent and one whose keys are published elsewhere.
+    // An unknown agent and an agent with keys elsewhere get the same answer.
     return answerProblem(response, { status: 404, detail: 'No keys are published here.', reason: 'no_inline_keys' });
   }
   answerPublicDocument(response, agent.keys.jwks);

@@ -9,7 +9,7 @@ type Checks = Readonly<Record<string, { readonly status: Status; readonly detail
 
 export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  // Only says that the process runs: asks no database and no provider.
+  // `/healthz` only says that the process runs. It asks neither the database nor the provider.
   router
     .route('/healthz')
     .get((request, response) => answer(request, response, {}))

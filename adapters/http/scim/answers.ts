@@ -1,5 +1,5 @@
 /**
- * Turns outcomes into SCIM messages (RFC 7644 §3.4.2, §3.12; supplement "SCIM"). The sentence of an error is fixed and
+ * Turns outcomes into SCIM messages (RFC 7644 §3.4.2, §3.12; supplement "SCIM"). Each error has a fixed sentence, which
  * repeats nothing of the request.
  */
 
@@ -26,7 +26,7 @@ interface ScimError {
   readonly status: number;
   readonly scimType?: ScimErrorCode | 'uniqueness';
   readonly detail: string;
-  /** For the log; a fixed word. */
+  /** A fixed word for the log. */
   readonly reason: string;
 }
 
@@ -38,7 +38,7 @@ export function answerScimError(response: Response, { status, scimType, detail, 
 export function scimErrorMessage({ status, scimType, detail }: Omit<ScimError, 'reason'>): Record<string, unknown> {
   return {
     schemas: [ERROR_SCHEMA],
-    // RFC 7644 §3.12: a JSON string.
+    // RFC 7644 §3.12 requires a JSON string.
     status: String(status),
     ...(scimType === undefined ? {} : { scimType }),
     detail,
@@ -73,7 +73,7 @@ const INVALID_REASONS = {
 
 const NOT_HERE: ScimError = { status: 404, detail: 'There is no such resource here.', reason: 'scim_not_found' };
 
-/** Specification "SCIM errors". */
+/** The errors of the specification ("SCIM errors"). */
 const REFUSALS: Readonly<Record<Exclude<WriteRefusal['kind'], 'invalid'>, ScimError>> = {
   uniqueness: {
     status: 409,
@@ -90,7 +90,7 @@ const REFUSALS: Readonly<Record<Exclude<WriteRefusal['kind'], 'invalid'>, ScimEr
   },
 };
 
-/** The stored attributes and the location of a user, in the format of RFC 7643 §3. */
+/** A user's stored attributes and location, in the format of RFC 7643 §3. */
 export function presentUser(user: ProvisionedUser, baseUrl: string): Record<string, unknown> {
   return {
     schemas: [USER_SCHEMA],
@@ -131,7 +131,7 @@ export function listResponse(
   };
 }
 
-/** RFC 7644 §3.12. */
+/** Errors in the format of RFC 7644 §3.12. */
 export const scimFaults: FaultAnswers = {
   unavailable(response) {
     response.set('Retry-After', String(DATABASE_RETRY_AFTER));

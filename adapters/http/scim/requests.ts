@@ -1,4 +1,4 @@
-/** Reads the query and the body of a SCIM request. */
+/** Parses the query and the body of a SCIM request. */
 
 import type { Request, Response } from 'express';
 import type { UsersListing } from '../../../application/signals/provision-user.ts';
@@ -9,18 +9,18 @@ import { parseJson, readTypedBody } from '../message/body.ts';
 import { queryParameters } from '../message/head.ts';
 import { answerInvalid, answerScimError } from './answers.ts';
 
-/** Supplement "SCIM". */
+/** The page size limit of the supplement ("SCIM"). */
 export const MAX_PAGE_OF_USERS = 200;
-/** Of any size (supplement "SCIM"); the maximum request target limits its digits. */
+/** Any number of digits is an integer (supplement "SCIM"). The maximum length of the request target limits them. */
 const INTEGER = /^-?\d+$/;
 
 const KNOWN = ['filter', 'startIndex', 'count'] as const;
 
 /**
- * The query of a listing (RFC 7644 §3.4.2; supplement "SCIM"). Unknown parameters are ignored, because clients send
+ * Parses the query of a listing (RFC 7644 §3.4.2; supplement "SCIM"). Unknown parameters are ignored, because clients send
  * attribute lists and flags. A known parameter must not be repeated.
  *
- * @param url of the request, unchanged
+ * @param url the request's URL, unchanged
  */
 export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersListing) | ScimFault {
   const given = new Map<string, string>();
@@ -47,7 +47,7 @@ export function readListQuery(url: string): ({ readonly kind: 'read' } & UsersLi
   };
 }
 
-/** Infinite if the digits exceed the range of a number. */
+/** Infinity if the digits exceed the range of a number. */
 function integer(text: string): number | undefined {
   return INTEGER.test(text) ? Number(text) : undefined;
 }
@@ -56,12 +56,12 @@ function within(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most);
 }
 
-/** Supplement "SCIM": some providers send the first, others the second. */
+/** Some providers send the first, others the second (supplement "SCIM"). */
 const MEDIA_TYPES = ['application/scim+json', 'application/json'];
 
 /**
- * The JSON message in the request's body (supplement "SCIM", "Token endpoint"); `undefined` if the request was already
- * answered, or the client has disconnected.
+ * Reads the JSON message in the request's body (supplement "SCIM", "Token endpoint"). Returns `undefined` if it has
+ * already answered the request, or the client has disconnected.
  */
 export async function readScimBody(request: Request, response: Response): Promise<JsonObject | undefined> {
   const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/scim+json, in UTF-8.');

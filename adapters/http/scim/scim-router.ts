@@ -1,4 +1,4 @@
-/** `/scim` (specification "/scim/v2"). Mount it there. */
+/** Routes of `/scim` (specification "/scim/v2"), relative to that path. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { UsersPage } from '../../../application/ports/queries.ts';
@@ -141,8 +141,8 @@ async function remove(surface: ScimSurface, request: Request<{ userId: string }>
 }
 
 /**
- * Operators enter base addresses with a trailing slash (supplement "SCIM"): `/v2//Users` and `/v2/Users/` are routed as
- * `/v2/Users`. Express routes by the rewritten `request.url`.
+ * Operators often enter a base address with a trailing slash (supplement "SCIM"). So `/v2//Users` and `/v2/Users/` become
+ * `/v2/Users`. Express routes by the changed `request.url`.
  */
 const toleratedSlashes: RequestHandler = (request, _response, next) => {
   request.url = request.url.replace(/^\/\//, '/').replace(/^\/Users\/(?=\?|$)/, '/Users');

@@ -1,6 +1,6 @@
 /**
- * The SCIM service provider's description of itself (RFC 7643 §5 to §7; specification "/scim/v2"): limits, the one
- * resource type, and its stored attributes.
+ * The description that a SCIM service provider gives of itself (RFC 7643 §5 to §7; specification "/scim/v2"): its limits,
+ * its one resource type, and the attributes that it stores.
  */
 
 import { type PersonAttribute, USER_SCHEMA } from '../../../domain/signals/user-attribute.ts';
@@ -41,7 +41,7 @@ export function userResourceType(baseUrl: string): Record<string, unknown> {
   };
 }
 
-/** Lists `externalId`, which RFC 7643 leaves out of its schemas, because it may be required here. */
+/** Lists `externalId` because this service may require it, although the schemas of RFC 7643 omit it. */
 export function userSchema(baseUrl: string, person: PersonAttribute): Record<string, unknown> {
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:Schema'],

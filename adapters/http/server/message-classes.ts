@@ -1,6 +1,6 @@
 /**
- * The request and response classes of this service: they carry the results of admission control and the trace,
- * and have the prototypes that Express expects.
+ * The classes of this service's requests and responses. They carry the results of admission control and the trace, and
+ * have the prototypes that Express expects.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import type { Trace } from '../../../domain/trace-context.ts';
 export type BodyOutcome =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
-  /** Compressed bodies are refused, because their inflated length is unknown (RFC 9110 §15.5.16). */
+  /** A compressed body. It is refused, because its inflated length is unknown (RFC 9110 §15.5.16). */
   | { readonly kind: 'unsupported_encoding' }
   /** The client disconnected before it sent the whole body. */
   | { readonly kind: 'aborted' };
@@ -31,7 +31,7 @@ interface RequestState {
 interface ResponseState {
   /** Why admission refused the request. */
   refusal?: AdmissionRefusal | undefined;
-  /** For the log: a fixed word that says why the answer is what it is. */
+  /** A fixed word for the log, which says why the request got its answer. */
   reason?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ServedRequest extends IncomingMessage, RequestState {}
 export interface ServedResponse extends ServerResponse, ResponseState {}
 
 declare global {
-  /** Express's types are extended here (its documentation, "TypeScript"). */
+  /** Adds these properties to Express's types, as its documentation describes ("TypeScript"). */
   namespace Express {
     interface Request extends RequestState {}
     interface Response extends ResponseState {}
@@ -53,9 +53,9 @@ export interface MessageClasses {
 }
 
 /**
- * Express sets the prototype of each message to `app.request` or `app.response`. On an object with another prototype that
- * makes every later property access slow: up to a quarter of the CPU of an exchange. For these classes it changes nothing.
- * Both properties are documented extension points of Express ("Overriding the Express API").
+ * Express sets the prototype of each message to `app.request` or `app.response`. On an object with another prototype, that
+ * would make every later property access slow: up to a quarter of an exchange's CPU time. Objects of these classes have
+ * that prototype already. Both properties are documented extension points of Express ("Overriding the Express API").
  */
 export function messageClasses(app: express.Express): MessageClasses {
   class AppRequest extends IncomingMessage implements ServedRequest {

@@ -1,6 +1,6 @@
 /**
- * Checks the syntax of a request before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers protocol errors.
- * Node's parser refuses most requests that a proxy and a server could read differently; this refuses the others.
+ * Checks the syntax of a request's head before anything else (RFC 9112 §3, §6; RFC 9110 §7.2), and answers protocol
+ * errors. Refuses what Node's parser accepts although a proxy and a server could parse it differently.
  */
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
@@ -8,16 +8,16 @@ import { problemDocument } from '../message/problem-details.ts';
 
 type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 
-/** RFC 9110 §4.1 asks for at least 8000; the longest useful target, an audit query, has about 6000. */
+/** RFC 9110 §4.1 asks for at least 8000. The longest useful target, an audit query, has about 6000. */
 const MAX_TARGET_LENGTH = 8192;
-/** About ten are usual, and proxies add a few. Node would silently drop the headers above its own limit. */
+/** About ten headers are usual, and proxies add a few. Above its own limit Node would silently drop headers. */
 export const MAX_HEADERS = 100;
 
 export function shapeFault(
   request: Pick<IncomingMessage, 'rawHeaders' | 'url' | 'httpVersion'>,
 ): ShapeFault | undefined {
   const { rawHeaders, url = '', httpVersion } = request;
-  // The parser also accepts 0.9, which has no headers, and 2.0, which is a binary protocol.
+  // Node's parser also accepts 0.9, which has no headers, and 2.0, which is a binary protocol.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'version';
   if (rawHeaders.length / 2 > MAX_HEADERS) return 'too_many_headers';
   if (url.length > MAX_TARGET_LENGTH) return 'target_too_long';
@@ -29,8 +29,8 @@ export function shapeFault(
       hosts += 1;
       if (!HOST_VALUE.test(value)) return 'host';
     } else if (name.length === TRANSFER_ENCODING.length && name.toLowerCase() === TRANSFER_ENCODING) {
-      // With other codings the end of the body is ambiguous; HTTP/1.0 has none (RFC 9112 §6.1). The parser refuses
-      // repeated ones.
+      // With other codings the end of the body is ambiguous, and HTTP/1.0 has no transfer coding (RFC 9112 §6.1). Node's
+      // parser refuses a repeated header.
       if (value.toLowerCase() !== 'chunked' || httpVersion === '1.0') return 'framing';
     }
   }
@@ -41,28 +41,28 @@ const HOST = 'host';
 const TRANSFER_ENCODING = 'transfer-encoding';
 
 /**
- * A name, an IPv4 or an IPv6 address, and a port. RFC 3986 §3.2.2 allows more in a name than the DNS does: a comma, for
- * example, which joins two repeated headers.
+ * A name, an IPv4 or an IPv6 address, each with or without a port. RFC 3986 §3.2.2 allows more characters in a name than
+ * the DNS. One is the comma, with which two repeated headers are joined.
  */
 const HOST_VALUE = /^(?:[\w.-]+|\[[\dA-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /**
- * A path and a query (RFC 9112 §3.2.1). An absolute URL is refused, because the router would use its path; a fragment
- * and a backslash are refused, because the router reads them differently.
+ * A path and a query (RFC 9112 §3.2.1). Not an absolute URL, because the router would use its path. Neither a fragment nor
+ * a backslash, because the router interprets them differently.
  */
 const ORIGIN_FORM = /^\/[!-"$-[\]-~]*$/;
 
-/** `.` and `..` in any encoding (RFC 3986 §3.3, §6.2.2.3): a proxy may resolve them to another path. */
+/** `.` and `..` in any encoding (RFC 3986 §3.3, §6.2.2.3). A proxy may resolve them to another path. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 function hasDotSegment(url: string): boolean {
-  // Cheaper than the regular expression, and decides for most requests.
+  // This test is cheaper than the regular expression, and sufficient for most requests.
   if (!url.includes('/.') && !url.includes('/%2')) return false;
   const query = url.indexOf('?');
   return DOT_SEGMENT.test(query === -1 ? url : url.slice(0, query));
 }
 
-/** A fixed word, also for the log. */
+/** A fixed word, which is also logged. */
 export type ConnectionError =
   | ShapeFault
   | 'malformed'
@@ -88,8 +88,8 @@ const ERRORS: Readonly<Record<ConnectionError, readonly [status: number, detail:
 };
 
 /**
- * The last response on a connection whose client broke the protocol: fixed words that repeat nothing of the request.
- * Bytes, because Node may have created no response object.
+ * The last response on a connection whose client broke the protocol. Its fixed words repeat nothing of the request. It is
+ * a string, because Node may have created no response object.
  */
 export function connectionErrorResponse(error: ConnectionError): string {
   const { head, body } = RESPONSES[error];
@@ -111,7 +111,7 @@ const RESPONSES = Object.fromEntries(
   }),
 ) as Record<ConnectionError, Bytes>;
 
-/** The error of Node's parser; `undefined` if the connection itself failed, so that no response can reach the client. */
+/** The error that Node's parser found. `undefined` if the connection failed, so that no response can be sent. */
 export function parserError(error: Error): ConnectionError | undefined {
   const code = 'code' in error ? String(error.code) : '';
   return BY_CODE.get(code) ?? (code.startsWith('HPE_') ? 'malformed' : undefined);

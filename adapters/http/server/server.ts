@@ -1,7 +1,7 @@
 /**
- * Node's HTTP server with stricter limits. In addition, a request that breaks the protocol ends its connection, the
- * requests of one connection are served one after another, and a stop finishes running requests (supplement "How it
- * runs"). A proxy must limit the connections of each client (docs/deploying.md).
+ * Node's HTTP server with stricter limits and three more rules (supplement "How it runs"). A request that breaks the
+ * protocol ends its connection. The requests of one connection are served one after another. A shutdown finishes running
+ * requests. A proxy must limit the connections of each client (docs/deploying.md).
  */
 
 import { once } from 'node:events';
@@ -22,15 +22,15 @@ import { throttledLog } from './throttled-log.ts';
 
 interface Address {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
 }
 
-/** Milliseconds. */
+/** Limits in milliseconds. */
 export interface TimeLimits {
-  /** For the first byte on a connection, and then for each complete head. */
+  /** Limits the wait for the first byte on a connection, and then for each complete head. */
   readonly headMs: number;
-  /** For head and body together. */
+  /** Limits the time for a request's head and body together. */
   readonly requestMs: number;
   /** How long a socket may be idle during a request, because its client does not read the response. */
   readonly idleMs: number;
@@ -39,22 +39,22 @@ export interface TimeLimits {
 }
 
 const TIME_LIMITS: TimeLimits = {
-  // Every accepted head fits into a few packets; one that arrives slowly occupies a socket.
+  // An accepted head fits into a few packets. One that arrives more slowly only occupies a socket.
   headMs: 10_000,
   // Even a slow network transfers 64 KiB within this time.
   requestMs: 30_000,
-  // As long as for sending. A request keeps its permit until its response is sent.
+  // The same time for a client to read the response: a request keeps its permit until the response is sent.
   idleMs: 30_000,
   checkMs: 2_000,
 };
 
-/** Longer than the minute for which load balancers keep idle connections, so that they close first. */
+/** Longer than the minute for which load balancers keep idle connections, so that they close them first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Enough for an audit query or a credential, and the headers that proxies add. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Each takes a file descriptor and some kilobytes: well below a service's usual limit of descriptors. */
+/** Each connection takes a file descriptor and some kilobytes. Services may usually open far more descriptors. */
 const MAX_CONNECTIONS = 10_000;
-/** Pipelined requests that wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
+/** How many requests may wait on one connection for an earlier response (RFC 9112 §9.3.2). Few clients pipeline. */
 const MAX_PIPELINED = 100;
 /** After the last response, read and discard for at most this long: closing at once would reset the connection. */
 const LINGER_MS = 2_000;
@@ -74,8 +74,8 @@ export interface HttpServer {
   /**
    * Finishes running requests and closes every connection.
    *
-   * @param lingerMs milliseconds in which the server still accepts requests and closes each connection after a response,
-   * because a load balancer notices the shutdown late
+   * @param lingerMs how long the server still accepts requests, in milliseconds, because a load balancer notices a
+   * shutdown late. Meanwhile it closes each connection after a response
    */
   stop(lingerMs: number): Promise<void>;
 }
@@ -94,11 +94,11 @@ interface Connection {
   unread: IncomingMessage | undefined;
   /** Requests that wait for `current`. */
   readonly pipelined: Exchange[];
-  /** No later request on this connection is served (RFC 9112 §9.6). */
+  /** Whether no later request on this connection is served (RFC 9112 §9.6). */
   isLast: boolean;
-  /** The number of requests received after the last served one. */
+  /** How many requests came after the last one that is served. */
   ignored: number;
-  /** How the client broke the protocol; answered after the responses to earlier requests. */
+  /** How the client broke the protocol. The error is sent after the responses to earlier requests. */
   error: ConnectionError | undefined;
 }
 
@@ -120,16 +120,16 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     maxHeaderSize: MAX_HEAD_BYTES,
     // Node's flag --insecure-http-parser must not change this.
     insecureHTTPParser: false,
-    // protocol-errors.ts requires the header: after Node's own refusal the connection would serve its next request.
+    // protocol-errors.ts requires the header. Node's own refusal would leave the connection open for more requests.
     requireHostHeader: false,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  // One more than we accept, to detect too many.
+  // One more than the service accepts, so that it can detect too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.setTimeout(limits.idleMs);
 
   const sendError = ({ socket, unread }: Connection, error: ConnectionError): void => {
-    // A client that still sends an answered request would mistake a second response for that of its next request.
+    // The client is still sending a request that was answered. It would take this response for that of its next.
     if (unread?.complete === false || !socket.writable) {
       socket.destroy();
       return;
@@ -143,9 +143,9 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     connection.isLast = true;
     logError({ reason: error });
     const { current, pipelined } = connection;
-    // The rest of this pipelined request will not arrive either, and the error is its response.
+    // The rest of this pipelined request will not arrive, so the error is its response.
     if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
-    // The rest of this request will not arrive, so its handler would wait until the connection ends.
+    // The rest of the current request will not arrive, so its handler would wait until the connection ends.
     const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
     if (current === undefined || isIncomplete) sendError(connection, error);
     else connection.error = error;
@@ -200,16 +200,16 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     else request.socket.destroy();
   };
   server.on('request', take);
-  // The body's reader sends `100 Continue`, so that a client without a credential is refused first.
+  // The reader of the body sends `100 Continue`. So a client without a credential is refused before it sends the body.
   server.on('checkContinue', (request: ServedRequest, response) => {
     request.invite = () => response.writeContinue();
     take(request, response);
   });
-  // After Node's own 417 the connection would serve its next request.
+  // Replaces Node's own 417, after which the connection would serve its next request.
   server.on('checkExpectation', take);
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
-    // Node has removed its own listeners.
+    // Node has removed its own listeners from this socket.
     socket.on('timeout', () => endIdle(socket as Socket));
     const connection = connections.get(socket);
     if (connection !== undefined) fail(connection, 'tunnel');
@@ -220,7 +220,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
     if (connection === undefined || reason === undefined) socket.destroy();
     else fail(connection, reason);
   });
-  // Also emitted at the keep-alive timeout. A request may take longer, but a client must read its response.
+  // The event also marks the keep-alive timeout. A running request may take longer, but a client must read its response.
   const endIdle = (socket: Socket): void => {
     if (connections.get(socket)?.current === undefined || socket.writableLength > 0) socket.destroy();
   };
@@ -228,7 +228,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
 
   server.listen(at.port, at.host);
   await once(server, 'listening');
-  // The system may fail to accept one connection (ENFILE): the server still listens for the next.
+  // The system may fail to accept one connection (ENFILE). The server continues to listen.
   server.on('error', (error) => log.error('a connection could not be accepted', error));
   const { port } = server.address() as AddressInfo;
 
@@ -238,7 +238,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       isStopping = true;
       await until(() => connections.size === 0, lingerMs);
       const deadline = performance.now() + DRAIN_MS;
-      // Node accepts one connection per event loop turn, and closing would reset those that wait to be accepted.
+      // Node accepts one connection per event loop turn. Closing now would reset those that still wait to be accepted.
       for (let before = -1; before !== accepted && performance.now() < deadline; ) {
         before = accepted;
         await nextTurn();
@@ -248,7 +248,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       server.close();
       await until(() => {
         server.closeIdleConnections();
-        // Node does not count a connection without received bytes as idle.
+        // Node does not count a connection as idle that has received no bytes.
         for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
         return connections.size === 0;
       }, deadline - performance.now());
@@ -266,7 +266,7 @@ function requestFault(request: IncomingMessage): ConnectionError | undefined {
   return expect.toLowerCase() === '100-continue' ? undefined : 'expectation';
 }
 
-/** Resolves once `isDone`, or after `limitMs`. */
+/** Resolves once `isDone` returns true, or after `limitMs`. */
 async function until(isDone: () => boolean, limitMs: number): Promise<void> {
   const began = performance.now();
   while (!isDone() && performance.now() - began < limitMs) await pause(POLL_MS);

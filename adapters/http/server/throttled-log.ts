@@ -1,5 +1,5 @@
 /**
- * Logs events that a client can cause at any rate: one line a second for each kind, with a count. A line for each event
+ * Logs events that a client can cause at any rate: at most one line a second for each kind, with a count. A line per event
  * would cost more than the refusal that it reports.
  */
 
@@ -7,7 +7,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 
 const LINE_EVERY_MS = 1000;
 
-/** @returns counts one event of that kind; kinds are made of fixed words, so their number is bounded */
+/** @returns a function that counts an event. The values of its kind are fixed words, so the number of kinds is bounded */
 export function throttledLog<Kind extends Readonly<Record<string, string>>>(
   log: Log,
   message: string,
@@ -24,7 +24,7 @@ export function throttledLog<Kind extends Readonly<Record<string, string>>>(
       counted.count += 1;
       return;
     }
-    // The timer does not keep the process alive, so events of the last second may not be logged.
+    // The timer does not keep the process alive, so events of its last second may go unlogged.
     if (counts.size === 0) setTimeout(write, LINE_EVERY_MS).unref();
     counts.set(key, { kind, count: 1 });
   };

@@ -8,17 +8,18 @@ export type AssertionAlgorithm = 'ES256' | 'PS256' | 'RS256';
 
 const ALGORITHMS: readonly string[] = ['ES256', 'PS256', 'RS256'];
 
-/** Signs with a key that this process cannot read: in a KMS, an HSM or another process. */
+/** Signs with a key that this process cannot read: one in a KMS, an HSM or another process. */
 export interface KeySigner {
   readonly alg: AssertionAlgorithm;
   readonly kid?: string;
-  /** @returns the signature as RFC 7518 defines it: for ES256 `r` and `s`, 64 bytes, not DER */
+  /** @returns the signature in the form of RFC 7518: for ES256 `r` and `s`, 64 bytes, not DER */
   sign(input: Uint8Array): Promise<Uint8Array> | Uint8Array;
 }
 
 /**
+ * One of
  * - a PEM text (PKCS#8, SEC1 or PKCS#1, not encrypted), with its `kid` if the registration has several keys;
- * - a private JWK, whose `kid` and `alg` are taken from it;
+ * - a private JWK, with its own `kid` and `alg`;
  * - a signer.
  */
 export type AgentKey =
@@ -26,17 +27,17 @@ export type AgentKey =
   | { readonly jwk: Readonly<Record<string, unknown>> }
   | KeySigner;
 
-/** Signs the claims of one assertion; resolves to a compact JWS. */
+/** Signs the claims of an assertion. Resolves to a compact JWS. */
 export type SignAssertion = (claims: Readonly<Record<string, string | number>>) => Promise<string>;
 
-/** The control plane's own minimum for RSA keys (supplement "Agents"). */
+/** The control plane's minimum for RSA keys (supplement "Agents"). */
 const MIN_MODULUS_BITS = 2048;
-/** r and s of P-256 (RFC 7518 §3.4). */
+/** The length of r and s for P-256 (RFC 7518 §3.4). */
 const ES256_BYTES = 64;
 
-/** @throws TypeError if the key is not a private key that can sign assertions; the message holds no part of the key */
+/** @throws TypeError if the key is not a private key that can sign assertions. The message holds no part of the key */
 export function assertionSigner(key: AgentKey): SignAssertion {
-  // For a key passed as a bare string, the runtime's own error below would quote the key.
+  // Without this check, the runtime's error for a key that is passed as a bare string would quote the key.
   if (!isAgentKey(key)) throw new TypeError('key must be { pem }, { jwk } or { alg, sign }.');
   if ('sign' in key) return signedBy(key);
   const loaded = 'pem' in key ? fromPem(key.pem) : fromJwk(key.jwk);

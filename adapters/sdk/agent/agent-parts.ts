@@ -1,4 +1,4 @@
-/** What an agent is made of, for the other entry points of this package. Programs see only the agent. */
+/** The internal parts of an agent, for the package's other entry points. Programs only see the agent. */
 
 import type { ControlPlane } from './control-plane.ts';
 import type { CheckedAgentOptions } from './options.ts';

@@ -13,27 +13,27 @@ export type { AgentClock, AgentOptions } from './options.ts';
 export type { Task } from './task.ts';
 
 export interface StartTask {
-  /** The person's access token, from the identity provider. It is sent to the control plane and not kept. */
+  /** The person's access token from the identity provider. It is sent to the control plane, and not kept. */
   readonly subjectToken: string;
-  /** The audience of the task's token: an absolute URL, exactly as it is registered. */
+  /** The audience of the task's token: an absolute URL, as in the registration. */
   readonly resource: string;
-  /** At least one. */
+  /** At least one scope. */
   readonly scope: readonly string[];
-  /** The origins to which the task's `fetch` may send the token; the origin of `resource` when absent. */
+  /** The origins to which the task's `fetch` may send the token. The default is the origin of `resource`. */
   readonly origins?: readonly string[];
 }
 
 export interface Agent {
   /**
-   * Starts a task for the person who owns the token. While the control plane is unavailable, the request is retried. If
-   * an answer was lost, its task stays unused until it expires.
+   * Starts a task for the person who owns the token. While the control plane is unavailable, the request is retried. If a
+   * response is lost, its task stays unused until it expires.
    *
-   * @throws Refused, with `error` and `reason` from the control plane; NotNow, once `patienceMs` has passed
+   * @throws Refused, with the `error` and `reason` of the control plane; NotNow, once `patienceMs` has passed
    */
   startTask(request: StartTask): Promise<Task>;
 }
 
-/** @throws TypeError that names the wrong options; the message holds no part of the key */
+/** @throws TypeError that names the wrong options. The message holds no part of the key */
 export function createAgent(given: AgentOptions): Agent {
   const options = checkAgentOptions(given);
   const plane = controlPlane(options, assertionSigner(given.key));
@@ -42,7 +42,7 @@ export function createAgent(given: AgentOptions): Agent {
       const problem = audienceProblem(resource);
       if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
       if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
-      // Checked before the exchange: a TypeError after it would leave an open task.
+      // Checked before the exchange: a TypeError after it would leave an unused task.
       const sentTo = (origins ?? [resource]).map(originOf);
       const issued = await retryWithBackoff(options, () => plane.exchange({ subjectToken, resource, scope }));
       return renewingTask(options, plane, { resource, origins: sentTo }, issued);

@@ -1,6 +1,6 @@
 /**
  * The agent's requests to the control plane (specification "POST /oauth2/token", "POST /oauth2/revoke"). Each call sends
- * one request with a new assertion. It returns the answer or throws an error from errors.ts.
+ * one request with a new assertion. It returns the answer, or throws an error of errors.ts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
 import type { AgentClock, CheckedAgentOptions } from './options.ts';
 
 export interface ControlPlane {
-  /** The address and the fields of a token exchange, with a new assertion, for a client that sends it itself. */
+  /** The address and form of a token exchange with a new assertion, for a client that sends the request itself. */
   readonly tokenEndpoint: string;
   exchangeForm(request: ExchangeRequest): Promise<Readonly<Record<string, string>>>;
   /** @throws Refused, NotNow */
@@ -31,14 +31,14 @@ export interface ExchangeRequest {
 const TOKEN_PATH = '/oauth2/token';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** Long enough for one request; short, so that an intercepted assertion expires soon. */
+/** Long enough for one request, and short, so that an intercepted assertion expires soon. */
 const ASSERTION_SECONDS = 60;
 /** Used when the answer has no `Retry-After`. */
 const DEFAULT_RETRY_MS = 1000;
-/** RFC 6749 §5.2. Of a refusal only codes of this form are repeated to the caller. */
+/** RFC 6749 §5.2. The error object holds only codes of this form. */
 const CODE = /^[a-z_]{1,64}$/;
 
-/** A refused renewal with one of these, as `reason` or else as `error`, means that the task has ended. */
+/** A renewal refused with one of these, as `reason` or else as `error`, means that the task has ended. */
 const ENDS: ReadonlySet<string> = new Set<TaskEnd>([
   'task_revoked',
   'task_expired',
@@ -121,7 +121,7 @@ async function send(
 ): Promise<Answer> {
   const request = { method: 'POST', body: new URLSearchParams(form), headers: { accept: 'application/json' } };
   const answer = await fetchAnswer(fetch, `${issuer}${path}`, request, timeoutMs).catch(() => {
-    // The cause may hold the request, so it is dropped. Whether the control plane decided is unknown.
+    // The cause is dropped, because it may hold the request. It is unknown whether the control plane decided.
     throw new NotNow('The control plane could not be reached, or did not answer in time.', DEFAULT_RETRY_MS);
   });
   const { status } = answer;
@@ -140,14 +140,14 @@ function objectOf(text: string): Answer['body'] {
   }
 }
 
-/** The header holds seconds or a date (RFC 9110 §10.2.3). */
+/** Reads the header, which holds seconds or a date (RFC 9110 §10.2.3). */
 function retryAfterMs(header: string | null, now: number): number {
   if (header === null) return DEFAULT_RETRY_MS;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return ms > 0 ? ms : DEFAULT_RETRY_MS;
 }
 
-/** Leaves out `error_description`: it is free text, so it may repeat what was sent. */
+/** Leaves out `error_description`: as free text it may repeat the request. */
 function refusalOf({ body }: Answer): Refused {
   const [error, reason] = [body.error, body.reason].map((code) =>
     typeof code === 'string' && CODE.test(code) ? code : undefined,
@@ -155,22 +155,22 @@ function refusalOf({ body }: Answer): Refused {
   return new Refused(error ?? 'unexpected_answer', reason);
 }
 
-/** Up to half of each wait is added at random, so that agents refused together do not retry together. */
+/** A random addition of up to half of each wait, so that agents that were refused together do not retry together. */
 const JITTER = 0.5;
-/** Without a `Retry-After` the wait doubles from 500 ms up to this. */
+/** Without `Retry-After` the wait doubles from 500 ms to this. */
 const MAX_BACKOFF_MS = 8000;
 
 interface RetryOptions {
   readonly clock: AgentClock;
-  /** No retry starts later than this after the first attempt. */
+  /** No retry begins later than this after the first attempt. */
   readonly patienceMs: number;
 }
 
 /**
  * Repeats an attempt that failed with NotNow, with exponential backoff and jitter (RFC 9110 §10.2.3).
  *
- * @param attempt throws NotNow when it may be repeated
- * @param mayRetry is called before each wait; when it returns false, the NotNow is rethrown
+ * @param attempt throws NotNow if it may be repeated
+ * @param mayRetry is called before each wait. If it returns false, the NotNow is rethrown
  */
 export async function retryWithBackoff<Answer>(
   { clock, patienceMs }: RetryOptions,

@@ -1,10 +1,10 @@
 /**
- * The errors of `@mandate/agent`. A program must tell three cases apart: the task has ended (stop), the control plane is
- * temporarily unavailable (retry later), the request is refused (change it). An error holds no part of a request or an
- * answer, except codes of a fixed form.
+ * The errors of `@mandate/agent`. A program must distinguish three cases: the task has ended (stop), the control plane is
+ * temporarily unavailable (retry later), the request is refused (change it). Of a request or an answer, an error holds
+ * only codes of a fixed form.
  */
 
-/** Why a task has ended: the control plane's code, or `ended` after a local call of `end()`. */
+/** Why a task has ended: the control plane's code, or `ended` after a call of `end()`. */
 export type TaskEnd =
   | 'task_revoked'
   | 'task_expired'
@@ -12,12 +12,12 @@ export type TaskEnd =
   | 'agent_disabled'
   | 'sponsor_disabled'
   | 'sponsor_not_found'
-  /** The control plane no longer knows the grant, or never did. */
+  /** The control plane does not know the grant. */
   | 'invalid_grant'
   | 'access_denied'
   | 'ended';
 
-/** The task has ended. It cannot be renewed, and a retry cannot succeed. */
+/** The task has ended. A retry cannot succeed. */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
   readonly reason: TaskEnd;
@@ -28,7 +28,7 @@ export class TaskOver extends Error {
   }
 }
 
-/** Temporarily unavailable: the control plane did not decide, or its decision did not arrive. */
+/** The control plane is temporarily unavailable: it did not decide, or its decision did not arrive. */
 export class NotNow extends Error {
   override readonly name = 'NotNow';
   /** Milliseconds to wait before a retry. */
@@ -43,17 +43,17 @@ export class NotNow extends Error {
 /** Why the library refuses a successful answer: it does not fit the request. */
 export type Unacceptable = 'scope_wider_than_asked' | 'another_task' | 'outlives_its_task';
 
-/** This request is refused: another scope, resource, person or key may be accepted. */
+/** The request is refused. Another scope, resource, person or key may be accepted. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   /**
-   * RFC 6749 §5.2, RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. With
+   * A code of RFC 6749 §5.2 or RFC 8693 §2.2.2: `invalid_scope`, `invalid_target`, `invalid_client` and so on. With
    * `unexpected_answer` the library itself refuses an answer that does not fit the request.
    */
   readonly error: string;
   /**
-   * With `access_denied`: the control plane's reason, such as `sponsor_disabled`. With `unexpected_answer`: an
-   * Unacceptable. `scope_given_up`: `narrow` named a scope that the task no longer has, and no request was sent.
+   * With `access_denied`: the control plane's reason, for example `sponsor_disabled`. With `unexpected_answer`: an
+   * Unacceptable. `scope_given_up`: the caller of `narrow` named a scope that the task has given up. No request was sent.
    */
   readonly reason: string | undefined;
 

@@ -1,19 +1,19 @@
 /**
- * Reads a token response (specification "Token exchange response") and compares it with its request. A faulty or
+ * Reads a token response (specification "Token exchange response"), and compares it with its request. So a faulty or
  * impersonated control plane cannot give the agent more authority than it asked for.
  */
 
 import { decodeJwt } from 'jose';
 import { Refused, type Unacceptable } from './errors.ts';
 
-/** The result of an exchange or a renewal. Instants are milliseconds since 1970, by this machine's clock. */
+/** The result of an exchange or a renewal. Times are milliseconds since 1970 by this machine's clock. */
 export interface IssuedToken {
   readonly token: string;
   readonly grant: string;
-  /** When the request was sent. The lifetime counts from here, so the token expires here before it expires there. */
+  /** When the request was sent. The lifetime counts from then, so that this side never uses a token that has expired. */
   readonly askedAt: number;
   readonly expiresInMs: number;
-  /** Whether the token expires with its task: a renewed token would expire at the same time. */
+  /** Whether the token expires together with its task. A renewed token would then expire at the same time. */
   readonly isLast: boolean;
   readonly scope: readonly string[];
   readonly taskId: string;
@@ -24,28 +24,28 @@ export interface IssuedToken {
 interface Asked {
   /** Milliseconds since 1970, before the request was sent. */
   readonly at: number;
-  /** The requested scopes. The answer may grant fewer, never more. */
+  /** The requested scopes. The answer may grant fewer, but no others. */
   readonly scope: readonly string[];
-  /** For a renewal: the task as the exchange named it. */
+  /** For a renewal, the task as the exchange named it. */
   readonly task?: Pick<IssuedToken, 'taskId' | 'taskExpiresAt'>;
 }
 
-/** RFC 6750 §2.1. A token of another form fails as a header value, and that error would quote the token. */
+/** RFC 6750 §2.1. A token of another form is no header value, and the runtime's error would quote it. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 /**
- * This clock may be this far ahead of the control plane's. With more, the control plane refuses the assertion and no
- * token is issued (supplement "Client assertions", skew).
+ * How far this clock may be ahead of the control plane's. With more, the control plane refuses the assertion, and issues
+ * no token (supplement "Client assertions", skew).
  */
 const SKEW_MS = 60_000;
 
-/** The claims of a task token that are compared (specification "Task token claims"), of whatever type they came. */
+/** The claims of a task token that are compared (specification "Task token claims"). They may be of any type. */
 interface TokenClaims {
   readonly exp?: unknown;
   readonly scope?: unknown;
   readonly task?: { readonly id?: unknown; readonly exp?: unknown } | null;
 }
 
-/** @throws Refused when the body is not a token response, or does not fit the request */
+/** @throws Refused if the body is not a token response, or does not fit the request */
 export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: Asked): IssuedToken {
   const { access_token: token, token_type: type, refresh_token: grant, expires_in: seconds, scope } = body;
   const taskId = body.task_id;
@@ -98,12 +98,12 @@ function isWithin(narrow: readonly string[], wide: readonly string[]): boolean {
   return narrow.every((scope) => scope !== '' && held.has(scope));
 }
 
-/** The single scopes of a list; an entry may hold several, separated by spaces, as they are sent. */
+/** The scopes of a list. An entry may hold several, separated by spaces. */
 export function names(scope: readonly string[]): readonly string[] {
   return scope.join(' ').split(' ');
 }
 
-/** `undefined` for a token that is not a JWT; only the tool server can check that one. */
+/** Returns `undefined` for a token that is not a JWT. Only the tool server can check such a token. */
 function claimsOf(token: string): TokenClaims | undefined {
   try {
     return decodeJwt<TokenClaims>(token);
@@ -112,7 +112,7 @@ function claimsOf(token: string): TokenClaims | undefined {
   }
 }
 
-/** Compares two claims of the token, so that only the control plane's clock matters. */
+/** Compares two claims of the token, so both times come from the control plane's clock. */
 function endsWithItsTask(claims: TokenClaims | undefined): boolean {
   const [end, taskEnd] = [claims?.exp, claims?.task?.exp];
   return typeof end === 'number' && typeof taskEnd === 'number' && end >= taskEnd;

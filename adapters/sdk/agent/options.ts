@@ -3,32 +3,29 @@
 import { issuerProblem } from '../../../domain/address.ts';
 import type { AgentKey } from './agent-key.ts';
 
-/** Time and randomness; tests pass a clock that they control. */
+/** Time and randomness. Tests pass a clock that they control. */
 export interface AgentClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Resolves after `ms` milliseconds. */
   sleep(ms: number): Promise<void>;
-  /** From 0 inclusive to 1 exclusive: spreads the retries of many agents. */
+  /** A number from 0 (inclusive) to 1 (exclusive), which spreads the retries of many agents. */
   random(): number;
 }
 
 export interface AgentOptions {
-  /** The control plane's URL and the `iss` of its tokens: https, or http on this machine. */
+  /** The control plane's URL, which is the `iss` of its tokens: https, or http on this machine. */
   readonly issuer: string;
-  /** The registered id. */
+  /** The agent's id in its registration. */
   readonly agentId: string;
   readonly key: AgentKey;
-  /** Which of the agent's processes this is: at most 128 characters; shown in `act.instance`, and not verified. */
+  /** Names the agent's process: at most 128 characters, shown in `act.instance`, not verified. */
   readonly instance?: string;
-  /** Time limit of one request, and of one signature, in milliseconds; 10000 when absent. */
+  /** Time limit of a request, and of a signature, in milliseconds. The default is 10000. */
   readonly timeoutMs?: number;
-  /**
-   * How long a call retries in total, in milliseconds, while the control plane is unavailable and no token works any
-   * more; 30000 when absent.
-   */
+  /** How long a call retries if the control plane is unavailable and no token works, in ms. The default is 30000. */
   readonly patienceMs?: number;
-  /** The global `fetch` when absent. */
+  /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
   readonly clock?: AgentClock;
 }
@@ -37,9 +34,9 @@ export type CheckedAgentOptions = Required<Omit<AgentOptions, 'instance'>> & Pic
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_PATIENCE_MS = 30_000;
-/** Specification "Client assertion rules". */
+/** The limit of the control plane (specification "Client assertion rules"). */
 const MAX_INSTANCE = 128;
-/** A longer Node timer fires at once. */
+/** Node's timers fire at once for a longer duration. */
 const MAX_DURATION_MS = 2 ** 31 - 1;
 
 const systemClock: AgentClock = {
@@ -48,7 +45,7 @@ const systemClock: AgentClock = {
   random: () => Math.random(),
 };
 
-/** @throws TypeError that lists every wrong option; the message holds no part of the key */
+/** @throws TypeError that lists every wrong option. The message holds no part of the key */
 export function checkAgentOptions(given: AgentOptions): CheckedAgentOptions {
   const { issuer, agentId, instance, timeoutMs = DEFAULT_TIMEOUT_MS, patienceMs = DEFAULT_PATIENCE_MS } = given;
   const problems = [

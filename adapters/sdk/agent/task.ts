@@ -8,28 +8,28 @@ import type { CheckedAgentOptions } from './options.ts';
 export interface Task {
   readonly id: string;
   readonly resource: string;
-  /** When the task expires, by the control plane's clock; its token cannot be renewed after that. */
+  /** When the task expires, by the control plane's clock. Its token cannot be renewed after that. */
   readonly expiresAt: Date;
   /** The scopes of the current token: the requested ones or fewer. */
   readonly scope: readonly string[];
   /**
-   * A token that works now. It is renewed after 60% of its lifetime; all waiting callers share one request.
+   * Resolves to a token that works now. It is renewed after 60% of its lifetime. Concurrent callers share one request.
    *
-   * @throws TaskOver once the task has ended; NotNow when no token works and `patienceMs` has passed; Refused
+   * @throws TaskOver once the task has ended; NotNow if no token works and `patienceMs` has passed; Refused
    */
   token(): Promise<string>;
   /**
-   * Gives up all other scopes permanently. Resolves to the scopes that are left.
+   * Gives up all other scopes permanently. Resolves to the remaining scopes.
    *
-   * @throws as `token()`; Refused, without a request, when one of the scopes was given up before
+   * @throws as `token()`; Refused, without a request, if one of the scopes was given up before
    */
   narrow(scope: readonly string[]): Promise<readonly string[]>;
   /** `fetch` with the task's token, to the task's origins only. @throws as `token()`; TypeError; as `fetch` */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /**
-   * Revokes the task. From the call on, `token()` throws. After a successful call, another call does nothing.
+   * Revokes the task. From the call on, `token()` throws. After success, another call does nothing.
    *
-   * @throws NotNow, Refused: the task was not revoked, and lasts until it expires
+   * @throws NotNow, Refused: the task was not revoked, and ends when it expires
    */
   end(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -37,15 +37,15 @@ export interface Task {
 
 /** Specification "POST /oauth2/token": clients renew at about 60% of expires_in. */
 const RENEWED_AT = 0.6;
-/** A token with less lifetime left may expire on its way to the tool server. */
+/** A token that expires sooner may do so on its way to the tool server. */
 const USABLE_MS = 5000;
 
-/** Clock synchronization moves a clock back by less than this; a larger step is a change of the clock. */
+/** Clock synchronization moves a clock back by less than this. A larger step means that the clock was set. */
 const SET_BACK_MS = 1000;
 /** After a refused renewal, all callers get the same refusal for this long. */
 const REFUSAL_STANDS_MS = 1000;
 
-/** After these ends the control plane has nothing left to revoke. */
+/** After these ends the control plane has nothing to revoke. */
 const FINAL: ReadonlySet<TaskOver['reason']> = new Set(['task_revoked', 'task_expired', 'invalid_grant']);
 
 interface TaskRequest {
@@ -73,7 +73,7 @@ export function renewingTask(
   /** No renewal is sent before `until`: the control plane is unavailable, or refused the last renewal. */
   let backoff: { readonly from: number; readonly until: number; readonly refused?: Refused } | undefined;
 
-  /** The token's age in milliseconds. Infinite after the clock was moved back, because the real age is unknown then. */
+  /** The token's age in milliseconds. Infinite after the clock was set back, because the real age is then unknown. */
   const age = (): number => {
     const now = clock.now();
     latestSeen = now < latestSeen - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latestSeen);
@@ -81,13 +81,13 @@ export function renewingTask(
   };
   const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
   const isUsable = () => age() < current.expiresInMs - USABLE_MS;
-  // A token that expires with its task cannot be renewed for longer, so it is used to its end.
+  // A token that expires with its task cannot be renewed for longer, so it is used until it expires.
   const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
   const backOff = (ms: number, refused?: Refused): void => {
     const from = clock.now();
     backoff = { from, until: from + ms, ...(refused === undefined ? {} : { refused }) };
   };
-  /** Milliseconds until a renewal may be sent. 0 if the clock was moved back to before the backoff began. */
+  /** Milliseconds until a renewal may be sent. 0 if the clock was set back to before the backoff began. */
   const backoffMs = (): number => {
     const now = clock.now();
     return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
@@ -95,7 +95,7 @@ export function renewingTask(
 
   const renew = async (scope: readonly string[] | undefined): Promise<void> => {
     if (ended !== undefined) throw ended;
-    // A scope that was given up is never requested again: a faulty control plane could grant it.
+    // A scope that was given up is never requested again, because a faulty control plane could grant it.
     if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
     const early = backoffMs();
     if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
@@ -116,7 +116,7 @@ export function renewingTask(
     } catch (error) {
       if (error instanceof TaskOver) ended ??= error;
       else if (error instanceof NotNow) backOff(error.retryAfterMs);
-      // A refused narrowing concerns only the scopes it named, so renewals continue.
+      // A refused narrowing says nothing about renewals, so they continue.
       else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
       throw error;
     }
@@ -152,7 +152,7 @@ export function renewingTask(
     async narrow(scope) {
       if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
       while (narrowing !== undefined) await settled(narrowing);
-      // Set before the first await, so that no renewal starts in between.
+      // Set before the first `await`, so that no renewal starts meanwhile.
       narrowing = settled(renewing ?? Promise.resolve())
         .then(() => renew(scope))
         .finally(() => {
@@ -164,7 +164,7 @@ export function renewingTask(
     fetch: (input, init) => sendingFetch(options.fetch, task.token, origins)(input, init),
     async end() {
       if (ended !== undefined && FINAL.has(ended.reason)) return;
-      // Set before the request: a renewal answered from now on gives out no token.
+      // Set before the request, so that a renewal that is answered later gives out no token.
       ended ??= new TaskOver('ended');
       ending ??= retryWithBackoff(options, () => plane.revoke(current.grant)).catch((error) => {
         ending = undefined;
@@ -177,7 +177,7 @@ export function renewingTask(
   return task;
 }
 
-/** Resolves when the promise is settled, and never rejects. */
+/** Resolves when the promise is settled. Never rejects. */
 function settled(other: Promise<unknown>): Promise<void> {
   return other.then(
     () => undefined,
@@ -189,7 +189,7 @@ function settled(other: Promise<unknown>): Promise<void> {
  * A `fetch` that adds the task's token, and sends it to the task's origins only.
  *
  * @param token resolves to a token that works now
- * @param origins the only allowed targets: the token carries a person's authority for one server
+ * @param origins the only allowed targets, because the token carries a person's authority
  */
 function sendingFetch(
   fetch: typeof globalThis.fetch,
@@ -203,7 +203,7 @@ function sendingFetch(
     }
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await token()}`);
-    // A redirect could carry the token or the request to another origin, so the `follow` option is overridden.
+    // A redirect could carry the token or the request to another origin, so it is never followed.
     const redirect = init.redirect === 'manual' ? 'manual' : 'error';
     return fetch(url, { ...init, headers, redirect });
   };

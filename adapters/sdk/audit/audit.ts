@@ -1,6 +1,6 @@
 /**
- * The exports of `@mandate/audit`: an auditor's script verifies published records and checkpoints with them. They share
- * the sealing code with the service and load none of its server (specification "Ledger and seal"; docs/auditing.md).
+ * The exports of `@mandate/audit`, with which an auditor's script verifies published records and checkpoints. They share
+ * the sealing code with the service, and load no part of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
@@ -25,17 +25,18 @@ export interface JwkSet {
 }
 
 /**
+ * Why a verification failed:
  * - `unreadable`: the input does not have the published form.
  * - `other_record`: the proof belongs to another record, or another checkpoint sealed the record.
  * - `root_mismatch`: the record differs from the sealed one.
- * - the others: the faults that `mandate audit-verify` reports for a checkpoint.
+ * - all others: faults that `mandate audit-verify` also reports for a checkpoint.
  */
 export type Fault = 'unreadable' | 'other_record' | VerificationFault['kind'];
 
 interface Refuted {
   readonly verified: false;
   readonly fault: Fault;
-  /** A sentence for an auditor; it quotes no part of a record. */
+  /** A sentence for an auditor. It quotes no part of a record. */
   readonly message: string;
 }
 
@@ -43,7 +44,7 @@ export type Verdict =
   | {
       readonly verified: true;
       readonly checkpointId: number;
-      /** `checkpoint_id:root`. Save it where the database's operators cannot change it. */
+      /** `checkpoint_id:root`. Save it where the operators of the database cannot change it. */
       readonly mark: string;
     }
   | Refuted;
@@ -53,36 +54,36 @@ export type ChainVerdict =
       readonly verified: true;
       /** The number of verified checkpoints. */
       readonly checkpoints: number;
-      /** The mark of the last checkpoint; `undefined` without checkpoints. */
+      /** The mark of the last checkpoint. `undefined` without checkpoints. */
       readonly mark: string | undefined;
     }
   | Refuted;
 
 export interface Auditor {
-  /** Verifies that the checkpoint sealed this record at this index, and verifies the checkpoint's signature. */
+  /** Verifies that the checkpoint sealed this record at this index, and that its signature is valid. */
   verifyRecord(record: unknown, proof: unknown): Verdict;
   /**
-   * Verifies each checkpoint's signature and its link to the previous one.
+   * Verifies each checkpoint's signature, and its link to the previous one.
    *
-   * @param checkpoints oldest first, without a gap; they begin with the ledger's first, unless `after` is given
-   * @param after the last checkpoint of the previous page, already verified
-   * @param marks saved marks, `checkpoint_id:root`: a checkpoint with the id must have the root, and no mark may name a
-   *   checkpoint after the last
-   * @param more true if another page follows, which may hold the checkpoints of later marks; false when absent
+   * @param checkpoints oldest first, without a gap. They begin with the ledger's first one, unless `after` is given
+   * @param after the last checkpoint of the previous page, which is already verified
+   * @param marks saved marks (`checkpoint_id:root`). A checkpoint with that id must have that root. No mark may name a
+   * checkpoint after the last
+   * @param more whether another page follows, which may hold the checkpoints of later marks. The default is false
    */
   verifyCheckpoints(
     checkpoints: readonly unknown[],
     options?: { readonly after?: unknown; readonly marks?: readonly string[]; readonly more?: boolean },
   ): ChainVerdict;
-  /** Verifies that these are all records of the checkpoint, in the order of `seq`, and verifies its signature. */
+  /** Verifies that these are all records of the checkpoint, in the order of `seq`, and that its signature is valid. */
   verifySealed(checkpoint: unknown, records: readonly unknown[]): Verdict;
-  /** A record's leaf: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws if it is not a record */
+  /** The leaf of a record: SHA-256 of the byte 0 and its canonical JSON, in lowercase hex. @throws if it is no record */
   leafHash(record: unknown): string;
 }
 
 /**
- * @param keys the trusted keys; those other than EC keys on P-256 with a `kid` are ignored
- * @throws TypeError without a usable key, and for a key that is not a point of its curve
+ * @param keys the trusted keys. All but EC keys on P-256 with a `kid` are ignored
+ * @throws TypeError if no key is usable, or a key is not a point of its curve
  */
 export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   const trusted = keysByName(keys);
@@ -159,14 +160,14 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   };
 }
 
-/** A record read before it was sealed, as a sink gets it, names no checkpoint: its `seq` alone decides. */
+/** A record that was read before it was sealed, as a sink gets it, names no checkpoint. Its `seq` alone decides. */
 function isIn({ checkpointId, firstSeq, lastSeq }: Checkpoint, { seq, checkpoint = checkpointId }: LedgerRecord) {
   return seq >= firstSeq && seq <= lastSeq && checkpoint === checkpointId;
 }
 
 /**
- * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it.
- * Without gaps in the range exactly one `seq` fits; next to a gap several may.
+ * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it. If
+ * the range has no gaps, exactly one `seq` fits. Beside a gap several may fit.
  */
 function hasRoomBeside({ firstSeq, lastSeq, treeSize }: Checkpoint, seq: number, index: number): boolean {
   return seq - firstSeq >= index && lastSeq - seq >= treeSize - 1 - index;
@@ -179,7 +180,7 @@ function isSignature(key: KeyObject, signed: Uint8Array, signature: string): boo
   return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'hex'));
 }
 
-/** A set collected over years may use one `kid` for several keys; all of them are trusted. */
+/** A key set collected over years may use one `kid` for several keys. All of them are trusted. */
 function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
   const named = new Map<string, KeyObject[]>();
   for (const jwk of keys) {

@@ -1,7 +1,7 @@
 /**
  * Reads the published forms of records, checkpoints and proofs (specification "Audit record", "Checkpoint", "Inclusion
- * proof"; `GET /audit`, `GET /audit/checkpoints`, `GET /audit/records/{seq}/proof`). Reading is strict: an unknown member
- * would look verified without being covered by a hash.
+ * proof"; `GET /audit`, `GET /audit/checkpoints`, `GET /audit/records/{seq}/proof`). An unknown member is refused: it
+ * would look verified, although no hash covers it.
  */
 
 import { type Instant, instantFromMillis, toMillisecondText } from '../../../domain/instant.ts';
@@ -59,7 +59,7 @@ interface Proof {
   readonly path: readonly Uint8Array[];
 }
 
-/** The message names the unreadable member and quotes no part of its value. */
+/** Its message names the unreadable member, and quotes no part of the value. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -95,7 +95,7 @@ export function readRecord(published: unknown): LedgerRecord {
     delegationDepth: optional(record, 'delegation_depth', wholeOf),
     decision,
     reason: text('reason'),
-    // These two are absent, never null: the canonical form has no null here.
+    // These two are absent, never null, because their canonical form has no null.
     count: record.count === undefined ? undefined : wholeOf(record, 'count'),
     detail: record.detail === undefined ? undefined : textOf(record, 'detail'),
   };
@@ -144,7 +144,7 @@ function objectOf(what: string, value: unknown, known: ReadonlySet<string>): Mem
   return value as Members;
 }
 
-/** Null means absent. A missing member is an error: the record was truncated. */
+/** Null means that there is no value. A missing member is an error: the record was truncated. */
 function optional<Value>(members: Members, name: string, read: (members: Members, name: string) => Value) {
   return members[name] === null ? undefined : read(members, name);
 }
@@ -167,7 +167,7 @@ function hashOf(members: Members, name: string): string {
   return value;
 }
 
-/** Accepts only the hashed form of an instant; other spellings are never published. */
+/** Accepts an instant only in the form that is hashed. Others are never published. */
 function instantOf(members: Members, name: string): Instant {
   const text = textOf(members, name);
   const instant = instantFromMillis(Date.parse(text));

@@ -1,10 +1,10 @@
 /**
- * Removes archived months from the ledger on Postgres (specification "Ledger and seal"), as the role that owns the tables,
- * while the service keeps appending.
+ * Removes archived months from the ledger on Postgres (specification "Ledger and seal"), while the service keeps
+ * appending. The connections belong to the role that owns the tables.
  *
- * Detaching a partition locks the ledger. That lock has a short time limit, because all later appends queue behind it.
- * The ledger's fence (`LOCK.ledgerFence`) comes first, as in every append. In the other order the sealer would wait for an
- * append that waits for this transaction.
+ * Detaching a partition locks the ledger. Each attempt waits only briefly for that lock, because all later appends queue
+ * behind it. Like every append, it takes the ledger's fence (`LOCK.ledgerFence`) before that lock. In the other order the
+ * sealer would wait for an append that waits for this transaction.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,13 +22,13 @@ import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
 
-/** Requests wait up to two seconds for a lock; this wait is shorter, so that no request fails because of it. */
+/** A request waits up to two seconds for a lock. This limit is shorter, so that no request fails because of it. */
 const LOCK_LIMIT_MS = 1_000;
-/** The pauses, in milliseconds, between attempts, in which the queued appends run. */
+/** Pauses between attempts, in which the queued appends run. */
 const LOCK_PAUSES_MS = [500, 1_000, 2_000, 4_000] as const;
 
 const holdOff = { name: 'hold_off', text: `select pg_try_advisory_xact_lock(${LOCK.archive}, 0) as held` };
-/** The transaction that holds the lock is idle, maybe for hours. It has no snapshot, so it does not hold back vacuum. */
+/** The transaction with the archive lock may be idle for hours. Without a snapshot it does not hold back vacuum. */
 const holdOn = { name: 'hold_on', text: `select set_config('idle_in_transaction_session_timeout', '0', true)` };
 
 const partitions = {
@@ -45,14 +45,14 @@ const newestExported = {
     from ledger_archives`,
 };
 
-/** While queueing is off no sink is configured, and the entries that are left have no destination. */
+/** While queueing is off, no sink is configured: entries left in the outbox are then no reason to keep the month. */
 const hasUndelivered = {
   name: 'has_undelivered',
   text: 'select (select queueing from outbox_queueing) and exists (select from outbox where seq <= $1) as undelivered',
 };
 
 const lockLimit = { name: 'lock_limit', text: `select set_config('lock_timeout', '${LOCK_LIMIT_MS}', true)` };
-/** Takes the ledger's fence, as every append does before it takes its number. */
+/** Takes the ledger's fence, as every append does before it takes its sequence number. */
 const takeFence = { name: 'take_fence', text: `select pg_advisory_xact_lock_shared(${LOCK.ledgerFence}, 0)` };
 const lockLedger = { name: 'lock_ledger', text: 'lock table only ledger in access exclusive mode' };
 
@@ -63,7 +63,7 @@ const noteDeparture = {
     values ($1, $2, $3, $4, $5, $6, $7)`,
 };
 
-/** @param connections of the role that owns the schema; at least two */
+/** @param connections of the role that owns the schema, at least two */
 export function postgresArchives({ run, transact }: Connections): Archives {
   return {
     async exclusively(work) {
@@ -134,7 +134,7 @@ async function readExported(run: Run): Promise<Exported> {
 
 type Outcome = Awaited<ReturnType<Archives['remove']>>;
 
-/** Thrown to roll the transaction back; carries the outcome. */
+/** Thrown to roll the transaction back. Carries the outcome. */
 class RolledBack extends Error {
   readonly outcome: Outcome;
 
@@ -184,7 +184,7 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   ]);
 }
 
-/** A Postgres database as `mandate audit-archive` uses it, as the role that owns the schema: only an owner can drop. */
+/** What `mandate audit-archive` uses of Postgres, as the schema's owner: only an owner can drop a partition. */
 export interface OpenedArchives {
   readonly archives: Archives;
   readonly checkpoints: Checkpoints;

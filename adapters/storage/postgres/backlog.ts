@@ -1,10 +1,10 @@
-/** The backlog of sealing and of the outbox on Postgres. Each query reads an index, and stops counting at a limit. */
+/** Reads the backlog of sealing and of the outbox on Postgres. Queries read indexes, and stop at `COUNTED`. */
 
 import type { OutboxBacklog, SealingBacklog } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Run } from './connections.ts';
 
-/** Counting stops here: a larger backlog needs no other alert. */
+/** Counting stops here: a larger backlog needs no different alert. */
 const COUNTED = 100_000;
 
 const newest = {

@@ -1,4 +1,4 @@
-/** The checkpoints on Postgres. The fence and the compare-and-swap are in functions of `schema.sql`. */
+/** Stores checkpoints on Postgres. Functions of `schema.sql` take the fence, and refuse a wrong predecessor. */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import {
@@ -16,13 +16,13 @@ import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-r
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 
-/** The columns of the previous checkpoint are null if there is none. */
+/** Without a previous checkpoint its columns are null. */
 const selectUnsealed = {
   name: 'unsealed',
   text: `select ${checkpointColumns.map((column) => `(u.previous).${column}`).join(', ')}, u.highest from unsealed() u`,
 };
 
-/** With ties: the ledger's key is time and number, so tampering can add a number twice. Both rows are then read. */
+/** The primary key is (ts, seq), so tampering can add a second row with the same `seq`. Both are read. */
 const selectRecords = {
   name: 'sealed_records',
   text: `select ${RECORD_COLUMNS} from ledger where seq > $1 and seq <= $2 order by seq fetch first $3 rows with ties`,

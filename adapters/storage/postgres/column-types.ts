@@ -1,4 +1,4 @@
-/** Formats and parses values of Postgres. The parsers are set per connection, because pg's global ones are shared. */
+/** Formats and parses column values. Parsers are set per connection, because those in `pg.types` are global. */
 
 import pg from 'pg';
 import { type Instant, instantFromMicros, toMicrosecondText } from '../../../domain/instant.ts';
@@ -14,7 +14,7 @@ const parsers: ReadonlyMap<number, Parser> = new Map<number, Parser>([
   // Sequence numbers and counts stay far below 2^53.
   [INT8, Number],
   [TIMESTAMPTZ, readInstant],
-  // As text, as on SQLite.
+  // JSON columns stay text, as on SQLite.
   [JSON_TEXT, (text) => text],
 ]);
 
@@ -25,7 +25,7 @@ export const columnTypes = {
 /** Six fractional digits: a Date would lose the microseconds. */
 export const bindInstant: BindInstant = toMicrosecondText;
 
-/** `2026-11-21 03:51:08.123456+00`, as Postgres writes it under our session settings: ISO, UTC, without trailing zeros. */
+/** For example `2026-11-21 03:51:08.123456+00`, which Postgres writes under the settings of each session. */
 const TIMESTAMP = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 const MICROS_PER_MILLI = 1_000;
 

@@ -1,4 +1,4 @@
-/** Opens a Postgres database for `mandate doctor`, as the serving role: reads its condition, changes nothing. */
+/** Opens a Postgres database for `mandate doctor`, as the serving role. It reads, and changes nothing. */
 
 import pg from 'pg';
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
@@ -25,7 +25,7 @@ import { postgresSponsors } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
 
-/** Doctor's questions run concurrently. */
+/** `mandate doctor` runs its checks concurrently. */
 const POOL_SIZE = 4;
 
 const version = { name: 'condition_version', text: "select current_setting('server_version') as version" };
@@ -77,8 +77,9 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
 }
 
 /**
- * The guards that keep the ledger from being changed (`schema.sql`), on the table and on every partition. A trigger counts by what it does, not by its name: refuse_ledger_change, before, without a condition or a choice of
- * columns, enabled. The bits of `tgtype` are row 1, before 2, insert 4, delete 8, update 16, truncate 32.
+ * Lists the guards that keep the ledger from being changed (`schema.sql`), on its tables and every partition. A trigger
+ * counts if it is enabled, unconditional, for all columns, and runs `refuse_ledger_change` before the change. Its name
+ * does not matter. The bits of `tgtype`: row 1, before 2, insert 4, delete 8, update 16, truncate 32.
  */
 const guards = {
   name: 'condition_guards',
@@ -105,7 +106,7 @@ const guards = {
       from guarded order by name`,
 };
 
-/** The function that the triggers call must refuse, and triggers must fire in this session. */
+/** Whether the triggers' function refuses every change, and whether triggers fire in this session. */
 const refusal = {
   name: 'condition_refusal',
   text: `select prosrc ~ '^\\s*begin\\s+raise exception ' as refuses, current_setting('session_replication_role') as fires
@@ -149,8 +150,8 @@ const who = {
 };
 
 /**
- * The serving role's privileges on all tables and sequences of the ledger's owner in its schema. A privilege on a column is
- * listed only if the role lacks it on the whole table.
+ * The serving role's privileges on the tables and sequences in the ledger's schema that belong to the ledger's owner. A
+ * privilege on a column is listed only if the role lacks it on the whole table.
  */
 const held = {
   name: 'condition_privileges',
@@ -184,11 +185,11 @@ const closedFunctions = {
     where not has_function_privilege(f.oid, 'EXECUTE')`,
 };
 
-/** Compares the serving role's privileges with those that its decisions need (`serving-role.ts`). */
+/** Compares the serving role's privileges with those that decisions need (`serving-role.ts`). */
 async function roleCondition(run: Run): Promise<RoleCondition> {
   const { rows } = await run<{ role: string; is_superuser: boolean; is_owner: boolean }>(who);
   const row = rows[0];
-  if (row === undefined) throw new Error('Postgres has no name for the role that serves');
+  if (row === undefined) throw new Error('Postgres did not name the serving role');
   const privileges = (await run<{ held: string }>(held)).rows.map((one) => one.held);
   const functions = (await run<{ missing: string }>(closedFunctions)).rows.map((one) => one.missing);
   const needed = neededPrivileges();
@@ -206,7 +207,7 @@ function isHeld(needed: string, privileges: readonly string[]): boolean {
   return privileges.includes(needed) || privileges.includes(needed.replace(/ \(.*?\)/, ''));
 }
 
-/** `update (due_at) on outbox`, one for each column. */
+/** Splits each privilege into one entry per column: `update (due_at) on outbox`. */
 function neededPrivileges(): readonly string[] {
   return Object.entries(TABLE_PRIVILEGES).flatMap(([table, privileges]) =>
     privileges.split(/, (?![^(]*\))/).flatMap((privilege) => {
@@ -218,8 +219,8 @@ function neededPrivileges(): readonly string[] {
 }
 
 /**
- * Whether a third party on the network could read the traffic to Postgres, or impersonate the server. Parses the string and
- * the environment as the driver does. Does not connect.
+ * Whether an attacker on the network could read the traffic to Postgres, or impersonate the server. Parses the connection
+ * string and the environment as the driver does, without connecting.
  */
 export function linkCondition(connectionString: string): DatabaseLink {
   const client = new pg.Client({ connectionString });

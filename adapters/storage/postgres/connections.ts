@@ -1,8 +1,8 @@
 /**
- * A pool of connections to Postgres, used in two ways: one prepared statement, or a transaction of several.
+ * A pool of connections to Postgres. A call runs one prepared statement, or a transaction.
  *
- * Knex only builds queries. A connection whose call reached its time limit is destroyed: the call may still be committed,
- * and its late answer must not be taken for that of the next call.
+ * Knex only builds queries. A connection is destroyed when its call reaches its time limit: the call may still commit, and
+ * its late answer must not be taken for the answer to the next call.
  */
 
 import { randomInt } from 'node:crypto';
@@ -43,15 +43,15 @@ export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => P
 export interface Connections {
   /** Builds queries; it never connects. */
   readonly knex: Knex;
-  /** One statement, one round trip, one transaction. */
+  /** One statement in its own transaction: one round trip. */
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
   /**
-   * A transaction in three round trips. The statements of each step are sent together and run one after another.
-   * All are answered before the next step; the commit is the third. Connections with `isThere` do not offer it.
-   * @param read sends statements that write nothing: they do not wait for the transaction to begin
-   * @param write sends statements without waiting for them
+   * A transaction in three round trips. Postgres runs the statements of each step one after another, and answers all of
+   * them before the next step. The third step is the commit. Connections with `isThere` do not offer this.
+   * @param read sends statements that write nothing. They are sent together with `begin`
+   * @param write sends statements without waiting for their answers
    */
   readThenWrite<Facts, Answer>(
     read: (run: Run) => Promise<Facts>,
@@ -66,7 +66,7 @@ export interface ConnectionOptions {
   readonly connectionString: string;
   readonly poolSize: number;
   readonly limits: Limits;
-  /** Set if the limits are longer than an operator waits for a frozen server: the watchdog then aborts calls earlier. */
+  /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
   readonly isThere?: IsThere | undefined;
 }
 
@@ -83,7 +83,7 @@ export function openConnections(
     max: poolSize,
     connectionTimeoutMillis: limits.acquire,
     query_timeout: limits.query,
-    // In pipeline mode pg waits for the answers before it closes a connection; a call that the watchdog aborted has none.
+    // In pipeline mode, pg closes a connection only after all answers. A call that the watchdog aborted gets no answer.
     pipeline: isThere === undefined,
     stream: () => {
       const socket = new Socket();
@@ -92,8 +92,8 @@ export function openConnections(
       return socket;
     },
   });
-  pool.on('error', (error) => log.warn('database connection', { detail: error.message }));
-  // The pool listens only while the connection is idle; a query in progress fails with the same error.
+  pool.on('error', (error) => log.warn('an idle database connection failed', { detail: error.message }));
+  // The pool listens for errors only while the connection is idle. A query in progress rejects with the same error.
   pool.on('connect', (client) => client.on('error', () => undefined));
   const configured = new WeakSet<pg.PoolClient>();
 
@@ -113,7 +113,7 @@ export function openConnections(
       fault = error;
       throw error;
     } finally {
-      // A `begin` or `rollback` that was cancelled leaves a transaction open, which the next call must not inherit.
+      // A failed `begin` or `rollback` can leave a transaction open. The next call must not run inside it.
       const isIdle = client.getTransactionStatus() === 'I';
       client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
     }
@@ -132,7 +132,7 @@ export function openConnections(
     }),
     async close() {
       await pool.end();
-      // A frozen server never closes its end, and each socket would keep the process alive.
+      // A frozen server never closes the connection, and each open socket would keep the process alive.
       for (const socket of sockets) if (!(await closed(socket))) socket.destroy();
     },
   };
@@ -151,8 +151,8 @@ function closed(socket: Socket): Promise<boolean> {
 }
 
 /**
- * Set by a statement, because poolers refuse start-up parameters that they do not know. With a database's own default
- * `synchronous_commit = off` an answered decision could be lost.
+ * Sent as statements, because poolers refuse start-up parameters that they do not know. Under a database's own default of
+ * `synchronous_commit = off`, a decision that was answered could be lost.
  */
 function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACTION_LIMIT_MS }: Limits): string {
   return `
@@ -174,13 +174,13 @@ async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** The error's code alone would not explain it, and waiting does not help. */
+/** Logged as a sentence, because the error's code alone does not explain what happened. */
 const SET_BACK_SENTENCE =
   'the sequence ledger_seq was set back below numbers that are taken: nothing is recorded or sealed';
 
 /**
- * Repeats an attempt that Postgres is known to have rolled back. Not one whose connection was lost: it may have been
- * committed. Nor one that reached the limit of a lock or a statement: its client has waited long enough.
+ * Retries an attempt that Postgres is known to have rolled back. An attempt whose connection was lost is not retried: it
+ * may have been committed. Neither is one that reached a lock or statement limit: its client has waited long enough.
  */
 async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
   const began = performance.now();
@@ -198,8 +198,8 @@ async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Lo
 
 /**
  * PostgreSQL caches the plan of a prepared statement that it made while a table was small (a sequential scan) until the
- * next ANALYZE. Without sequential scans each lookup uses its index. JIT compilation stays off: its cost estimate knows
- * nothing of how many tasks a statement is about.
+ * next ANALYZE. Without sequential scans each lookup uses its index. JIT compilation stays off: its cost estimate does not
+ * know how many tasks a statement is about.
  */
 export const BEGIN = `begin isolation level read committed;
   set local enable_seqscan = off; set local jit = off`;
@@ -234,14 +234,14 @@ async function inThreeRoundTrips<Facts, Answer>(
 type Track = <Answered extends Promise<unknown>>(answered: Answered) => Answered;
 
 /**
- * Waits for all statements that `work` sends, and throws the error of the first one that failed: Postgres fails those
- * behind it with 25P02, which says nothing.
- * @param work tracks each statement in the order in which it sends them
+ * Waits for the answers to all statements that `work` sends, and throws the error of the first that failed. Postgres fails
+ * all later ones with 25P02, which does not name the cause.
+ * @param work passes each answer to `track`, in the order in which it sends the statements
  */
 async function pipelined<Answer>(work: (track: Track) => Promise<Answer>): Promise<Answer> {
   const sent: Promise<unknown>[] = [];
   const track: Track = (answered) => {
-    // Its error is thrown below, or an earlier one.
+    // Only marks the rejection as handled: the loop below throws it, or the error of an earlier statement.
     answered.catch(() => undefined);
     sent.push(answered);
     return answered;
@@ -262,7 +262,7 @@ async function orRolledBack<Answer>(connection: pg.PoolClient, work: () => Promi
   }
 }
 
-/** Postgres answers a commit with ROLLBACK after a failed statement. */
+/** Postgres answers a commit with ROLLBACK if a statement of the transaction failed. */
 function expectCommitted({ command }: pg.QueryResult): void {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
@@ -278,10 +278,10 @@ function describe(query: Built | Prepared, values: readonly Bound[]): pg.QueryCo
   return { text: sql, values: [...bindings] };
 }
 
-/** A certificate or key file (`sslrootcert`, `sslcert`, `sslkey`) that cannot be read, or any other fault. */
+/** A certificate or key file (`sslrootcert`, `sslcert`, `sslkey`) cannot be read, or there is another fault. */
 export type ConnectionStringFault = 'unreadable_file' | 'unusable';
 
-/** @returns `undefined` if the driver could connect with the string (libpq's form). Does not connect. */
+/** @returns `undefined` if the driver accepts the connection string (libpq's form). Does not connect. */
 export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
   try {
     // The constructor parses the string and reads its files.

@@ -1,6 +1,6 @@
 /**
- * Runs decisions on Postgres (docs/decisions/0017-lock-read-judge-write.md): locks, reads, judges and writes, each step in
- * statements that begin after the step before. READ COMMITTED then shows every commit that a lock waited for.
+ * Runs decisions on Postgres (docs/decisions/0017-lock-read-judge-write.md): locks, reads, judges and writes. The
+ * statements of each step begin after the step before. Under READ COMMITTED they see every commit that a lock waited for.
  */
 
 import type { TransactionUse } from '../../../application/decisions/decision.ts';
@@ -28,10 +28,7 @@ import {
 import { takeLocks, tryLocks } from './locks.ts';
 
 export interface PostgresDecisions extends Decisions {
-  /**
-   * Refuses the decisions that wait for a permit, and all later decisions. Resolves when no batch waits and no decision is
-   * under way.
-   */
+  /** Refuses waiting and later decisions. Resolves when no batch waits and no decision is under way. */
   close(): Promise<void>;
 }
 
@@ -39,12 +36,12 @@ export type Transactions = Pick<Connections, 'knex' | 'transact'>;
 
 export type BatchTransactions = Pick<Connections, 'knex' | 'transact' | 'readThenWrite'>;
 
-/** The connections of each use. */
+/** One set of connections for each use (`TransactionUse`). */
 export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {
   readonly own: BatchTransactions;
 }
 
-/** A decision with its input, and its caller. */
+/** A decision that waits to run, with its input and the promise of its caller. */
 interface Waiting extends WaitingCall {
   readonly use: TransactionUse;
   readonly locks: readonly Lock[];
@@ -54,8 +51,8 @@ interface Waiting extends WaitingCall {
 }
 
 /**
- * @param waitMs the time that a decision may wait for a permit, and for its batch while the server does not answer
- * @param runAlone decisions of `own` that run at once, outside of batches
+ * @param waitMs the time that a decision may wait for a permit, or for its batch while Postgres does not answer
+ * @param runAlone how many decisions of the uses `own` and `shared` may run at once outside of batches
  */
 export function postgresDecisions(
   connections: DecidingConnections,
@@ -84,7 +81,7 @@ export function postgresDecisions(
     }
   }
 
-  /** Decisions that wait for one agent or person hold only some of the connections, and all of them leave some free. */
+  /** Limits the connections that decisions for one agent or person hold, and leaves some for all others. */
   function limited<Answer>(locks: readonly Lock[], work: () => Promise<Answer>): Promise<Answer> {
     const agent = locks.find(({ on }) => on === 'agent')?.key;
     const person = locks.find(({ on }) => on === 'sponsor')?.key;
@@ -110,7 +107,7 @@ export function postgresDecisions(
         else waiting.resolve(verdicts[nth]);
       }
     } catch (error) {
-      // A decision that may have been committed must not run again, and one that was alone would fail again.
+      // A decision that may be committed must not run again. One that was alone in its batch would fail again.
       late.isAnswering = !losesDecision(error);
       if (batch.length === 1 || !late.isAnswering) for (const { reject } of batch) reject(error);
       else for (const waiting of batch) startAlone(waiting);
@@ -143,7 +140,7 @@ export function postgresDecisions(
     async close() {
       isClosed = true;
       for (const limiter of [perAgent, perPerson, inAll]) limiter.close();
-      // A batch may start decisions that then run alone.
+      // A batch that is under way may still start decisions alone.
       await batches.drained();
       await Promise.all(underWay);
     },
@@ -151,8 +148,9 @@ export function postgresDecisions(
 }
 
 /**
- * Decisions with a common key must not run at once: the later one would not see the effects of the earlier. But within a
- * batch it sees spent assertions (`seeing`), because many copies of one assertion may arrive at once.
+ * Decisions that lock a common key must not run at once, because the later would not see the effects of the earlier.
+ * Assertions are an exception: `seeing` shows a decision those that earlier decisions of its batch spent. Therefore copies
+ * of one assertion may share a batch.
  */
 function lockedKeys({ locks }: Waiting): readonly Use[] {
   return locks.map(({ on, key, mode }) => ({
@@ -162,10 +160,10 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
   }));
 }
 
-/** Waits for the locks. */
+/** Runs one decision in its own transaction, and waits for its locks. */
 async function decideOne(unlimited: Run, knex: Connections['knex'], decision: Waiting): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
-  // Only the end of very many tasks takes so long.
+  // Only a decision that ends very many tasks reaches the deadline.
   const run: Run = async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
     return unlimited(query, values);
@@ -178,17 +176,17 @@ async function decideOne(unlimited: Run, knex: Connections['knex'], decision: Wa
 }
 
 interface Read {
-  /** The decisions that did not get their locks, by their number. */
+  /** The indexes in the batch of the decisions that did not get their locks. */
   readonly refused: ReadonlySet<number>;
-  /** By the number of the decision. */
+  /** The facts of each decision, at its index in the batch. */
   readonly facts: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A decision that would have to wait for a lock is left out. */
+/** Locks and reads for a batch. A decision whose lock another transaction holds is refused, instead of waiting. */
 async function lockAndRead(run: Run, batch: readonly Waiting[]): Promise<Read> {
   const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
   const locking = tryLocks(run, wanted);
-  // Sent at once, but the server reads the facts after it took the locks. Those of a decision that is left out are not used.
+  // Sent without waiting, but read after the locks are taken. The facts of refused decisions are not used.
   const reading = readFacts(
     run,
     batch.map(({ asks }) => asks),
@@ -215,7 +213,7 @@ function judgeAndWrite(
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
 }
 
-/** The facts of a decision, with the assertions that earlier decisions of its batch spend. */
+/** The facts of a decision, in which an assertion that an earlier decision of the batch spent counts as spent. */
 function seeing(
   spent: ReadonlySet<string>,
   asks: Questions,

@@ -1,4 +1,7 @@
-/** The statements that apply the effects of decisions (application/decisions/effect.ts) to Postgres: one for all of a kind. */
+/**
+ * The statements that apply the effects of decisions (application/decisions/effect.ts) to Postgres. Effects of one kind
+ * share a statement where possible.
+ */
 
 import type { Knex } from 'knex';
 import {
@@ -22,7 +25,7 @@ type Statements = {
   readonly [Name in EffectName]: (effects: readonly Effects[Name][], knex: Knex) => Iterable<Statement>;
 };
 
-/** In the order in which they have to run. */
+/** Yields the statements in the order in which they must run (`EFFECT_ORDER`). */
 export function* statementsOf(effects: readonly Effect[], knex: Knex): Generator<Statement> {
   for (const name of EFFECT_ORDER) {
     const ofKind = effects.filter(({ effect }) => effect === name);
@@ -30,7 +33,7 @@ export function* statementsOf(effects: readonly Effect[], knex: Knex): Generator
   }
 }
 
-/** Inserts rows that come as a JSON array of objects, which name the columns. */
+/** Inserts rows from `$1`, a JSON array of objects with the columns as members. */
 const insertInto = (table: string, columns: readonly string[], conflict = '') => ({
   name: `insert_${table}`,
   text: `insert into ${table} (${columns.join(', ')})
@@ -39,7 +42,7 @@ const insertInto = (table: string, columns: readonly string[], conflict = '') =>
 
 const insertAssertions = insertInto('spent_assertions', ['agent_id', 'jti', 'forget_at']);
 const insertSignals = insertInto('accepted_signals', ['receiver', 'issuer', 'jti', 'forget_at']);
-/** The grants' keys to their tasks are checked when the statement ends. */
+/** Inserts tasks and their grants together: foreign keys are checked at the end of the statement. */
 const insertTasks = {
   name: 'insert_tasks',
   text: `with opened as materialized (
@@ -69,7 +72,7 @@ const updateGrants = {
     ) where grant_hash = any (array(select value ->> 'grant_hash' from json_array_elements($1::json)))`,
 };
 
-/** Lists of tasks are bound as JSON arrays. */
+/** `$1` is a JSON array of task ids. */
 const GIVEN = 'where task_id = any (array(select json_array_elements_text($1::json)))';
 const revokeGrants = { name: 'revoke_grants', text: `update task_grants set revoked_at = $2 ${GIVEN}` };
 const updateToRevoked = {
@@ -154,7 +157,7 @@ const statements: Statements = {
 
   delete_tasks(effects) {
     const values = [JSON.stringify(effects.flatMap(({ taskIds }) => taskIds))];
-    // The grants first: they refer to their task.
+    // The grants first, because their foreign key refers to the task.
     return [
       { query: deleteGrants, values },
       { query: deleteTasks, values },

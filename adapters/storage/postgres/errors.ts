@@ -1,6 +1,6 @@
 /**
- * Classifies the driver's errors: which mean that Postgres did not answer, or cannot write now. All others (a constraint, a
- * type, a syntax error) are bugs of ours, and are thrown unchanged.
+ * Classifies errors of the driver: does an error mean that Postgres did not answer, or cannot write now? All other errors
+ * (a constraint, a type, syntax) are bugs of Mandate, and are thrown unchanged.
  */
 
 import pg from 'pg';
@@ -10,18 +10,18 @@ import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
 /** The watchdog aborted the call. Its late answer may still come, so the connection must be destroyed. */
 export class ServerSilent extends StorageUnavailable {}
 
-/** The error of a call after `close`. Nothing was done. */
+/** The error of a call after `close`. The call changed nothing. */
 export function databaseClosed(): StorageUnavailable {
   return new StorageUnavailable('The Postgres database is closed');
 }
 
-/** Raised by the functions of `schema.sql` if the ledger's sequence was set back: "object not in prerequisite state". */
+/** The functions of `schema.sql` raise it if the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';
 
-/** Classes of SQLSTATE: connection, rollback, resources, operator intervention, system, damaged data. */
+/** SQLSTATE classes: connection, transaction rollback, resources, operator intervention, system error. */
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '57', '58']);
 
-/** Read-only: a standby, or a server on its way down. */
+/** The server is read-only: a standby, or a server that is shutting down. */
 const READ_ONLY = '25006';
 
 const UNAVAILABLE_STATES = new Set([
@@ -35,12 +35,12 @@ const UNAVAILABLE_STATES = new Set([
 
 const CHECK_VIOLATION = '23514';
 const UNIQUE_VIOLATION = '23505';
-/** The ledger's partitions and the outbox: their unique keys contain the record's number. */
+/** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 
-/** The messages of pg's own errors, which have no code, about a lost connection. */
+/** The messages of pg's errors about a lost connection. These errors have no code. */
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
 
 export function isRolledBack(error: unknown): boolean {
@@ -48,8 +48,8 @@ export function isRolledBack(error: unknown): boolean {
 }
 
 /**
- * Whether the connection must be destroyed. It is then unknown whether its last statement was applied, unless the server
- * refused it as read-only. After a failover the address may belong to another server: only a new connection finds out.
+ * Whether the connection must be destroyed, because it is unusable, or a late answer may still arrive. It also is if the
+ * server refused a write as read-only: after a failover, only a new connection reaches the new primary.
  */
 export function losesConnection(error: unknown): boolean {
   if (error instanceof ServerSilent) return true;
@@ -57,12 +57,12 @@ export function losesConnection(error: unknown): boolean {
   return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
 }
 
-/** Whether nothing was done because a lock's time limit was reached. */
+/** Whether the call changed nothing, because it reached the time limit of a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, LOCK_NOT_AVAILABLE);
 }
 
-/** Whether nothing was done because the server is read-only. */
+/** Whether the call changed nothing, because the server is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return hasCode(error, READ_ONLY);
 }
@@ -72,15 +72,15 @@ function hasCode(error: unknown, code: string): boolean {
   return cause instanceof pg.DatabaseError && cause.code === code;
 }
 
-/** Whether nothing was recorded because the ledger's sequence repeats a number. */
+/** Whether nothing was recorded, because the ledger's sequence returned a number that is taken. */
 export function isSetBack(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   return error.code === SET_BACK || (error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? ''));
 }
 
 /**
- * Whether the decisions of a transaction that failed with this error must not run again: they may have been committed, or no connection
- * was free in time, or the ledger's sequence was set back. After any other failure the transaction was rolled back.
+ * Whether the decisions of the failed transaction must not run again: they may have been committed, no connection was free
+ * in time, or the ledger's sequence was set back. After any other failure the transaction is rolled back.
  */
 export function losesDecision(error: unknown): boolean {
   if (!(error instanceof StorageUnavailable)) return losesConnection(error);
@@ -90,7 +90,7 @@ export function losesDecision(error: unknown): boolean {
 
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof StorageUnavailable || !isUnavailable(error)) return error;
-  return new StorageUnavailable('Postgres did not answer, or could not take it', { cause: error });
+  return new StorageUnavailable('Postgres did not answer, or could not write', { cause: error });
 }
 
 function isUnavailable(error: unknown): boolean {
@@ -104,7 +104,7 @@ function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The ledger has no partition for the month: a check violation without a constraint's name. */
+/** Whether the ledger has no partition for the month: Postgres then reports a check violation that names no constraint. */
 function isMissingPartition(error: pg.DatabaseError): boolean {
   return error.code === CHECK_VIOLATION && error.constraint === undefined;
 }
@@ -120,7 +120,7 @@ const REASONS: Readonly<Record<string, RefusalReason>> = {
   '42501': 'role_without_rights',
 };
 
-/** @throws DatabaseRefusal if the server answered and refused; any other error of `ask` unchanged */
+/** @throws DatabaseRefusal if the server answered and refused. Other errors of `ask` are thrown unchanged */
 export async function orRefusal<Answer>(role: DatabaseRefusal['role'], ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

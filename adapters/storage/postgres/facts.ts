@@ -1,4 +1,4 @@
-/** Reads the facts of decisions (application/decisions/fact.ts) from Postgres: one statement for all questions of a batch. */
+/** Reads the facts of decisions (application/decisions/fact.ts) from Postgres, most of them by one statement. */
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
@@ -11,14 +11,14 @@ import { readInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 
-/** How the questions of one kind are answered. */
+/** How to answer the questions of one kind of fact. */
 interface Lookup<Name extends FactName> {
-  /** The columns of a question's key, for `q` in `found`. */
+  /** The columns of the key, with their types, as one row `q` per question. */
   readonly keys: string;
-  /** Selects the rows of one question. Instants as text: JSON would write them in another form. */
+  /** A query for the rows that answer `q`. It returns instants as text: JSON would change their form. */
   readonly found: string;
   key(about: About<Name>): Readonly<Record<string, Bound>>;
-  /** @param rows of one question, in any order */
+  /** @param rows that `found` returned for one question, in any order */
   read(rows: readonly never[]): Answer<Name>;
 }
 
@@ -145,8 +145,8 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
 const NAMES = Object.keys(lookups) as readonly LookedUp[];
 
 /**
- * Each parameter holds the questions of one kind. Each question is looked up by itself: `offset 0` keeps the planner from a
- * join, which would read a table that is small by its old statistics.
+ * Each parameter is a JSON array of the questions of one kind. `offset 0` makes the planner look up each question by
+ * itself. It prevents a join, which would scan a table that old statistics call small.
  */
 const selectFacts = {
   name: 'facts',
@@ -157,17 +157,17 @@ const selectFacts = {
   ).join(' union all '),
 };
 
-/** Reads the whole table. In `selectFacts` it would run for every batch, because it depends on no key. */
+/** Counts all rows of the table. Inside `selectFacts` it would run for every batch, because it has no key. */
 const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
 
-/** @returns for each decision the answers to its questions, under the same names */
+/** @returns the answers to each decision's questions, under the questions' names */
 export async function readFacts(
   run: Run,
   asked: readonly Questions[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
-  // Facts with their own statement. Those that lock rows come first: the others then include all that their locks waited for.
+  // Questions that lock rows come first: later statements then see every commit that the locks waited for.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));

@@ -1,6 +1,6 @@
 /**
- * Limits the calls that run at once for one key, so that decisions which wait for one person or agent do not use up the
- * pool's connections. Further calls wait here, without a connection, in the order in which they came.
+ * Limits the concurrent calls for one key. So decisions that wait for one person or agent do not use up the pool. Further
+ * calls wait without a connection, first come, first served.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -13,24 +13,24 @@ import {
 import { databaseClosed } from './errors.ts';
 
 export interface KeyedLimiter {
-  /** @throws StorageUnavailable if the call is not made */
+  /** @throws StorageUnavailable if it refuses the call: the call has waited too long, or the limiter is closed */
   run<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer>;
-  /** Refuses the calls that wait, and all later calls. Calls under way go on. */
+  /** Refuses the waiting calls and all later ones. Calls under way continue. */
   close(): void;
 }
 
 /**
- * @param concurrency calls at once, for each key
- * @param waitMs the time that a call may wait; after it the call is refused
+ * @param concurrency how many calls may run at once for each key
+ * @param waitMs how long a call may wait before it is refused
  */
 export function keyedLimiter(concurrency: number, waitMs: number): KeyedLimiter {
   const limits = { concurrency, queue: Number.POSITIVE_INFINITY, waitMs };
   const queues = new Map<string, Queue>();
-  /** The waiting calls, by the function that refuses them. */
+  /** The waiting calls. The key of each is the function that rejects it. */
   const waiting = new Map<(error: Error) => void, QueueEntry>();
   let isClosed = false;
 
-  /** One timer for each queue: for its first entry. */
+  /** Refuses the entries that have waited too long, and sets the queue's timer for the next one. */
   function expire(queue: Queue): void {
     clearTimeout(queue.timer);
     const nextMs = queue.limiter.expire();
@@ -41,7 +41,7 @@ export function keyedLimiter(concurrency: number, waitMs: number): KeyedLimiter 
     return new Promise((resolve, reject) => {
       const entry = queue.limiter.acquire((permit) => {
         waiting.delete(reject);
-        if (permit === undefined) reject(new StorageUnavailable('Too many decisions wait already'));
+        if (permit === undefined) reject(new StorageUnavailable('Waited too long for other decisions'));
         else resolve(permit);
       });
       if (entry === undefined) return;

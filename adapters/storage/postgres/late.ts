@@ -1,12 +1,12 @@
 /**
- * On a frozen server a call takes seconds to fail. What waits behind it must not wait for one failure after another, so it
- * is refused once its time is up, until a call is answered again.
+ * Refuses calls that have waited too long behind a frozen server. On such a server each call takes seconds to fail, and a
+ * waiting call must not wait for several failures in a row. Once a call gets an answer, nothing is refused.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 
 export interface Waiting {
-  /** By `performance.now()`. */
+  /** When the item began to wait, by `performance.now()`. */
   readonly since: number;
   reject(error: unknown): void;
 }
@@ -14,7 +14,7 @@ export interface Waiting {
 export interface Lateness {
   /** Refuses the items that have waited too long, and returns the others. */
   refuseLate<Item extends Waiting>(items: readonly Item[]): readonly Item[];
-  /** Set after each call. */
+  /** Whether the server answered the last call. The caller sets it after each call. */
   isAnswering: boolean;
 }
 

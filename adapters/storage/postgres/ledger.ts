@@ -1,4 +1,4 @@
-/** The ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
+/** Reads and appends the ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
 
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
@@ -24,7 +24,7 @@ const appendRecords = {
   text: 'select append_records(array(select entry from json_populate_recordset(null::ledger_entry, $1::json) entry))',
 };
 
-/** Appends in the caller's transaction; the fence is held until that ends. */
+/** Appends in the caller's transaction, which then holds the fence until it ends. */
 export function appendEntries(entries: readonly LedgerEntry[]): Statement {
   const rows = entries.map((entry) => {
     const [at = null, ...values] = entryValues(entry, bindInstant);
@@ -36,7 +36,7 @@ export function appendEntries(entries: readonly LedgerEntry[]): Statement {
   return { query: appendRecords, values: [JSON.stringify(rows)] };
 }
 
-/** The records of a task repeat its columns, so the database makes them. Part 1 sums up renewals, part 2 is the end. */
+/** Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. */
 const appendTaskEnds = {
   name: 'append_task_ends',
   text: `select append_records(array(
@@ -58,17 +58,17 @@ const appendTaskEnds = {
     ))`,
 };
 
-/** Appends the records of the tasks' ends in the caller's transaction. */
+/** Appends the records of ended tasks in the caller's transaction. */
 export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
   const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
   return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
 }
 
 /**
- * Reads along the index of the most selective name. For `agent_id = ?` in the order of time, the planner may read the
- * records of all agents in that order instead: it assumes that each agent's are spread evenly. It cannot if the order
- * begins with the column and the column is not known to be constant. So two bounds, which are keys of the index, take
- * the place of the equality. Denials are few and have an index in the order of time: the planner chooses among both.
+ * Filters a page by names (task, person, agent), and reads along the index of the most selective one. With `agent_id = ?`,
+ * the planner may instead read all agents' records in order of time, because it assumes an even spread. So two bounds on
+ * the index's columns replace the equality, and the order begins with the column. Denials are few, and have their own
+ * index by time: there the planner may choose.
  */
 const byName: ByName = (select, names, { decision, from, to, after }) => {
   const [first, ...others] = decision === 'deny' ? [] : names;
@@ -78,7 +78,7 @@ const byName: ByName = (select, names, { decision, from, to, after }) => {
     return;
   }
   const [column, value] = first;
-  // The index is partial, and the planner does not see that a bound of several columns excludes null.
+  // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
   select.whereNotNull(column).orderBy([column, 'ts', 'seq']);
   if (after !== undefined) {
     select.whereRaw(`(${column}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
@@ -104,12 +104,12 @@ export function postgresLedger({ knex, run }: Connections): Ledger {
 }
 
 /**
- * Usual appends are over by then: their statements have limits of seconds (`limits.ts`), and their time is taken shortly
- * before. Longer ones, which end very many tasks or hang in their commit, are looked up in `pg_locks`.
+ * A page that ends this long ago needs no fence: usual appends have ended by then, because their statements have limits of
+ * seconds (`limits.ts`). `pg_locks` shows longer appends, which end very many tasks or hang in their commit.
  */
 const SETTLED_AFTER_SECONDS = 60;
 
-/** Older than any usual append. A transaction that the role may not inspect counts as older. */
+/** An append that has run longer is unusual. If the role may not see its start, it counts as longer. */
 const LONG_APPEND_SECONDS = SERVING_LIMITS.query / 1000;
 
 const longAppends = {
@@ -130,7 +130,7 @@ async function isSettled(run: Run, end: LedgerPosition, now: Instant): Promise<b
 
 const fence = { name: 'pass_fence', text: `select pg_advisory_xact_lock(${LOCK.ledgerFence}, 0)` };
 
-/** Returns when all running appends have ended. Later ones are dated after the records that were read. */
+/** Waits until all running appends have ended. Later appends are dated after the records that were read. */
 async function passFence(run: Run): Promise<void> {
   await run(fence);
 }

@@ -1,4 +1,4 @@
-/** Reads the tasks that end, and locks their rows until the transaction ends. */
+/** Reads the tasks that a decision is about to end or delete, and locks their rows until the transaction ends. */
 
 import type { About, LiveTasks } from '../../../application/decisions/fact.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
@@ -7,10 +7,10 @@ import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 
 /**
- * The tree begins at the selected task, live or ended, or at the live tasks of the selection, and continues through ended
- * tasks. Each task is looked up by itself (`offset 0`, `for update`): no planner knows how few there are, and a join would
- * read all live tasks. The rows are locked in the order of their keys. The answer is one JSON text: a row for each of
- * 100,000 tasks would cost the event loop far more.
+ * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended. It locks the live ones
+ * in the order of their ids. Each task is looked up by itself (`offset 0`, `for update`): the planner overestimates their
+ * number, and a join would read all live tasks. The answer is one JSON text, because 100,000 rows would cost the event
+ * loop far more.
  */
 const selectTree = (column: string, roots: string) => ({
   name: `live_tasks_by_${column}`,
@@ -44,7 +44,7 @@ const trees = {
 interface FoundTasks {
   readonly taskIds: readonly TaskId[];
   readonly delegated: readonly TaskId[];
-  /** The first and the last by name, equal if there is only one. */
+  /** The lowest and the highest of the sponsors' names. They are equal if there is only one sponsor. */
   readonly sponsors: readonly string[];
 }
 
@@ -56,8 +56,9 @@ const selectChildren = {
 };
 
 /**
- * An exchange that delegates from one of the tasks may be for a person and by an agent whose locks this decision does not hold.
- * It holds its parent's row instead. So it has committed once that row is locked here, and is found by reading again.
+ * A concurrent exchange may add a task that is delegated from one of these tasks. Its agent or person may differ, so this
+ * decision does not hold their locks. Such an exchange locks the parent task's row. Once this transaction locks that row,
+ * the exchange has committed, and a second read finds its task. The loop repeats until a read finds no new task.
  */
 export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
   const { column, key } = selectedBy(selection);

@@ -5,8 +5,8 @@ import { storable } from '../rows/column.ts';
 import type { Run } from './connections.ts';
 
 /**
- * The first number of each advisory lock; the second is the hash of a key. All end with their transaction: a pooler would
- * lose a session's lock.
+ * An advisory lock of Postgres has two keys. These are the first keys, one for each kind of lock. The second key is the
+ * hash of a name. All locks end with their transaction, because behind a pooler a session's lock could be lost.
  */
 export const LOCK = {
   sponsor: 1_296_105_473,
@@ -18,24 +18,24 @@ export const LOCK = {
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
-  /** Every append shares it, from before it takes its number until it commits. */
+  /** Every append holds it shared, from before it takes its number until it commits. */
   ledgerFence: 1_296_105_476,
   migration: 1_296_105_477,
   partitions: 1_296_105_478,
   /** Held exclusively while a checkpoint is added. */
   sealing: 1_296_105_479,
-  /** Held while old rows are deleted. An instance that finds it held leaves the rows to its holder. */
+  /** Held while rows are deleted whose `forget_at` has passed. An instance that finds it held deletes none. */
   forgetting: 1_296_105_520,
-  /** Held by `mandate audit-archive` while it runs, in a transaction that does nothing else. */
+  /** Held by `mandate audit-archive` while it runs, in a transaction of its own. */
   archive: 1_296_105_490,
 } as const;
 
-/** A lock, and the number of the decision that needs it. */
+/** A lock, and the index in the batch of the decision that needs it. */
 export interface WantedLock extends Lock {
   readonly nth: number;
 }
 
-/** In the order of `LOCK_ORDER`, then by hash: two keys may share a hash, and one order by key would not be one order. */
+/** In the order of `LOCK_ORDER`, then by hash: Postgres locks a key's hash, which another key may share. */
 const keys = `(
     select q.nth, q.class, hashtext(q.key) as hash, q.shared
       from json_to_recordset($1::json) as q (nth integer, rank integer, class integer, key text, shared boolean)
@@ -70,7 +70,7 @@ const ROWS = {
   grant: lockRows('task_grants', 'grant_hash', 'update'),
 } as const;
 
-/** Takes the locks of one decision, and waits for them. */
+/** Takes the locks of one decision. Waits for those that another transaction holds. */
 export async function takeLocks(run: Run, locks: readonly Lock[]): Promise<void> {
   const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
@@ -81,7 +81,7 @@ export async function takeLocks(run: Run, locks: readonly Lock[]): Promise<void>
   }
 }
 
-/** Takes the locks that are free. Returns the numbers of the decisions that did not get all of theirs. */
+/** Takes the locks that are free. Returns the indexes of the decisions that did not get all of theirs. */
 export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise<ReadonlySet<number>> {
   const advisory = wanted.filter(isAdvisory);
   const refused = await Promise.all([
@@ -92,7 +92,7 @@ export async function tryLocks(run: Run, wanted: readonly WantedLock[]): Promise
   return new Set(refused.flat().map(({ nth }) => nth));
 }
 
-/** Returns the locks that were not taken. A row that does not exist counts as locked: the decision finds that out by itself. */
+/** Returns the locks that were not taken. A row that does not exist counts as not taken. Its decision then runs alone. */
 async function tryRows(run: Run, wanted: readonly WantedLock[], on: RowLock): Promise<readonly WantedLock[]> {
   const keys = keysOf(wanted, on);
   if (keys.length === 0) return [];

@@ -1,4 +1,4 @@
-/** `mandate migrate` on Postgres: the schema, the ledger's partitions and the serving role's rights in one transaction. */
+/** `mandate migrate` on Postgres: schema, ledger partitions and the serving role's privileges in one transaction. */
 
 import { readFileSync } from 'node:fs';
 import createKnex, { type Knex } from 'knex';
@@ -14,15 +14,15 @@ import { LOCK } from './locks.ts';
 import { grantToServingRole } from './serving-role.ts';
 
 export interface MigrationOptions {
-  /** For the role that will own the schema. */
+  /** Connects as the role that will own the schema. */
   readonly connectionString: string;
-  /** If this is the owner, nothing is granted. */
+  /** The role that the service connects as. Nothing is granted if it owns the schema. */
   readonly servingRole: string;
   readonly now: Instant;
   readonly monthsAhead: number;
 }
 
-/** In the order in which they are applied. */
+/** Migrations in the order in which they are applied. */
 const migrations: readonly Migration[] = [
   { name: '0001-schema', statements: [readFileSync(new URL('../postgres/schema.sql', import.meta.url), 'utf8')] },
 ];
@@ -84,11 +84,11 @@ async function refuseUnfit(transaction: Knex.Transaction): Promise<void> {
   if (encoding !== 'UTF8') throw new DatabaseRefusal('encoding_not_utf8', 'migrating');
 }
 
-/** The ledger's partitions: one a month, created ahead by `migrate`, and every hour while the service runs. */
+/** Creates the ledger's partitions, one for each month. `migrate` runs it, and the service does every hour. */
 
 const create = { name: 'create_ledger_partitions', text: 'select create_ledger_partitions($1, $2)' };
 
-/** `ledger_2026_11` for any instant in that month, UTC. */
+/** Returns `ledger_2026_11` for any instant of that month in UTC. */
 export function partitionOf(instant: Instant): string {
   return `ledger_${toMillisecondText(instant).slice(0, 7).replace('-', '_')}`;
 }

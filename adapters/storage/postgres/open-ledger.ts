@@ -8,7 +8,7 @@ import { orRefusal } from './errors.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 
-/** The next page and the checkpoints are read while one page is processed. */
+/** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
 
 /** @param connectionString of a role that may read the ledger; does not connect yet */

@@ -1,4 +1,4 @@
-/** Opens a Postgres database. Connects later, on first use: the server may start after the service. */
+/** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
@@ -33,9 +33,9 @@ import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 export interface PostgresOptions {
   /** A libpq URI, for the serving role. */
   readonly connectionString: string;
-  /** For the role that owns the schema, if it is another one. */
+  /** Connects as the role that owns the schema, if that is another role. */
   readonly migrationConnectionString?: string | undefined;
-  /** The maximum number of connections for requests. CONNECTIONS_PER_PROCESS counts those of all pools. */
+  /** The maximum number of connections for requests. CONNECTIONS_PER_PROCESS adds those of the other pools. */
   readonly poolSize?: number | undefined;
   /** The time limits; LIMITS unless a test needs others. */
   readonly limits?: LimitsByUse | undefined;
@@ -43,13 +43,13 @@ export interface PostgresOptions {
   readonly monthsAhead?: number | undefined;
 }
 
-/** A share of the revoking connections. */
+/** Transactions that may use only some of the revoking connections. */
 interface Share extends Transactions {
   /** Refuses the transactions that wait for a permit, and all later ones. */
   close(): void;
 }
 
-/** Specification "Service:Audit:Partitions:MonthsAhead". */
+/** The default of `Service:Audit:Partitions:MonthsAhead`. */
 const MONTHS_AHEAD = 2;
 
 export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
@@ -63,14 +63,14 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
-  /** Uses at most `size` of the revoking connections. If the server falls silent, a call that waits for one fails too. */
+  /** Uses at most `size` of the revoking connections. Calls that wait for one fail if the server stops answering. */
   const share = (size: number): Share => {
     const limiter = keyedLimiter(size, limits.revoking.acquire);
     return {
       knex: revoking.knex,
       transact: (work) =>
         unlessSilent((aborted) => {
-          // An aborted decision was refused, so it must not begin when it gets its connection.
+          // An aborted decision was already refused, so it must not run once it gets a connection.
           const unlessAborted = (run: Run) =>
             work(async (query, values) => {
               aborted.throwIfAborted();
@@ -100,7 +100,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     readiness: postgresReadiness(readiness, clock),
-    // With the short limits of the health check: a scrape does not wait longer.
+    // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
       sealing: await sealingBacklog(readiness.run),
       outbox: await outboxBacklog(readiness.run),
@@ -116,7 +116,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
       const asking = { name: 'role', text: 'select current_user as role' };
       const { rows } = await orRefusal('serving', () => connections.run<{ role: string }>(asking));
       const servingRole = rows[0]?.role;
-      if (servingRole === undefined) throw new Error('Postgres has no name for the role that serves');
+      if (servingRole === undefined) throw new Error('Postgres did not name the serving role');
       const now = clock.now();
       const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
       return orRefusal('migrating', () => migratePostgres(migration));

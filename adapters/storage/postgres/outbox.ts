@@ -1,6 +1,6 @@
 /**
- * The outbox on Postgres. A drain is one transaction that locks the rows of its entries while it delivers them. No other
- * drain takes them, and they are free again when the instance dies.
+ * The outbox on Postgres. A drain is one transaction, which locks the rows of its entries while it delivers them. Other
+ * drains skip these rows, and they are free again when the instance dies.
  */
 
 import type { DrainOutcome, Outbox } from '../../../application/ports/outbox.ts';
@@ -41,7 +41,7 @@ interface Entry {
   readonly failures: number;
 }
 
-/** @param draining separate connections: a slow sink must not take one from requests */
+/** @param draining separate connections, because a slow sink must not hold connections that requests need */
 export function postgresOutbox(serving: Connections, draining: Connections, clock: Clock, log: Log): Outbox {
   return {
     async setQueueing(on) {
@@ -53,10 +53,10 @@ export function postgresOutbox(serving: Connections, draining: Connections, cloc
         const { rows: entries } = await run<Entry>(takeDue, [bindInstant(now), limit]);
         if (entries.length === 0) return { kind: 'nothing_due' };
         const seqs = JSON.stringify(entries.map(({ seq }) => seq));
-        // Outside this transaction, which would lock the ledger, so that `audit-archive` would wait for the sink.
+        // Not in the drain's transaction: that would lock the ledger, and `audit-archive` would wait for the sink.
         const records = (await serving.run<LedgerRow>(selectTaken, [seqs])).rows.map(toLedgerRecord);
         if (records.length < entries.length) {
-          log.warn('records left the ledger before the sink took them; their month’s export holds them', {
+          log.warn('records were archived before the sink received them; the export of their month holds them', {
             records: entries.length - records.length,
           });
         }

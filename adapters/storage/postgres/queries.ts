@@ -59,7 +59,7 @@ const tokenLookup: RowLookup = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = q.jti where t.task_id = q.task_id`,
 };
 
-/** @param waitMs the time that a read may wait while Postgres does not answer */
+/** @param waitMs how long a read may wait while Postgres does not answer */
 export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
   const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
   const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
@@ -106,14 +106,14 @@ export function postgresProvisionedUsers({ knex, run }: Connections): Provisione
   };
 }
 
-/** Deletes old rows on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
+/** Deletes rows past their `forget_at` on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
 
 const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) as held` };
 
 /**
- * By ctid, because by keys a planner would join the rows, and read the whole table for each batch. A logout may be
- * renewed in between: its row must then be kept longer, so the time is compared again. Postgres before 17.7 does not
- * compare the `ctid` of a changed row again.
+ * Deletes by `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may
+ * postpone `forget_at` of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres
+ * before 17.7 does not check the `ctid` of a changed row again.
  */
 const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
   name: `forget_${table}`,
@@ -123,7 +123,7 @@ const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'lo
 
 export function postgresSweeping({ transact }: Connections): Sweeping {
   return {
-    // A serving role may not lock these rows, so one instance at a time deletes them.
+    // A serving role may not lock rows of all these tables, so an advisory lock lets one instance delete at a time.
     forget: (until, limit) =>
       transact(async (run) => {
         const { rows } = await run<{ held: boolean }>(tryLock);

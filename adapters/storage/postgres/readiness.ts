@@ -1,6 +1,7 @@
 /**
- * Whether Postgres accepts decisions: it answers, accepts writes and has the current schema, and the ledger has this month's
- * partition and a sequence beyond its records. Uses separate connections with shorter limits. Concurrent checks share one.
+ * Checks whether Postgres can take decisions. It must answer, accept writes and have the current schema. The ledger must
+ * have this month's partition, and its sequence must be ahead of its records. The check has its own connections with short
+ * limits. Concurrent checks share one run.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -12,7 +13,7 @@ import { partitionOf, readSchemaStatus } from './migrate.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
-/** Locks no row. A read-only server refuses it, and the next check uses a new connection (`losesConnection`). */
+/** Locks no row, but a read-only server refuses it. The next check then uses a new connection (`losesConnection`). */
 const lockNothing = { name: 'lock_nothing', text: 'select from tasks limit 0 for share' };
 
 const hasPartition = {

@@ -1,10 +1,11 @@
--- The schema of Mandate on Postgres 15 and later: tables, the guards of the ledger, and the functions with which the
--- serving role appends where it has no right to insert. Rules are in application/decisions, not here.
+-- The schema of Mandate on Postgres 15 and later: tables, the ledger's guards, and functions. Through these functions the
+-- serving role appends to tables into which it has no right to insert. The rules of decisions are in
+-- application/decisions, not here.
 --
--- Text that is a key has the collation "C": it sorts by code point, and no change of the operating system's collation
--- can break its index. The first number of each advisory lock is one of locks.ts.
+-- Text that is a key has the collation "C": it sorts by code point, and a change of the operating system's collation
+-- cannot break its index. The first number of each advisory lock is one of locks.ts.
 
--- Registered agents (specification "Agent registration"). sponsor_required is always true and not stored.
+-- Registered agents (specification "Agent registration"). sponsor_required is always true, so it is not stored.
 create table agents (
   agent_id text collate "C" primary key,
   display_name text not null,
@@ -23,20 +24,19 @@ create table agents (
   constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
 );
 
--- Blocks, one for each person and source (specification "Sponsor block"). A row exists only while its source blocks the
--- person.
+-- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
 create table sponsor_blocks (
   sponsor_key text collate "C" not null,
   source text not null check (source in ('admin', 'scim', 'ssf')),
   kind text not null check (kind in ('disabled', 'deleted')),
   blocked_at timestamptz not null,
-  -- The latest statement of its source: the iat of a security event, else blocked_at.
+  -- The time of the source's latest statement: the iat of a security event, else blocked_at.
   stated_at timestamptz not null,
   primary key (sponsor_key, source)
 );
 
--- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, one partition a month.
--- One number at a time: a cached range would give a later append an earlier number.
+-- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, with one partition for each month.
+-- The sequence has no cache: with cached ranges a later append could get a lower number.
 create sequence ledger_seq as bigint cache 1;
 
 create table ledger (
@@ -54,7 +54,7 @@ create table ledger (
   reason text,
   count integer,
   detail text,
-  -- More than any request can hold. A longer record could be sealed but not exported, and its month could not leave.
+  -- More than any request can hold. A longer record could be sealed, but its month could not be exported.
   constraint ledger_size check (
     octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
       + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
@@ -62,7 +62,7 @@ create table ledger (
   primary key (ts, seq)
 ) partition by range (ts);
 alter sequence ledger_seq owned by ledger.seq;
--- Ranges are sealed and read by number, in whichever partitions they lie.
+-- Sealing reads ranges by number, over all partitions.
 create index ledger_by_seq on ledger (seq);
 create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
 create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
@@ -70,26 +70,26 @@ create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not nu
 create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
 
 create table ledger_archives (
-  -- 2026-11
+  -- For example 2026-11.
   month text collate "C" primary key,
-  -- The first instant after it.
+  -- The first instant after the month.
   archived_before timestamptz not null,
   archived_at timestamptz not null,
-  -- The contents of its export; null if the month was empty.
+  -- The contents of the export; null if the month had no records.
   first_checkpoint integer,
   last_checkpoint integer,
   first_seq bigint,
   last_seq bigint
 );
 
--- Records that are not delivered to the sink yet.
+-- Records that the sink has not received yet.
 create table outbox (
   seq bigint primary key,
   due_at timestamptz not null,
   failures integer not null
 ) with (fillfactor = 90);
 
--- One row: whether appends queue their record.
+-- One row: whether an append queues its record for the sink.
 create table outbox_queueing (
   only_row boolean primary key check (only_row),
   queueing boolean not null
@@ -101,8 +101,8 @@ begin
   raise exception 'the ledger is append-only' using errcode = 'insufficient_privilege';
 end $$;
 
--- Postgres copies a row trigger to every partition. A statement trigger guards one table: each partition gets its own
--- when it is created.
+-- Postgres copies a row trigger to every partition, but not a statement trigger. Each partition gets its own statement
+-- trigger when it is created.
 create trigger ledger_append_only_rows before update or delete on ledger
   for each row execute function refuse_ledger_change();
 create trigger ledger_append_only before update or delete or truncate on ledger
@@ -128,15 +128,16 @@ create type ledger_entry as (
   detail text
 );
 
--- Appends entries in their order. It runs as its owner: the serving role can append, but
--- neither choose a number nor skip the fence. See docs/decisions/0001-ledger-paging.md.
+-- Appends entries in their order. It runs as its owner: the serving role can append, but can neither choose a number nor
+-- skip the fence. See docs/decisions/0001-ledger-paging.md.
 --
--- The fence comes first, the newest record in a later statement, the numbers last. A statement that did two of these at
--- once would not see what it waited for. All later appends may have to wait for a sealer that waits for this one.
+-- It takes the fence, then reads the newest record in a later statement, then takes the numbers. A statement that waits
+-- for the fence would not see what was committed meanwhile. While this append waits, a sealer may wait for it, and all
+-- later appends for the sealer.
 --
--- Clocks of the services differ, and a decision waits for locks after it was dated. So no entry is dated before a record
--- that is already there, unless that record is more than a minute ahead: then its clock was wrong. A decision may have
--- taken long since it was dated, so the minute counts from now.
+-- An entry is not dated before an existing record: clocks of instances differ, and a decision waits for locks after it was
+-- dated. A record more than a minute ahead is ignored, because its clock was wrong. A decision may have taken long since
+-- it was dated, so the minute counts from now.
 create function append_records(p_entries ledger_entry[]) returns void
 language plpgsql security definer set enable_seqscan = off set jit = off as $$
 declare
@@ -159,20 +160,20 @@ begin
       ) order by nth
     returning seq
   ), queued as (
-    -- Due at once, whatever clock dated the record.
+    -- Due at once: the record's time may come from a clock that is ahead.
     insert into outbox (seq, due_at, failures)
       select seq, '-infinity', 0 from written where (select queueing from outbox_queueing where only_row)
   )
   select min(seq) into v_first from written;
-  -- A sequence that was set back, for example by a failover that copies no sequences, would break the seal. A minimum is
-  -- one probe of the index; for exists a planner may read the whole table.
+  -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
+  -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
   if (select min(last_seq) from checkpoints where last_seq >= v_first) is not null then
-    raise exception 'ledger_seq was set back into what is sealed' using errcode = '55000';
+    raise exception 'ledger_seq was set back below sealed numbers' using errcode = '55000';
   end if;
 end $$;
 
--- Runs as its owner, so that the serving role can prepare next month's partition. A table is attached, not created as a
--- partition: only then do appends go on meanwhile.
+-- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
+-- serving role can prepare the next month. It attaches new tables, so that appends can continue meanwhile.
 create function create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
 language plpgsql security definer as $$
 declare
@@ -186,12 +187,12 @@ begin
   end if;
   -- The serving role must not be able to fill the catalogue with tables that can never be dropped.
   if p_now not between now() - interval '10 years' and now() + interval '10 years' then
-    raise exception 'partitions are created around the present only';
+    raise exception 'partitions can be created only within ten years of now';
   end if;
   perform pg_advisory_xact_lock(1296105478, 0);
   for v_ahead in 0..p_months_ahead loop
     v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
-    -- An archived month gets no partition again: it would keep all later months from leaving.
+    -- An archived month gets no new partition: that would keep all later months from being archived.
     if to_regclass(format('%I.%I', current_schema(), v_name)) is null
       and (v_left is null or v_month at time zone 'UTC' >= v_left)
     then
@@ -212,12 +213,12 @@ begin
     v_month := v_month + interval '1 month';
   end loop;
 end $$;
--- A month's ends are written as text and read again: in a caller's time zone they could mean another instant.
+-- The function writes a month's bounds as text and parses them: in a caller's time zone they could mean another instant.
 alter function create_ledger_partitions set timezone = 'UTC';
 alter function create_ledger_partitions set datestyle = 'ISO';
 
--- Tasks with their grants, revoked tokens and used assertions (specification "Task (stored)", "Token"). There is no
--- foreign key to the agent: it would lock the agent's row in every exchange. The agent's advisory lock does the same.
+-- Tasks with their grants, revoked tokens and spent assertions (specification "Task (stored)", "Token"). A foreign key to
+-- the agent would lock the agent's row in every exchange. The agent's advisory lock replaces it.
 create table tasks (
   task_id text collate "C" primary key,
   agent_id text collate "C" not null,
@@ -240,15 +241,15 @@ create table tasks (
   )
 );
 
--- These keys are never null, except session and parent. The condition keeps an index from lookups that do not name its
--- key: a planner that thinks the table is empty may otherwise read one of them whole to find a live task by its id.
+-- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
+-- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find one task.
 create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null;
 create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null;
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;
--- Statistics lag behind the newest tasks, so a planner expects no task to expire later, and would read all live tasks
--- here to find one. The condition says live in words that do not match a lookup of live tasks.
+-- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it
+-- would then read all of this index. `ended_at is null` means live too, but does not match `state = 'live'`.
 create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
 create index tasks_by_end on tasks (ended_at) where ended_at is not null;
 
@@ -258,7 +259,7 @@ create table task_grants (
   task_id text collate "C" not null references tasks,
   scope text not null,
   renewals integer not null default 0,
-  -- Renewals without their own record.
+  -- Renewals that are not recorded yet. The end of the task records their number.
   unrecorded integer not null default 0,
   revoked_at timestamptz
 ) with (fillfactor = 90);
@@ -298,7 +299,7 @@ create table checkpoints (
   signature text not null
 );
 
--- Ranges have no gap: the first one that ends at a number or after it covers the number.
+-- Ranges have no gaps, so the first checkpoint that ends at a number or after it covers that number.
 create index checkpoints_by_range on checkpoints (last_seq);
 
 create trigger checkpoints_append_only before update or delete or truncate on checkpoints
@@ -306,29 +307,29 @@ create trigger checkpoints_append_only before update or delete or truncate on ch
 
 revoke update, delete, truncate on checkpoints from public, current_user;
 
--- The highest number that was ever taken, unless the sequence was set back: then there are higher ones.
+-- The last number that the sequence returned. If the sequence was set back, records with higher numbers exist.
 create function last_number() returns bigint language sql stable as $$
   select case when is_called then last_value else last_value - 1 end from ledger_seq
 $$;
 
--- The newest checkpoint and the newest record after it. The fence is taken in one statement and the range read in later
--- ones. All earlier appends have then committed or lost their number, and all later ones get a higher number. Appends
--- wait behind this function, so it gives up after a second.
+-- Returns the newest checkpoint, and the number of the newest record after it. It takes the fence in one statement, and
+-- reads the range in later ones. By then all earlier appends have committed or rolled back, and all later ones get a
+-- higher number. Appends wait behind this function, so it waits at most a second for the fence.
 create function unsealed(out previous checkpoints, out highest bigint) language plpgsql
 set enable_seqscan = off set jit = off set lock_timeout = '1s' as $$
 begin
   perform pg_advisory_xact_lock(1296105476, 0);
   select * into previous from checkpoints order by checkpoint_id desc limit 1;
   select max(seq) into highest from ledger where seq > coalesce(previous.last_seq, 0);
-  -- A number is about to be used twice, or was: that must not be signed.
+  -- A number was used twice, or will be. Such a range must not be signed.
   if last_number() < greatest(previous.last_seq, highest) then
     raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';
   end if;
 end $$;
 
--- Adds a checkpoint if it is the successor of the newest one, and returns whether it is. Of two concurrent ones the second
--- waits for the first, and then is no successor. It runs as its owner: the serving role can neither leave a gap nor seal
--- a record that does not exist.
+-- Adds a checkpoint if it is the successor of the newest one, and returns whether it is. Of two concurrent calls the
+-- second waits for the first, and its checkpoint is then no successor. It runs as its owner: the serving role can neither
+-- leave a gap nor seal a record that does not exist.
 create function add_checkpoint(
   p_checkpoint_id integer, p_first_seq bigint, p_last_seq bigint, p_tree_size bigint, p_root_hash text,
   p_prev_checkpoint_hash text, p_closed_at timestamptz, p_kid text, p_signature text
@@ -347,16 +348,16 @@ begin
     or (p_prev_checkpoint_hash is null) <> (p_checkpoint_id = 1)
     or not exists (select from ledger where seq = p_last_seq)
   then
-    raise exception 'a checkpoint ends with a record that is held, and links to the one before it'
+    raise exception 'a checkpoint must end with a stored record and link to its predecessor'
       using errcode = 'data_exception';
   end if;
-  -- A checkpoint that cannot be read would stop all sealing and verifying, and could never be removed.
+  -- A checkpoint that cannot be parsed would stop all sealing and verifying, and could never be removed.
   if (p_tree_size between 1 and p_last_seq - p_first_seq + 1
     and p_closed_at >= '1970-01-01Z' and p_closed_at < '10000-01-01Z'
     and octet_length(p_root_hash) + octet_length(coalesce(p_prev_checkpoint_hash, '')) + octet_length(p_kid)
       + octet_length(p_signature) <= 4096) is not true
   then
-    raise exception 'a checkpoint says what can be' using errcode = 'data_exception';
+    raise exception 'a checkpoint has impossible values' using errcode = 'data_exception';
   end if;
   insert into checkpoints (
     checkpoint_id, first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature
@@ -390,11 +391,11 @@ create index logouts_by_forgetting on logouts (forget_at);
 create table provisioned_users (
   user_id text collate "C" primary key,
   user_name text not null,
-  -- The name in the form in which names are compared.
+  -- The user_name in the form in which names are compared.
   user_name_key text collate "C" not null unique,
   external_id text collate "C",
   active boolean not null,
-  -- The person named by the last write.
+  -- The sponsor key that the last write of this user named.
   sponsor_key text collate "C" not null,
   revision bigint not null,
   created_at timestamptz not null,
@@ -403,7 +404,7 @@ create table provisioned_users (
 create index provisioned_users_by_external_id on provisioned_users (external_id) where external_id is not null;
 create index provisioned_users_by_sponsor on provisioned_users (sponsor_key);
 
--- These functions must find our tables, whatever the caller's search path is.
+-- Functions that run as their owner must find Mandate's tables, whatever the caller's search path is.
 do $$
 declare
   v_function text;

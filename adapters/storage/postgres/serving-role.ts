@@ -1,7 +1,7 @@
 /**
- * The privileges of the serving role, if it is not the owner: those that its decisions need. It reads the ledger and the
- * checkpoints, and appends to them only through functions, which number and date a record, or check that a checkpoint is
- * the next. It has no privilege on the partitions.
+ * The privileges that decisions need, for a serving role that does not own the schema. The role reads the ledger and the
+ * checkpoints. It appends to them only through functions, which number and date a record, and check that a checkpoint is
+ * the next one. It has no privilege on the partitions.
  */
 
 import type { Knex } from 'knex';
@@ -20,26 +20,26 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   accepted_signals: 'select, insert, delete',
   logouts: 'select, insert, update, delete',
   ledger: 'select',
-  // For the check whether the sequence was set back. The role can neither take nor choose a number.
+  // For the check whether the sequence was set back. The role can neither advance nor set the sequence.
   ledger_seq: 'select',
   ledger_archives: 'select',
   checkpoints: 'select',
-  // Not `seq`: an entry with a future number would make the append of that number fail.
+  // Not `seq`: an entry with a future number would make the append that takes this number fail.
   outbox: 'select, update (due_at, failures), delete',
   outbox_queueing: 'select, update (queueing)',
 };
 
 /**
- * Our functions `f`: those of the ledger's owner, without those of extensions. The schema may hold other functions, such
- * as those of pg_stat_statements. Their rights are not ours to change.
+ * Selects Mandate's functions, as `f`: those of the ledger's owner in its schema, except functions of extensions. The
+ * schema may hold other functions, for example of pg_stat_statements. Mandate must not change their privileges.
  */
 export const OUR_FUNCTIONS = `pg_proc f join pg_class l on l.oid = 'ledger'::regclass
     and f.pronamespace = l.relnamespace and f.proowner = l.relowner
     and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = f.oid and deptype = 'e')`;
 
 /**
- * Revokes EXECUTE on our functions, which Postgres grants to every role, and the serving role's privileges on our tables.
- * Then grants the above. Safe to repeat.
+ * Revokes EXECUTE on Mandate's functions, which Postgres grants to every role, and all privileges of the serving role on
+ * its tables. Then grants TABLE_PRIVILEGES and EXECUTE to the serving role. Safe to repeat.
  */
 export async function grantToServingRole(transaction: Knex.Transaction, servingRole: string): Promise<void> {
   const { rows } = await transaction.raw('select current_user as owner, current_schema() as schema');
@@ -64,7 +64,7 @@ async function signatures(transaction: Knex.Transaction): Promise<string> {
   return rows.map(({ signature }) => signature.replaceAll('?', '\\?')).join(', ');
 }
 
-/** Quoted for Postgres, and for Knex, which would take a question mark for a parameter. */
+/** Quotes a name for Postgres, and escapes `?` for Knex, which would take it for a parameter. */
 function identifier(name: string): string {
   return pg.escapeIdentifier(name).replaceAll('?', '\\?');
 }

@@ -1,4 +1,4 @@
-/** Reads one row by its key. The keys that come by the end of a turn of the event loop are looked up by one statement. */
+/** Reads one row by its key. Keys that are requested in one turn of the event loop share a statement. */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
@@ -8,18 +8,17 @@ import { losesDecision } from './errors.ts';
 import { lateness, type Waiting } from './late.ts';
 
 export interface RowLookup {
-  /** The statement's name. */
   readonly name: string;
-  /** The columns of a key with their types, for `q` in `found`. */
+  /** The columns of a key with their types, as one row `q` per key. */
   readonly keys: string;
-  /** Selects the row of the key `q`. */
+  /** A query for the row of the key `q`. */
   readonly found: string;
 }
 
-/** Keys in one statement. */
+/** The maximum number of keys in one statement. */
 const SET_SIZE = 64;
 
-/** While one statement is under way, the next keys are collected; a second one uses another connection. */
+/** Statements under way, each on its own connection. While all are busy, further keys are collected. */
 const SETS_UNDER_WAY = 2;
 
 interface Wanted<Row> extends Waiting {
@@ -28,15 +27,15 @@ interface Wanted<Row> extends Waiting {
 }
 
 /**
- * @param waitMs the time that a key may wait while Postgres does not answer
- * @throws StorageUnavailable (the returned function)
+ * @param waitMs how long a key may wait while Postgres does not answer
+ * @returns a function that reads one row, and throws StorageUnavailable
  */
 export function setReader<Row>(
   run: Run,
   { name, keys, found }: RowLookup,
   waitMs: number,
 ): (key: Readonly<Record<string, Bound>>) => Promise<Row | undefined> {
-  // Each key is looked up by itself: `offset 0` keeps the planner from a join, which could read a table whole.
+  // `offset 0` makes the planner look up each key by itself. It prevents a join, which could scan a whole table.
   const statement = {
     name,
     text: `select q.nth, f.* from json_to_recordset($1::json) as q (nth integer, ${keys})
@@ -56,7 +55,8 @@ export function setReader<Row>(
       for (const [nth, { resolve }] of set.entries()) resolve(byNumber.get(nth));
     } catch (error) {
       late.isAnswering = !losesDecision(error);
-      // One key may fail the statement, and must not fail the others. A server that is busy gets no further statements.
+      // If one key made the statement fail, each key is read alone, so that the others succeed. A server that is
+      // unavailable is not asked again.
       if (set.length === 1 || error instanceof StorageUnavailable) for (const { reject } of set) reject(error);
       else for (const wanted of set) await read([wanted]);
     }

@@ -1,6 +1,6 @@
 /**
- * Aborts calls to a server that stopped answering. A kill switch may take most of a minute because it ends very many
- * tasks. On a frozen server its operator gets the error within seconds.
+ * Aborts calls to a server that stopped answering. A kill switch that ends very many tasks may take most of a minute. If
+ * the server is frozen, the operator gets an error within seconds instead.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,8 +13,8 @@ import { SILENCE_MS, SILENT_QUESTIONS } from './limits.ts';
 export type IsThere = () => Promise<boolean>;
 
 /**
- * Answers as the call does. After ServerSilent it is unknown whether the call was applied, so its connection must be
- * destroyed. The call gets a signal that is aborted then: a call that still waits for a connection must not begin later.
+ * Runs a call until it settles or the server stops answering. After ServerSilent it is unknown whether the call was
+ * applied, so its connection must be destroyed. The signal tells a call that still waits for a connection not to begin.
  *
  * @throws ServerSilent
  */
@@ -29,7 +29,7 @@ export async function unlessSilent<Answer>(
     return await Promise.race([call, untilSilent(isThere, silenceMs, over.signal)]);
   } finally {
     over.abort(new ServerSilent(SILENT));
-    // A call that lost the race fails later, with its connection.
+    // A call that was abandoned fails later, when its connection is destroyed.
     call.catch(() => undefined);
   }
 }
@@ -45,13 +45,13 @@ async function untilSilent(isThere: IsThere, silenceMs: number, signal: AbortSig
   throw new ServerSilent(SILENT);
 }
 
-/** @param ask asks the server anything, with a limit of about a second. Concurrent checks share one question. */
+/** @param ask sends any statement, with a time limit of about a second. Concurrent callers share one */
 export function serverIsThere(ask: () => Promise<unknown>): IsThere {
   let asking: Promise<boolean> | undefined;
   const isAnswered = () =>
     ask().then(
       () => true,
-      // A refusal is an answer too, for example "too many connections".
+      // An error from the server is an answer too, for example "too many connections".
       (error: unknown) => error instanceof StorageUnavailable && error.cause instanceof pg.DatabaseError,
     );
   return () => {

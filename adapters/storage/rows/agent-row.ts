@@ -1,4 +1,4 @@
-/** Rows of the `agents` table, and the agents that they hold. */
+/** Converts between agents and rows of the `agents` table. */
 
 import type { Knex } from 'knex';
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
@@ -11,17 +11,17 @@ export interface AgentRow {
   readonly agent_id: AgentId;
   readonly display_name: string;
   readonly allowed_scopes: string;
-  /** JSON. */
+  /** A list as JSON text. */
   readonly allowed_audiences: string;
-  /** JSON. */
+  /** A list as JSON text. */
   readonly high_risk_audiences: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly max_task_ttl: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly max_token_ttl: number;
   readonly max_delegation_depth: number;
   readonly jwks_uri: string | null;
-  /** JSON; the members keep their order. */
+  /** JSON text, because the members must keep their order. */
   readonly jwks: string | null;
   readonly enabled: boolean | number;
   readonly revision: number;
@@ -29,10 +29,7 @@ export interface AgentRow {
   readonly updated_at: Instant;
 }
 
-/**
- * Named one by one. When a later release adds a column, a prepared `select *` fails on every open connection of the older
- * replicas.
- */
+/** Not `*`: when a release adds a column, a prepared `select *` fails on every open connection of older replicas. */
 export const agentColumnNames = [
   'agent_id',
   'display_name',
@@ -76,7 +73,7 @@ function readKeys(row: AgentRow): AgentKeySource {
   return { kind: 'inline', jwks };
 }
 
-/** Every column of an agent, by its name. */
+/** The value of every column, by the column's name. */
 export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof AgentRow, Bound> {
   return {
     agent_id: agent.agentId,
@@ -96,7 +93,7 @@ export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof A
   };
 }
 
-// Queries of operators, built with Knex for both engines.
+// Statements about agents, which both engines build with Knex.
 
 export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limit?: number | undefined }) {
   const query = knex

@@ -1,4 +1,4 @@
-/** The rows of the `sponsor_blocks` table, as blocks. */
+/** Converts rows of the `sponsor_blocks` table to blocks. */
 
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';

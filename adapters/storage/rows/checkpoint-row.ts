@@ -1,4 +1,4 @@
-/** Rows of the `checkpoints` table, and the checkpoints that they hold (specification "Checkpoint"). */
+/** Converts between checkpoints (specification "Checkpoint") and rows of the `checkpoints` table. */
 
 import type { Sealing } from '../../../application/ports/checkpoints.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -32,10 +32,10 @@ export const checkpointColumns = [
 
 export const CHECKPOINT_COLUMNS = checkpointColumns.map((column) => `c.${column}`).join(', ');
 
-/** The last checkpoint whose records were archived. */
+/** Selects the id of the last checkpoint whose records were archived. */
 export const NEWEST_ARCHIVED = 'select max(last_checkpoint) from ledger_archives';
 
-/** In the order of `checkpointColumns`. */
+/** The values of a checkpoint in the order of `checkpointColumns`. */
 export function checkpointValues(checkpoint: Checkpoint, instant: BindInstant): readonly Bound[] {
   return [
     checkpoint.checkpointId,
@@ -64,23 +64,23 @@ export function toCheckpoint(row: CheckpointRow): Checkpoint {
   };
 }
 
-/** The first checkpoint that ends at a number or after it. */
+/** The checkpoint that covers a record, and whether its records were archived. */
 export interface SealingRow extends CheckpointRow {
   readonly archived: boolean | number | null;
 }
 
 /**
- * The checkpoint of a record, in one statement and so from one snapshot. A checkpoint is archived as a whole: records of the
- * next month that it covers count as archived too.
+ * Selects the checkpoint of a record in one statement, and so from one snapshot. A checkpoint is archived as a whole,
+ * together with its records of the next month.
  *
- * @param seq the parameter with the record's number, which the text uses twice
+ * @param seq the SQL parameter for the record's number, which the text uses twice
  */
 export function selectSealing(seq: string): string {
   return `select ${CHECKPOINT_COLUMNS}, ${seq} <= (select max(last_seq) from ledger_archives) as archived
     from checkpoints c where c.last_seq >= ${seq} order by c.last_seq limit 1`;
 }
 
-/** Ranges have no gaps, so the row's range covers the number, unless the number precedes all ranges. */
+/** @param row the first checkpoint that ends at `seq` or later. It covers `seq`, unless `seq` precedes the first range */
 export function toSealing(seq: number, row: SealingRow | undefined): Sealing {
   if (row === undefined || seq < row.first_seq) return { kind: 'not_sealed' };
   return { kind: row.archived ? 'archived' : 'sealed', checkpoint: toCheckpoint(row) };

@@ -3,10 +3,10 @@
 import type { Instant } from '../../../domain/instant.ts';
 import { formatScope, type Scope } from '../../../domain/scope.ts';
 
-/** A parameter's value, as both drivers accept it. */
+/** The value of a parameter. Both drivers accept these types. */
 export type Bound = string | number | boolean | null;
 
-/** Writes an instant as its engine stores it: text for Postgres's `timestamptz`, microseconds for SQLite. */
+/** Converts an instant to its stored form: text for Postgres's `timestamptz`, microseconds for SQLite. */
 export type BindInstant = (instant: Instant) => Bound;
 
 /** Space-separated; a scope-token holds no space (RFC 6749 §3.3). */
@@ -21,8 +21,8 @@ export function readScope(column: string): Scope {
 const UNSTORABLE = '\u0000';
 
 /**
- * The last check before a database stores a text. Postgres cannot store U+0000, and both engines replace a lone surrogate,
- * so that two different names become one. The domain refuses both; a text that has one here is a bug.
+ * Checks a text before a database stores it. Postgres cannot store U+0000. Both engines replace a lone surrogate, so two
+ * different names could become equal. The domain refuses both, so such a text here is a bug.
  *
  * @throws RangeError with the column's name, never the text
  */
@@ -44,6 +44,6 @@ export interface Built {
 
 export interface Rows<Row> {
   readonly rows: readonly Row[];
-  /** The number of returned rows, or of changed ones. */
+  /** How many rows were returned, or changed. */
   readonly count: number;
 }

@@ -1,4 +1,4 @@
-/** The audit query (specification "GET /audit"): all filters combined with AND, in the order of time and number. */
+/** Builds the audit query (specification "GET /audit"): all filters combined with AND, ordered by time and number. */
 
 import type { Knex } from 'knex';
 import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
@@ -11,24 +11,24 @@ const DECIDED = { allow: "decision = 'allow'", deny: "decision = 'deny'" } as co
 /** A column and the value that it must have. */
 type Name = readonly [column: string, value: string];
 
-/** Adds the filters by name, the most selective first, the order and the page's beginning, so that little is read. */
+/** Adds name filters (most selective first), order and start of the page, so that few rows are read. */
 export type ByName = (select: Knex.QueryBuilder, names: readonly Name[], query: LedgerQuery) => void;
 
-/** Selects one record more than the page holds, which tells whether it is the last page. */
+/** Selects one record more than the page holds: its presence tells that another page follows. */
 export function selectPage(knex: Knex, query: LedgerQuery, instant: BindInstant, byName: ByName): Knex.QueryBuilder {
   const select = knex
     .select(...ledgerColumns, knex.raw(SEALED_BY))
     .from('ledger')
     .limit(query.limit + 1);
   byName(select, namesOf(query), query);
-  // A literal: for a parameter, the planner would not use the partial index of denials.
+  // A literal, because with a parameter the planner would not use the partial index of denials.
   if (query.decision !== undefined) select.whereRaw(DECIDED[query.decision]);
   if (query.from !== undefined) select.where('ts', '>=', instant(query.from));
   if (query.to !== undefined) select.where('ts', '<', instant(query.to));
   return select;
 }
 
-/** By time, then by number, from the record after a position. */
+/** Orders by time, then by number, and begins with the record after a position. */
 export function inOrder(select: Knex.QueryBuilder, after: LedgerPosition | undefined, instant: BindInstant): void {
   select.orderBy(['ts', 'seq']);
   if (after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(after.at), after.seq]);
@@ -44,7 +44,7 @@ function namesOf({ taskId, sponsor, agentId }: LedgerQuery): readonly Name[] {
   return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]));
 }
 
-/** All earlier records were archived. */
+/** Selects the instant before which all records were archived. */
 export function selectArchivedBefore(knex: Knex) {
   return knex('ledger_archives').max('archived_before as archived_before');
 }

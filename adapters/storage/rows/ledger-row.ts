@@ -1,4 +1,4 @@
-/** Rows of the `ledger` table, and the entries and records that they hold. */
+/** Converts between ledger entries or records and rows of the `ledger` table. */
 
 import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
@@ -6,7 +6,7 @@ import { type BindInstant, type Bound, storableOrNull } from './column.ts';
 
 export interface LedgerRow {
   readonly seq: number;
-  /** The checkpoint that seals it. */
+  /** The checkpoint that seals the record. */
   readonly checkpoint: number | null;
   readonly ts: Instant;
   readonly event: string;
@@ -41,7 +41,7 @@ export const ledgerColumns = [
   'detail',
 ] as const satisfies readonly (keyof LedgerRow)[];
 
-/** Ranges have no gaps, so the first range that ends at or after a number covers it. */
+/** Selects a record's checkpoint. Ranges have no gaps, so the first range that ends at or after a number covers it. */
 export const SEALED_BY =
   '(select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint';
 
@@ -96,7 +96,7 @@ export function toLedgerRecord(row: LedgerRow): LedgerRecord {
   };
 }
 
-/** Without a spread, which would take ten times as long: a verification reads millions of rows. */
+/** Lists the values: spreading them takes ten times as long, and a verification reads millions of rows. */
 export function readLedgerValues(values: LedgerValues): LedgerRecord {
   return toLedgerRecord({
     seq: values[0],

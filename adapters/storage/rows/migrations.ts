@@ -1,6 +1,6 @@
 /**
- * Applies the schema with Knex's migrator, from a list of modules: a compiled build has no directory to scan. It runs in our
- * transaction, which includes the migrator's lock row. A crash rolls that row back with everything else.
+ * Applies the schema with Knex's migrator, from a list of modules: a compiled build has no directory to scan. It runs in
+ * the caller's transaction. The migrator's lock row is part of it, so a crash rolls that row back too.
  */
 
 import type { Knex } from 'knex';
@@ -8,9 +8,9 @@ import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { SchemaStatus } from '../storage.ts';
 
 export interface Migration {
-  /** Sorts after all earlier ones. Never changed once released. */
+  /** Sorts after the names of all earlier migrations. Never changed once released. */
   readonly name: string;
-  /** None holds a `?`, which Knex would read as a parameter. */
+  /** No statement holds a `?`, which Knex would read as a parameter. */
   readonly statements: readonly string[];
 }
 
@@ -64,8 +64,8 @@ export const NEWER_SCHEMA = 'The database was migrated by a newer release of man
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
 /**
- * The answer of `/readyz` about the schema. A schema ahead of this release leaves the replica ready: migrations keep older
- * replicas working while a release is rolled out.
+ * The answer of `/readyz` about the schema. A schema newer than this release leaves the replica ready, because migrations
+ * keep older replicas working during a rollout.
  */
 export function describeSchema(status: SchemaStatus): Verdict {
   switch (status) {

@@ -1,4 +1,4 @@
-/** Rows of the `provisioned_users` table, and the users that they hold. */
+/** Converts between provisioned users and rows of the `provisioned_users` table. */
 
 import type { Knex } from 'knex';
 import type { UsersQuestion } from '../../../application/ports/queries.ts';
@@ -56,7 +56,7 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
   };
 }
 
-// Queries, built with Knex for both engines.
+// Statements about users, which both engines build with Knex.
 
 const TABLE = 'provisioned_users';
 

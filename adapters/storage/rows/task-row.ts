@@ -1,4 +1,4 @@
-/** Rows of `tasks` and `task_grants`, and the tasks and grants that they hold. */
+/** Converts between tasks and grants, and rows of the `tasks` and `task_grants` tables. */
 
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
@@ -122,7 +122,7 @@ function toRevocation(at: Instant | null, reason: RevocationReason | null): Revo
   return at === null || reason === null ? undefined : { at, reason };
 }
 
-/** The columns that an exchange writes, in the order of `insertedTaskColumns`. */
+/** The values of a task in the order of `insertedTaskColumns`. */
 export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
   return [
     task.taskId,

@@ -1,6 +1,6 @@
 /**
- * The checkpoints on SQLite. SQLite runs one write transaction at a time, so no lower number can appear later. The newest
- * record therefore ends the range of the next checkpoint, without a lock.
+ * Stores checkpoints on SQLite. Write transactions run one at a time, so no record gets a lower number later. The newest
+ * record therefore ends the next checkpoint's range, without a lock.
  */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
@@ -64,7 +64,7 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
           checkpoint.firstSeq === (newest?.lastSeq ?? 0) + 1;
         if (!isNext) return 'overtaken';
         if (!isWhole(checkpoint) || run(selectStored, [checkpoint.lastSeq]).count === 0) {
-          throw new Error('a checkpoint ends with a record that is held, and links to the one before it');
+          throw new Error('a checkpoint must end with a stored record and link to its predecessor');
         }
         run(insert, checkpointValues(checkpoint, bindInstant));
         return 'added';

@@ -1,4 +1,4 @@
-/** The condition of a SQLite database, and its backlogs. */
+/** Reads the condition of a SQLite database, and its backlogs. */
 
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Backlog, OutboxBacklog, SealingBacklog, StorageCondition } from '../../../application/ports/storage.ts';
@@ -9,7 +9,7 @@ import type { Run } from './handle.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { findBlocks } from './queries.ts';
 
-/** The tables of the ledger, and the triggers that `schema.sql` creates on each of them. */
+/** The ledger's tables, and the triggers that `schema.sql` creates on each of them. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
 const GUARDS = ['no_update', 'no_delete', 'no_replace'] as const;
 
@@ -18,7 +18,7 @@ const selectTriggers =
   "select name from sqlite_master where type = 'trigger' and sql like '%begin select raise(abort, %'";
 const selectSigners = 'select distinct kid from checkpoints';
 
-/** The methods that ask the database. */
+/** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
   'server' | 'schema' | 'guards' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
@@ -60,7 +60,7 @@ export function readBacklog({ read }: Connection): Promise<Backlog> {
   return read((run) => ({ sealing: sealingBacklog(run), outbox: outboxBacklog(run) }));
 }
 
-/** Counts stop here: a larger backlog is not worth the time of counting it. */
+/** Counting stops here: a larger backlog is not worth the time. */
 const COUNTED = 100_000;
 
 const selectNewest = 'select checkpoint_id, closed_at, last_seq from checkpoints order by checkpoint_id desc limit 1';

@@ -1,4 +1,4 @@
-/** The one connection to SQLite: reads, and writes that share commits. Lives in the database thread. */
+/** The database thread's only connection to SQLite. Reads run alone, writes share commits (`group-commit.ts`). */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
@@ -7,21 +7,21 @@ import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
 
-/** With `read`, the file stays unchanged, to the byte, and writes fail. */
+/** With `read`, no byte of the file changes, and writes fail. */
 export type Access = 'read' | 'write';
 
 export interface SqliteOptions {
   /** The path of the database file, or `:memory:`. */
   readonly path: string;
-  /** Whether the file must stay unchanged, to the byte. */
+  /** Whether no byte of the file may change. */
   readonly readOnly?: boolean;
 }
 
 export interface Connection {
   read<Answer>(work: (run: Run) => Answer): Promise<Answer>;
-  /** One transaction, durable once it is answered. `work` may run twice; only one run is committed. */
+  /** Runs `work` in a transaction, and resolves once it is durable. `work` may run twice, but commits once. */
   write<Answer>(work: (run: Run) => Answer): Promise<Answer>;
-  /** Runs a script within the `work` of a `write`. */
+  /** Runs a script of statements. Called within the `work` of a `write`. */
   script(sql: string): void;
   close(): Promise<void>;
 }
@@ -62,10 +62,10 @@ export async function openConnection(path: string, access: Access = 'write'): Pr
 
 async function openConfigured(path: string, access: Access): Promise<Handle> {
   try {
-    // Without the driver's busy timeout of 5 s, in which SQLite would block the thread; see LOCK_PAUSES_MS.
+    // No busy timeout of the driver (5 s by default): it would block the thread. `whileBusy` retries with pauses instead.
     const handle = openHandle(path, { readonly: access === 'read', timeout: 0 });
     try {
-      // Another process may hold the lock under which write-ahead logging is set in a new file.
+      // Setting write-ahead logging in a new file needs a lock, which another process may hold.
       await whileBusy(() => configure(handle, path, access));
       return handle;
     } catch (error) {
@@ -78,10 +78,10 @@ async function openConfigured(path: string, access: Access): Promise<Handle> {
 }
 
 function configure(handle: Handle, path: string, access: Access): void {
-  // A trigger makes SQLite keep a journal of each statement. In a file it costs twice as much as the statement.
+  // Keeps temporary journals in memory: a trigger makes SQLite write one per statement, which is slow in a file.
   handle.exec('pragma temp_store = memory');
   if (access === 'read') {
-    // The journal mode is not set: that writes to the file.
+    // The journal mode stays as it is: setting it would write to the file.
     handle.exec('pragma query_only = on');
     return;
   }
@@ -89,9 +89,9 @@ function configure(handle: Handle, path: string, access: Access): void {
   if (mode !== 'wal' && path !== ':memory:') {
     throw new Error('The SQLite database cannot use write-ahead logging on its file system; move it to a local disk.');
   }
-  // With WAL the default is NORMAL, which loses the last commits when the power fails.
+  // With write-ahead logging the default is NORMAL, which loses the last commits in a power failure.
   handle.exec('pragma synchronous = full; pragma foreign_keys = on');
-  // `log-checkpoints.ts` decides when.
+  // `log-checkpoints.ts` moves the log into the file instead.
   handle.exec('pragma wal_autocheckpoint = 0');
 }
 
@@ -106,12 +106,12 @@ function runner(handle: Handle): Run {
   };
 }
 
-/** SQLite has no booleans. */
+/** Converts booleans to numbers, because SQLite has no booleans. */
 function bindable(value: unknown): Exclude<Bound, boolean> {
   if (typeof value === 'boolean') return Number(value);
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   throw new TypeError('a value is of no type that SQLite stores');
 }
 
-/** Instants are stored as they are: integers, microseconds. */
+/** Instants are stored unchanged, as integers of microseconds. */
 export const bindInstant: BindInstant = (instant) => instant;

@@ -1,6 +1,5 @@
 /**
- * Runs decisions on SQLite: reads the facts, judges, applies the effects. Takes no locks, because write transactions run
- * one after another.
+ * Runs decisions on SQLite: reads facts, judges, applies effects. Without locks: one write transaction runs at a time.
  */
 
 import type { Questions } from '../../../application/decisions/fact.ts';
@@ -11,7 +10,7 @@ import { readFact } from './facts.ts';
 import type { Run } from './handle.ts';
 import { ENDING_LIMIT_MS } from './limits.ts';
 
-/** @param endingLimitMs the time limit of a decision that ends very many tasks */
+/** @param endingLimitMs how long a decision that ends very many tasks may take */
 export function sqliteDecisions(connection: Connection, endingLimitMs: number = ENDING_LIMIT_MS): Decisions {
   return {
     decide: (decision, input) =>

@@ -20,8 +20,8 @@ import { appendEnds, appendEntries } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
- * @param deadline by `performance.now()`, for effects on very many rows. The first portion has no time limit.
- * @throws StorageUnavailable after the deadline. The decision is then rolled back and does not run again.
+ * @param deadline by `performance.now()`, for effects on very many rows. The first portion ignores it
+ * @throws StorageUnavailable after the deadline. The decision is then rolled back, and is not retried
  */
 export function applyEffects(run: Run, effects: readonly Effect[], deadline: number): void {
   for (const name of EFFECT_ORDER) {
@@ -47,7 +47,7 @@ const insertTask = insertInto('tasks', insertedTaskColumns);
 const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
 const updateGrant = 'update task_grants set scope = ?, renewals = ?, unrecorded = ? where grant_hash = ?';
 
-/** Lists of tasks are bound as JSON arrays. */
+/** The parameter is a JSON array of task ids. */
 const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
 const updateToRevoked = `update tasks set state = 'revoked', ended_at = ?, end_reason = ? ${GIVEN_TASKS}`;
 const updateToExpired = `update tasks set state = 'expired', ended_at = expires_at ${GIVEN_TASKS}`;
@@ -99,7 +99,7 @@ const appliers: Appliers = {
 
   delete_tasks: (run, { taskIds }) => {
     const deleted = JSON.stringify(taskIds);
-    // The grants first: they refer to their task.
+    // The grants first, because their foreign key refers to the task.
     run(deleteGrants, [deleted]);
     run(deleteTasks, [deleted]);
   },

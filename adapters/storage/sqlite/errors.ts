@@ -1,6 +1,6 @@
 /**
- * Which errors of the driver mean that SQLite could not run a decision. Any other error (a constraint, a syntax
- * error) is a bug of ours and is thrown unchanged.
+ * Classifies errors of the driver: which errors mean that SQLite could not run a decision? Any other error (a constraint,
+ * a syntax error) is a bug of Mandate, and is thrown unchanged.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,10 +30,10 @@ export function isBusy(error: unknown): boolean {
 
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError) || !UNAVAILABLE.test(error.code)) return error;
-  return new StorageUnavailable('SQLite could not take it', { cause: error });
+  return new StorageUnavailable('SQLite could not answer or write', { cause: error });
 }
 
-/** Retries with pauses while another process holds the lock; other requests are served in the pauses. */
+/** Retries with pauses while another process holds the lock. During the pauses the thread serves other requests. */
 export async function whileBusy<Answer>(attempt: () => Answer): Promise<Answer> {
   for (const wait of LOCK_PAUSES_MS) {
     try {

@@ -42,7 +42,7 @@ const readers: Readers = {
 
   live_tasks: (run, { selection, at }) => {
     const { column, key } = selectedBy(selection);
-    // The key selects the roots, and then marks the selected tasks.
+    // The first `key` selects the tasks, the second marks them as selected, unlike tasks delegated from them.
     const { rows } = run<LiveTaskRow>(LIVE_TASKS[column], [key, key, at]);
     return {
       taskIds: rows.map((row) => row.task_id),
@@ -143,9 +143,9 @@ interface LiveTaskRow extends Pick<TaskRow, 'task_id' | 'sponsor'> {
 type TaskIdRow = Pick<TaskRow, 'task_id'>;
 
 /**
- * A tree begins at the task that is selected, live or ended, or at the live tasks of the selection, and continues through
- * ended tasks. The cross join keeps its order, so each task is looked up by its key: SQLite's planner does not know how
- * few the tree holds, and would read all live tasks.
+ * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended, and returns the live
+ * ones. The cross join keeps its order, so that each task is looked up by its key. Otherwise SQLite's planner, which
+ * overestimates their number, would read all live tasks.
  */
 function liveTasks(column: string, roots: string): string {
   return `with recursive tree (task_id) as (

@@ -1,7 +1,7 @@
 /**
- * Group commit: decisions that wait together share one BEGIN IMMEDIATE … COMMIT, so the disk is waited for once. Each is
- * answered after the commit. If one fails, the batch runs again with a savepoint for each, so that a
- * failure does not undo the writes of the others. While the service runs, nothing else opens a transaction.
+ * Group commit: decisions that wait together share one BEGIN IMMEDIATE … COMMIT, and so one wait for the disk. Each is
+ * answered after the commit. If one fails, the batch runs again with a savepoint for each decision, so that the failure
+ * does not undo the others' writes. While the service runs, nothing else opens a write transaction.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -16,12 +16,12 @@ export interface GroupCommit {
 }
 
 interface Member {
-  /** Runs in the transaction. The returned function answers, and is called after the commit. */
+  /** Runs in the transaction. Returns a function that resolves the caller's promise, for use after the commit. */
   readonly work: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** @param afterBatch is called once the batch is answered; the next one waits for it */
+/** @param afterBatch is called once the batch is answered. The next batch waits for it */
 export function groupCommit(handle: Handle, run: Run, afterBatch: () => Promise<void>): GroupCommit {
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
@@ -61,8 +61,8 @@ function commitTogether(handle: Handle, run: Run, batch: readonly Member[]): voi
 }
 
 /**
- * A savepoint costs as much as a small decision, so the first attempt sets none. A decision that exceeded its time limit
- * does not run again: the others have waited for it long enough.
+ * The first attempt sets no savepoints, because a savepoint costs as much as a small decision. A decision that exceeded
+ * its time limit does not run again: the others have waited long enough.
  */
 function runAll(handle: Handle, run: Run, batch: readonly Member[]): readonly (() => void)[] {
   const answers: (() => void)[] = [];

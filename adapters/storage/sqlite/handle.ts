@@ -1,30 +1,30 @@
 /**
- * A better-sqlite3 database of which nothing is ever garbage collected. Node from 24.19 on aborts the process when it
- * collects a database or a statement of better-sqlite3 12 (nodejs/node#65446). The memory that this keeps is small: a
- * process opens one database, and compiles each statement once.
+ * A better-sqlite3 database whose objects are never garbage collected. Node from 24.19 on aborts the process when it
+ * collects a database or statement of better-sqlite3 12 (nodejs/node#65446). This keeps little memory: a process opens one
+ * database, and compiles each statement once.
  *
- * The driver's `pragma` and `transaction` prepare statements that are not kept; `exec` prepares none.
+ * The driver's own `pragma` and `transaction` are not used: they prepare statements that nothing would keep.
  */
 
 import Database from 'better-sqlite3';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 
-/** The form of a row: an object with the names of the columns, or a list of their values, for half the CPU time. */
+/** The form of a row: an object by column names, or a list of values, which takes half the CPU time. */
 export type RowForm = 'object' | 'list';
 
 /** Runs one statement. */
 export type Run = <Row>(query: Built | string, values?: readonly Bound[], form?: RowForm) => Rows<Row>;
 
 export interface Handle {
-  /** Compiles each text once for each form. */
+  /** Compiles a statement once for each form, and keeps it. */
   prepare<Row>(sql: string, form?: RowForm): Database.Statement<unknown[], Row>;
-  /** Runs any number of statements without parameters. Rows are dropped. */
+  /** Runs any number of statements without parameters, and discards their rows. */
   exec(sql: string): void;
   inTransaction(): boolean;
   close(): void;
 }
 
-/** References every handle until its thread ends. */
+/** Keeps every handle reachable until its thread ends. */
 const opened = new Set<Handle>();
 
 export function openHandle(path: string, options: Database.Options = {}): Handle {
@@ -35,7 +35,7 @@ export function openHandle(path: string, options: Database.Options = {}): Handle
   };
   const prepareIn = (form: RowForm, sql: string) => {
     const statement = database.prepare<unknown[], unknown>(sql);
-    // The driver refuses to set it for a statement without rows.
+    // `raw` throws for a statement that returns no rows.
     return form === 'list' ? statement.raw() : statement;
   };
   const handle: Handle = {

@@ -1,6 +1,6 @@
 /**
- * The ledger on SQLite. Write transactions run one after another, so every record that sorts before a read one is
- * committed: a page needs no lock, only the dates of `appendEntries`.
+ * Reads and appends the ledger on SQLite. Write transactions run one after another, and `dateOf` never dates an entry
+ * before an existing record. So a page needs no lock: no record can later appear before one that was read.
  */
 
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
@@ -22,7 +22,7 @@ import { queryBuilder } from './queries.ts';
 
 const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
 
-/** The records of the last numbers, if queueing is on. Due at once, whatever clock dated them. */
+/** Queues the last appended records, if queueing is on. They are due at once, because clocks may be ahead. */
 const queueLast = `insert into outbox (seq, due_at, failures)
   select seq, 0, 0 from ledger where seq > last_insert_rowid() - ? and (select queueing from outbox_queueing)`;
 
@@ -36,7 +36,7 @@ export function appendEntries(run: Run, entries: readonly LedgerEntry[]): void {
   if (entries.length > 0) run(queueLast, [entries.length]);
 }
 
-/** The records of a task repeat its columns, so SQLite makes them. Part 1 sums up renewals, part 2 is the end. */
+/** Records of an ended task repeat the task's columns, so SQLite builds them: 1 sums up renewals, 2 is the end. */
 const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
     select key, value ->> 'taskId', value ->> 'event', value ->> 'reason' from json_each(?)
   ), record (nth, part, task_id, event, reason, count) as (
@@ -53,7 +53,7 @@ const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, ta
     from given cross join record cross join tasks t using (task_id)
     where record.part = 2 or record.count > 0 order by record.nth, record.part`;
 
-/** Appends the records of the tasks' ends, and queues them for the sink. */
+/** Appends the records of ended tasks, and queues them for the sink. */
 export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): void {
   const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
   const { count } = run(insertEnds, [dateOf(run, at), renewalsEvent, JSON.stringify(ended)]);
@@ -62,15 +62,18 @@ export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): 
 
 const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';
 
-/** A record that is dated further ahead comes from a wrong clock, and does not date the records after it. */
+/** A record dated further ahead than this comes from a wrong clock. Later entries ignore its time. */
 const AHEAD_AT_MOST_SECONDS = 60;
 
-/** The date of an entry: no earlier than the newest record. See docs/decisions/0001-ledger-paging.md. */
+/** The date of an entry: at least that of the newest record. See docs/decisions/0001-ledger-paging.md. */
 function dateOf(run: Run, at: Instant): Instant {
   return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
 }
 
-/** The planner does not know which of two filters finds fewer records. A `+` hides a column from it. */
+/**
+ * Makes SQLite use the index of the first name. A `+` before a column excludes its index, because the planner cannot tell
+ * which filter is more selective.
+ */
 const byName: ByName = (select, names, { after }) => {
   for (const [at, [column, value]] of names.entries()) {
     select.whereRaw(`${at === 0 ? column : `+${column}`} = ?`, [value]);

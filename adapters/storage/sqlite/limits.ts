@@ -1,55 +1,55 @@
-/** How much SQLite does at once, and the time limits. */
+/** Batch sizes and time limits on SQLite. */
 
-/**
- * The maximum number of decisions that share one commit. The disk is waited for once for all of them; more would only
- * make each of them wait longer.
- */
+/** How many decisions may share a commit, and so one wait for the disk. With more, each would wait longer. */
 export const BATCH_SIZE = 32;
 
 /**
- * Rows that change before the write-ahead log is moved into the database file: some 400 exchanges, which write 16 to 40 MB
- * of log. With fewer rows the pages that every exchange changes would be moved more often, with more each time takes longer.
+ * How many rows change before the write-ahead log is moved into the database file: some 400 exchanges, or 16 to 40 MB of
+ * log. With fewer, the pages that every exchange changes are moved more often. With more, each move takes longer.
  */
 export const CHANGES_BETWEEN_CHECKPOINTS = 1_600;
 
-/** After this time without a write the rest of the log is moved, so that a quiet service leaves none. */
+/** After this time without a write the rest of the log is moved, so that an idle service leaves no log. */
 export const IDLE_CHECKPOINT_MS = 1_000;
 
 /**
- * The pauses, in milliseconds, between attempts to begin while another process holds the write lock: a second in all,
- * then the answer is 503. SQLite's own busy timeout would block the database thread, and with it every read.
+ * Pauses between attempts to begin a transaction while another process holds the write lock. After a second of pauses the
+ * answer is 503. SQLite's own busy timeout would block the database thread, and with it every read.
  */
 export const LOCK_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 50, 50, 100, 100, 100, 100, 100, 100, 100, 100] as const;
 
-/** A migration waits for another process that migrates: a minute. */
+/** How long a migration waits for another process that migrates. */
 export const MIGRATION_LIMIT_MS = 60_000;
 
 /**
- * From a call of the database thread to its answer. All waits in the thread have shorter limits, so a thread that takes
- * longer is stuck: a disk hangs, another request ends very many tasks, or there is a bug. The answer is then 503.
+ * The time limit of a call to the database thread. All waits inside the thread have shorter limits. So a thread that
+ * exceeds this is stuck: a disk hangs, another request ends very many tasks, or there is a bug. The answer is then 503.
  */
 export const ANSWER_LIMIT_MS = 8_000;
 
 /**
- * The time limit of a decision that ends tasks. After it everything is rolled back, and the answer is 503. Until then all other
- * decisions wait, and are refused after ANSWER_LIMIT_MS. Ending all tasks of one agent, each with renewals to
+ * The time limit of a decision that ends tasks. After it the decision is rolled back, and the answer is 503. Until then
+ * all other decisions wait, and are refused after ANSWER_LIMIT_MS. Ending all tasks of one agent, each with renewals to
  * sum up, took
  *
  *     10,000      100,000      300,000
  *      0.3 s        5.1 s      17 to 27 s
  *
- * so this is enough for 300,000 tasks, or for 100,000 on a machine that is seven times slower.
+ * So this is enough for 300,000 tasks, or for 100,000 on a machine that is seven times slower.
  */
 export const ENDING_LIMIT_MS = 40_000;
 
-/** The number of tasks that one statement ends, or records. The time limit is checked between statements. */
+/** How many tasks one statement ends or records. The deadline is checked between statements. */
 export const ENDED_AT_ONCE = 10_000;
 
 /**
- * As ANSWER_LIMIT_MS, for a decision that may end very many tasks, and may wait for another such decision. Less than
- * the minute for which proxies commonly wait.
+ * Like ANSWER_LIMIT_MS, but for a decision that may end very many tasks, and may wait for another such decision. It is
+ * less than the minute for which proxies commonly wait.
  */
 export const REVOKING_ANSWER_LIMIT_MS = 55_000;
 
-/** From the death of the database thread to its restart: short for waiting clients, long for a thread that dies at once. */
+/**
+ * The pause between the database thread's death and its restart. Clients wait meanwhile, but a thread that fails at once
+ * must not restart in a tight loop.
+ */
 export const RESTART_PAUSE_MS = 1_000;

@@ -1,7 +1,7 @@
 /**
- * Moves the write-ahead log into the database file (a checkpoint, https://sqlite.org/wal.html). SQLite by itself does it in
- * a commit, which then waits for the disk once more. Here it comes after the answers of a batch: once enough was written,
- * or when nothing was written for a while. SQLite does it for the last time when the file is closed.
+ * Moves the write-ahead log into the database file (a checkpoint, https://sqlite.org/wal.html). SQLite by default does it
+ * in a commit, which then waits for the disk twice. Here it follows the answers of a batch, once enough was written, or
+ * after a time without writes. When the file is closed, SQLite does it a last time.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { Handle } from './handle.ts';
 import { CHANGES_BETWEEN_CHECKPOINTS, IDLE_CHECKPOINT_MS } from './limits.ts';
 
 export interface LogCheckpoints {
-  /** Called after each batch, whose promises are resolved. */
+  /** Called after each batch, once its promises are resolved. */
   afterBatch(): Promise<void>;
   stop(): void;
 }
@@ -21,12 +21,12 @@ export function logCheckpoints(handle: Handle): LogCheckpoints {
 
   const changes = (): number => changed.get()?.changes ?? 0;
 
-  // Passive: it waits for nobody. What a reader in another process still needs stays for the next time.
+  // Passive: it does not wait for readers. What another process still reads stays in the log until the next time.
   const checkpoint = (): void => {
     try {
       handle.exec('pragma wal_checkpoint(passive)');
     } catch {
-      // Everything is in the log. If the disk is full or fails, the next commit says so.
+      // The log still holds everything. If the disk is full or fails, the next commit reports it.
     }
     done = changes();
   };
@@ -40,7 +40,7 @@ export function logCheckpoints(handle: Handle): LogCheckpoints {
         idle = setTimeout(checkpoint, IDLE_CHECKPOINT_MS);
         return;
       }
-      // The answers leave at the end of this turn.
+      // The responses are sent at the end of this event loop turn.
       await nextTurn();
       checkpoint();
     },

@@ -1,4 +1,4 @@
-/** The schema of a SQLite database: its state, and `mandate migrate`. */
+/** Reads the schema's state in a SQLite database, and applies migrations (`mandate migrate`). */
 
 import { readFileSync } from 'node:fs';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -9,17 +9,17 @@ import { isBusy } from './errors.ts';
 import type { Run } from './handle.ts';
 import { MIGRATION_LIMIT_MS } from './limits.ts';
 
-/** In the order in which they are applied. */
+/** Migrations in the order in which they are applied. */
 const migrations = [{ name: '0001-schema', file: '../sqlite/schema.sql' }] as const;
 
-/** Tells our table from one of this name in another application's database. */
+/** Another application's database may have a table of this name, but without this column. */
 const findTable = "select 1 from pragma_table_info(?) where name = 'name'";
 const createTable = `create table if not exists ${MIGRATIONS_TABLE} (name text primary key, batch integer) strict`;
 const selectNames = `select name from ${MIGRATIONS_TABLE}`;
 const insertName = `insert into ${MIGRATIONS_TABLE} (name, batch)
   select ?, coalesce(max(batch), 0) + 1 from ${MIGRATIONS_TABLE}`;
 
-/** "MNDT": tells a Mandate database from another SQLite file. */
+/** "MNDT" marks the file as a Mandate database. */
 const APPLICATION_ID = 0x4d4e4454;
 
 /** Reads which migrations were applied. Changes nothing. */
@@ -27,7 +27,7 @@ export function readSchemaStatus({ read }: Connection): Promise<SchemaStatus> {
   return read((run) => compareSchema(appliedNames(run), migrations));
 }
 
-/** Applies all in one transaction. Waits while another process migrates. */
+/** Applies all pending migrations in one transaction. Waits while another process migrates. */
 export async function migrateSqlite(connection: Connection): Promise<readonly string[]> {
   const deadline = performance.now() + MIGRATION_LIMIT_MS;
   for (;;) {

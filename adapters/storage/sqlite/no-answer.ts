@@ -1,2 +1,2 @@
-/** The health of a database that does not answer. Its own file: the main thread needs it, and must not load SQLite. */
+/** The readiness of a silent database. Its own file, because the main thread must not load SQLite. */
 export const NO_ANSWER = { status: 'Unhealthy', detail: 'SQLite did not answer.' } as const;

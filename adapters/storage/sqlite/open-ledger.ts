@@ -1,6 +1,6 @@
 /**
- * Opens the ledger in a SQLite file read-only, for an auditor or the doctor. Nothing is written to the file, which may be
- * in use, or may not be a database. SQLite may leave a `-shm` and an empty `-wal` file next to it.
+ * Opens the ledger in a SQLite file read-only, for an auditor or `mandate doctor`. It never writes to the file, which may
+ * be in use, or may not be a database. SQLite may leave a `-shm` and an empty `-wal` file beside it.
  */
 
 import { access, constants, stat } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import type { DatabaseMethods } from './worker/main.ts';
 import type { Client } from './worker/rpc.ts';
 
 export type LedgerFileProblem =
-  /** There is no file, or it is a directory or a device. */
+  /** The path does not exist, or is a directory or a device. */
   | 'missing'
-  /** This user may not read it. */
+  /** The user of this process may not read the file. */
   | 'not_permitted'
   | 'not_a_database'
-  /** To read a file in write-ahead mode, SQLite needs an index file next to it. */
+  /** SQLite must create an index file beside a file in write-ahead mode, and may not. */
   | 'folder_not_writable'
   | DriverFault
   | 'failed';
@@ -39,7 +39,7 @@ export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   return { checkpoints: checkpointsOf(call), schemaStatus: callerOf(call)('schemaStatus'), close };
 }
 
-/** For the doctor. @throws LedgerFileUnusable */
+/** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
   const { call, close } = await openToRead(path);
   const ask = callerOf(call);
@@ -52,11 +52,11 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),
     link: async () => undefined,
-    // SQLite has no clock.
+    // SQLite uses the clock of this machine, so there is nothing to compare.
     now: async () => undefined,
     role: async () => undefined,
     months: async () => undefined,
-    // AUTOINCREMENT never goes back.
+    // AUTOINCREMENT never reuses a number.
     isSetBack: async () => false,
     close,
   };
@@ -81,7 +81,7 @@ async function refuseUnreadable(path: string): Promise<void> {
   }
 }
 
-/** The codes for a readable file in whose directory SQLite cannot create files. */
+/** SQLite's codes if the file is readable, but files cannot be created beside it. */
 const BESIDE = /^SQLITE_(CANTOPEN|READONLY)(_|$)/;
 
 function problemOf(error: unknown): LedgerFileProblem {

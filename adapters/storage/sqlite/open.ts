@@ -1,6 +1,6 @@
 /**
- * Opens a SQLite database. A missing file is created, without the schema. The database lives in a worker thread
- * (docs/decisions/0006-sqlite-in-a-thread.md); this thread does not load SQLite.
+ * Opens a SQLite database, or creates the file, without the schema. The database runs in a worker thread
+ * (docs/decisions/0006-sqlite-in-a-thread.md), so the main thread does not load SQLite.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import type { DatabaseMethods } from './worker/main.ts';
 import { type Call, type Client, connectTo } from './worker/rpc.ts';
 import { supervise } from './worker/supervisor.ts';
 
-/** `.ts` among the sources, `.js` in the build. */
+/** The sources run as `.ts`, the build as `.js`. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker/main.ts' : './worker/main.js', import.meta.url);
 
 export function startDatabaseThread(options: SqliteOptions): Promise<Client<DatabaseMethods>> {
@@ -23,8 +23,8 @@ export function startDatabaseThread(options: SqliteOptions): Promise<Client<Data
 }
 
 /**
- * @param start tests start the thread themselves
- * @throws if the file cannot be opened, or is on a file system without write-ahead logging
+ * @param start tests pass their own thread
+ * @throws if the file cannot be opened, or its file system does not support write-ahead logging
  */
 export async function openSqlite(
   options: Pick<SqliteOptions, 'path'>,
@@ -61,7 +61,7 @@ export async function openSqlite(
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
     schemaStatus: ask('schemaStatus'),
-    // A migration waits for another process that migrates, and has its own time limit.
+    // No limit here: a migration waits for other processes that migrate, under its own limit.
     migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
     // The ledger has no partitions.
     createPartitions: async () => undefined,
@@ -69,7 +69,7 @@ export async function openSqlite(
   };
 }
 
-/** Makes the port methods that call the thread. */
+/** Turns a method of the thread into a method of a port. */
 export function callerOf(call: Call<DatabaseMethods>) {
   return <Name extends keyof DatabaseMethods>(method: Name) =>
     (...args: Parameters<DatabaseMethods[Name]>) =>

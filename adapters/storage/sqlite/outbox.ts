@@ -1,6 +1,6 @@
 /**
- * The outbox on SQLite. A drain takes several calls, with no transaction open between them: an open one would stop every
- * decision while the sink is waited for. The main thread remembers which records this process is delivering.
+ * The outbox on SQLite. A drain makes several calls to the database thread, without a transaction between them, which
+ * would block every decision while the sink answers. The main thread remembers which records it is delivering.
  */
 
 import type { Outbox } from '../../../application/ports/outbox.ts';
@@ -11,14 +11,14 @@ import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import type { Connection } from './connection.ts';
 
-/** The queued records, in the database thread. */
+/** The part of the outbox that runs in the database thread. */
 export interface OutboxEntries {
   setQueueing(on: boolean): Promise<void>;
-  /** The due records except those that are being delivered, lowest numbers first. */
+  /** Returns the due records with the lowest numbers, except those that are being delivered. */
   due(now: Instant, limit: number, delivering: readonly number[]): Promise<readonly LedgerRecord[]>;
-  /** After delivery. */
+  /** Removes delivered records. */
   remove(seqs: readonly number[]): Promise<void>;
-  /** After a failure: each is due again after the wait that its number of failures asks for. */
+  /** Counts a failed delivery, and makes each record due again after the wait for its number of failures. */
   postpone(seqs: readonly number[], failedAt: Instant): Promise<void>;
 }
 
@@ -52,10 +52,10 @@ export function sqliteOutboxEntries({ read, write }: Connection): OutboxEntries 
   };
 }
 
-/** In the main thread, which calls `deliver`. */
+/** The part of the outbox that runs in the main thread, and calls `deliver`. */
 export function sqliteOutbox(entries: OutboxEntries, clock: Clock): Outbox {
   const delivering = new Set<number>();
-  /** One drain takes records at a time, so that no record is in two drains. */
+  /** Drains select their records one after another, so that no record is in two drains. */
   let taking: Promise<unknown> = Promise.resolve();
 
   return {

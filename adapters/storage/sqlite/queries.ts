@@ -1,4 +1,4 @@
-/** Reads of agents, tasks, blocks and users on SQLite. */
+/** Reads agents, tasks, blocks and users on SQLite (application/ports/queries.ts). */
 
 import createKnex from 'knex';
 import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
@@ -27,7 +27,7 @@ import {
 import type { Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
-/** Builds the rare queries, and has no connection. */
+/** Builds the queries that are not hot, and never connects. */
 export const queryBuilder = createKnex({ client: 'better-sqlite3', useNullAsDefault: true, log: silentKnex });
 
 const selectAgent = `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`;
@@ -97,7 +97,7 @@ export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
   };
 }
 
-/** Deletes expired rows on SQLite. */
+/** Deletes rows whose `forget_at` has passed, a limited number at a time (application/ports/storage.ts, Sweeping). */
 
 const deletions = [
   deleteFrom('spent_assertions', 'agent_id, jti'),

@@ -1,4 +1,4 @@
-/** Whether SQLite accepts decisions: the file answers, its schema is current, and a write transaction begins. */
+/** Checks whether SQLite can take decisions: the file answers, its schema is current, and a write transaction begins. */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { describeSchema } from '../rows/migrations.ts';
@@ -13,7 +13,7 @@ const NO_WRITES = {
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
-/** Concurrent checks share one query: `/readyz` has no rate limit, and the query waits in the queue of the decisions. */
+/** Concurrent checks share one query: `/readyz` has no rate limit, and the query waits in the same queue as decisions. */
 export function sqliteReadiness(connection: Connection): Pick<ReadinessCheck, 'check'> {
   let running: Promise<Verdict> | undefined;
   return {
@@ -31,7 +31,7 @@ async function ask(connection: Connection): Promise<Verdict> {
     const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;
     try {
-      // BEGIN IMMEDIATE and COMMIT, which write nothing and fail as a decision would.
+      // An empty transaction (BEGIN IMMEDIATE, COMMIT) writes nothing, but fails if a decision would fail.
       await connection.write(() => undefined);
     } catch {
       return NO_WRITES;

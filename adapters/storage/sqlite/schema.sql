@@ -1,6 +1,6 @@
--- The schema of a SQLite database. Instants are integers, microseconds.
+-- The schema of a SQLite database. Instants are integers of microseconds.
 
--- Registered agents (specification "Agent registration"). `sponsor_required` is always true and not stored.
+-- Registered agents (specification "Agent registration"). `sponsor_required` is always true, so it is not stored.
 create table agents (
   agent_id text primary key,
   display_name text not null,
@@ -25,7 +25,7 @@ create table sponsor_blocks (
   source text not null check (source in ('admin', 'scim', 'ssf')),
   kind text not null check (kind in ('disabled', 'deleted')),
   blocked_at integer not null,
-  -- The latest statement of the source: the iat of a security event, else blocked_at.
+  -- The time of the source's latest statement: the iat of a security event, else blocked_at.
   stated_at integer not null,
   primary key (sponsor_key, source)
 ) strict;
@@ -34,11 +34,11 @@ create table sponsor_blocks (
 create table provisioned_users (
   user_id text primary key,
   user_name text not null,
-  -- The name in the form in which names are compared.
+  -- The user_name in the form in which names are compared.
   user_name_key text not null unique,
   external_id text,
   active integer not null,
-  -- The person that the last write was about.
+  -- The sponsor key that the last write of this user named.
   sponsor_key text not null,
   revision integer not null,
   created_at integer not null,
@@ -71,7 +71,7 @@ create table tasks (
 ) strict, without rowid;
 create index tasks_by_agent on tasks (agent_id, state);
 create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live';
--- A logout names the subject, which need not be the sponsor key.
+-- A logout names the provider's `sub`, which need not be the sponsor key.
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live';
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
@@ -84,7 +84,7 @@ create table task_grants (
   task_id text not null references tasks,
   scope text not null,
   renewals integer not null default 0,
-  -- Renewals without their own record.
+  -- Renewals that are not recorded yet. The end of the task records their number.
   unrecorded integer not null default 0,
   revoked_at integer
 ) strict, without rowid;
@@ -95,7 +95,7 @@ create table revoked_tokens (
   task_id text not null,
   revoked_at integer not null,
   reason text not null,
-  -- When the token is over, and the row may be deleted.
+  -- From this time no tool server accepts the token, and the row may be deleted.
   forget_at integer not null
 ) strict, without rowid;
 create index revoked_tokens_by_forgetting on revoked_tokens (forget_at);
@@ -118,7 +118,7 @@ create table accepted_signals (
 ) strict, without rowid;
 create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 
--- Sessions by sid and people by sub, while their logout refuses subject tokens.
+-- Sessions (by sid) and people (by sub) that have logged out. Subject tokens from before the logout are refused.
 create table logouts (
   kind text not null check (kind in ('session', 'person')),
   name text not null,
@@ -130,9 +130,9 @@ create table logouts (
 create index logouts_by_forgetting on logouts (forget_at);
 
 -- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
--- running its DELETE trigger, so the tables of the ledger refuse to insert a key that exists.
+-- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.
 create table ledger (
-  -- AUTOINCREMENT never uses a number twice, not even the highest.
+  -- AUTOINCREMENT never reuses a number, not even that of a deleted last row.
   seq integer primary key autoincrement,
   ts integer not null,
   event text not null,
@@ -181,7 +181,7 @@ create trigger ledger_archives_no_replace before insert on ledger_archives
   when exists (select 1 from ledger_archives where month = new.month)
   begin select raise(abort, 'the ledger is append-only'); end;
 
--- The seals of the ledger (specification "Checkpoint").
+-- The checkpoints that seal the ledger (specification "Checkpoint").
 create table checkpoints (
   checkpoint_id integer primary key,
   first_seq integer not null,
@@ -193,7 +193,7 @@ create table checkpoints (
   kid text not null,
   signature text not null
 ) strict;
--- The ranges have no gaps: the first checkpoint that ends at a number or after it seals the number.
+-- Ranges have no gaps, so the first checkpoint that ends at a number or after it covers that number.
 create index checkpoints_by_range on checkpoints (last_seq);
 create trigger checkpoints_no_update before update on checkpoints
   begin select raise(abort, 'the checkpoints are append-only'); end;

@@ -1,4 +1,4 @@
-/** Why a database file could not be opened for writing, as far as the file system tells. */
+/** Finds out from the file system why a database file could not be opened for writing. */
 
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 export type UnopenedFile =
   /** The file's directory does not exist. */
   | 'no_directory'
-  /** This user may not write to the file, or to its directory, where SQLite keeps its log. */
+  /** The user of this process may not write to the file, or to its directory, where SQLite keeps its log. */
   | 'not_writable'
   | 'no_database';
 

@@ -1,7 +1,4 @@
-/**
- * Compares every response with the ledger, and with the state of the service at the end. CONTRIBUTING.md ("Fault runs")
- * lists the comparisons.
- */
+/** Compares every response with the ledger, and with the service's final state (CONTRIBUTING.md, "Fault runs"). */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OperatorRequests, operatorRequests } from '../../requests.ts';
@@ -14,26 +11,26 @@ import { finalEnds, issuedTokens, recordedEnds, renewals, revokedTokens } from '
 
 interface Reconciliation {
   readonly operations: readonly Operation[];
-  /** The agents of the load. */
+  /** The ids of the agents in the load. */
   readonly agents: readonly string[];
   readonly session: Session;
   readonly adminKey: string;
   /** Runs `audit-verify`. Resolves with its exit code. */
   readonly verify: () => Promise<number | string>;
-  /** The time limit for the seals of all records. */
+  /** How long to wait until all records are sealed. */
   readonly sealedWithinMs?: number;
 }
 
 export interface Reconciled {
   readonly operations: readonly Operation[];
   readonly records: number;
-  /** The tasks of exchanges whose responses did not arrive. */
+  /** The number of tasks from exchanges whose responses did not arrive. */
   readonly leftBehind: number;
   readonly auditVerify: number | string;
   readonly losses: Losses;
 }
 
-/** Long: after a long run, the ends of all its tasks make many records. */
+/** A long time, because ending all tasks of a long run makes many records. */
 const SEALED_WITHIN_MS = 300_000;
 const POLL_MS = 500;
 
@@ -49,7 +46,7 @@ export async function reconcile(run: Reconciliation): Promise<Reconciled> {
   const auditVerify = await verify();
   const hasToken = operations.some(({ kind, status }) => kind === 'exchange' && status === 200);
   const losses = [
-    // First: without the end of a task, the sum of its renewals is missing too.
+    // These come first: if a task did not end, its sum of renewals is missing too.
     ...alive,
     ...(unsealed === 0 ? [] : [`${unsealed} records were never sealed`]),
     ...(hasToken ? [] : ['no exchange was answered with a token']),
@@ -71,8 +68,8 @@ const KILL_ATTEMPTS = 10;
 const KILL_PAUSE_MS = 1000;
 
 /**
- * Ends every task, which writes the sums of renewals. One agent after the other: an agent may have tens of thousands of
- * tasks after a long run, and a process admits only two such requests at a time.
+ * Ends every task, so that the sums of renewals are recorded. It ends one agent's tasks after another's. An agent may have
+ * tens of thousands after a long run, and a process admits only two such requests at a time.
  */
 async function endAllTasks(agents: readonly string[], session: Session, operator: OperatorRequests): Promise<Losses> {
   const losses: string[] = [];
@@ -101,7 +98,7 @@ async function sealedLedger(
     const began = performance.now();
     const lines = await ledger(session, operator);
     if (lines.every(({ checkpoint }) => checkpoint !== null) || performance.now() > deadline) return lines;
-    // Reading a long ledger slows down the sealing.
+    // Reading a long ledger slows down sealing.
     await pause(Math.max(POLL_MS, performance.now() - began));
   }
 }

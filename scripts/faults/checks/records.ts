@@ -1,6 +1,6 @@
 /**
- * Refusals, and acts upon people and agents: every answered one has its record, and every record has a request. The
- * records of tasks and tokens are in tasks.ts.
+ * Checks refusals, and acts upon people and agents: each answered one must have its record, and each record a request.
+ * tasks.ts checks the records of tasks and tokens.
  */
 
 import {
@@ -21,7 +21,7 @@ interface Rule {
   readonly isRecord: (line: LedgerLine) => boolean;
   /** The member of an operation that its record names. */
   readonly subject: 'sub' | 'agent' | 'task';
-  /** Several answered operations upon one subject need only one record: the others changed nothing. */
+  /** Several answered operations upon one subject need only one record, because the later ones changed nothing. */
   readonly isIdempotent?: true;
 }
 
@@ -30,7 +30,7 @@ const record =
   (event: string, reason: string | null) =>
   (line: LedgerLine): boolean =>
     line.event === event && line.reason === reason;
-/** The record of a refused exchange names no task; the record of a refused refresh names one. */
+/** The record of a refused exchange names no task. That of a refused refresh does. */
 const deniedExchange = (reason: string) => (line: LedgerLine) =>
   line.task_id === null && record('token.denied', reason)(line);
 const deniedRefresh = ({ event, task_id }: LedgerLine) => event === 'token.denied' && task_id !== null;
@@ -45,7 +45,7 @@ const RULES: readonly Rule[] = [
     ...{ kind: 'exchange for a blocked person', isAnswered: isRefused, subject: 'sub' },
     isRecord: deniedExchange('sponsor_disabled'),
   },
-  // A repeated block has no record. A block in addition to one of another source has one.
+  // A repeated block has no record. But a block beside another source's block has one.
   { ...done('block', 'sub', 'sponsor.blocked', 'sponsor_blocked'), isIdempotent: true },
   done('deactivate', 'sub', 'sponsor.signal', 'scim_deactivated'),
   done('activate', 'sub', 'sponsor.signal', 'scim_reactivated'),
@@ -63,7 +63,7 @@ function done(kind: OperationKind, subject: 'sub' | 'agent', event: string, reas
 const COLUMNS = { sub: 'sponsor', agent: 'agent_id', task: 'task_id' } as const;
 
 const OF_TASKS = new Set(['token.issued', 'token.refreshed', 'token.revoked', 'task.revoked', 'task.expired']);
-/** An anonymous refusal: the service could not decide the request. */
+/** An anonymous denial, because the service could not decide the request. */
 const isAnonymous = ({ event, task_id, sponsor }: LedgerLine) =>
   event === 'token.denied' && task_id === null && sponsor === null;
 
@@ -74,7 +74,7 @@ export function recordedActs({ operations, lines, agents }: History): Losses {
   ];
 }
 
-/** An indeterminate operation may have one record or none. */
+/** Counts the records of each subject. An operation with unknown outcome may have one record or none. */
 function miscounted(rule: Rule, operations: readonly Operation[], lines: readonly LedgerLine[]): Losses {
   const { kind, isAnswered, isRecord, subject, isIdempotent = false } = rule;
   const own = operations.filter((one) => one.kind === kind);
@@ -105,7 +105,7 @@ function withoutRequest({ operations, lines, agents }: History): Losses {
     .map(({ seq, event, reason }) => `the record ${seq}, ${event} ${reason}, has no request`);
 }
 
-/** The event of a request without a permit, and the operations that it counts. */
+/** For each event of a request without a permit, the operations that it may be about. */
 const OVERLOADS: Readonly<Record<string, readonly OperationKind[]>> = {
   'token.denied': [
     ...(['exchange', 'exchange for another audience', 'exchange for a blocked person'] as const),
@@ -122,8 +122,8 @@ function isOverload({ event, reason, sponsor, agent_id, task_id }: LedgerLine): 
 }
 
 /**
- * Requests without a permit are answered 503 and recorded as sums, without names. There may be more 503 than records,
- * because a request without a database also gets a 503.
+ * Checks the number of requests that found no permit. They are answered 503, and recorded as sums without names. There may
+ * be more 503 than records, because a request without a database also gets a 503.
  */
 export function overloads({ operations, lines }: History): Losses {
   return Object.entries(OVERLOADS).flatMap(([event, kinds]) => {

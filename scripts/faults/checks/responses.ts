@@ -1,6 +1,6 @@
 /**
- * Every response is one that a fault can explain: a 503 has `Retry-After`, a refusal has a cause, no response is another
- * 5xx, and no request hangs.
+ * Checks that a fault explains every response. A 503 must have `Retry-After`, a refusal must have a cause, no response may
+ * be another 5xx, and no request may hang.
  */
 
 import { TIMED_OUT } from '../load/session.ts';

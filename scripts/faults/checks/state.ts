@@ -1,4 +1,4 @@
-/** The state of the service at the end of a run has every answered effect: ended tokens, blocks, users and agents. */
+/** Checks that the final state has every answered effect: ended tokens, blocks, users and agents. */
 
 import { type HttpRequest, introspection, type OperatorRequests, scimRequests } from '../../requests.ts';
 import type { Session } from '../load/session.ts';
@@ -29,7 +29,7 @@ export async function lostEffects(
   return losses;
 }
 
-/** Each source has its own block and lifts no other. The load lifts only the block of a deactivation. */
+/** Operations that block. Each source has its own block, and lifts no other. The load lifts only those of `deactivate`. */
 const BLOCKING: ReadonlySet<OperationKind> = new Set<OperationKind>(['block', 'deactivate', 'disable by event']);
 
 function questionsAbout(operations: readonly Operation[], operator: OperatorRequests): Question[] {

@@ -1,6 +1,6 @@
 /**
- * Tasks and tokens: the ledger matches the answers to the clients. A request without a response, or with a 503, may have
- * had its effect or not. The run ended every task, so the ledger has every end and every sum of renewals.
+ * Checks that the ledger matches the answers about tasks and tokens. A request without a response, or with a 503, may or
+ * may not have had its effect. The run has ended every task, so the ledger has every end and every sum of renewals.
  */
 
 import {
@@ -17,13 +17,13 @@ import {
 
 export interface Issued {
   readonly losses: Losses;
-  /** The tasks of exchanges whose responses did not arrive. No client has their tokens and grants. */
+  /** The number of tasks from exchanges whose responses did not arrive. No client has their tokens and grants. */
   readonly leftBehind: number;
 }
 
 /**
- * Every exchange answered 200 has exactly one `token.issued`, of the same token, task, agent and person. Every
- * `token.issued` belongs to an exchange that was answered with this token, or that is indeterminate.
+ * Checks that every exchange answered 200 has exactly one `token.issued`, with its token, task, agent and person. Every
+ * `token.issued` must belong to an exchange that was answered with this token, or whose outcome is unknown.
  */
 export function issuedTokens({ operations, lines }: History): Issued {
   const records = lines.filter(({ event }) => event === 'token.issued');
@@ -54,8 +54,8 @@ function matches(record: LedgerLine, { jti, task, agent, sub }: Operation): bool
 }
 
 /**
- * Every refresh answered 200 is counted. A task's first `token.refreshed` and the sum at its end count these, and at most
- * the indeterminate ones besides.
+ * Checks that every refresh answered 200 is counted. A task's first `token.refreshed` and the sum at its end must count
+ * these. They may count refreshes with unknown outcome too.
  */
 export function renewals({ operations, lines }: History): Losses {
   const requestsOf = groupBy(
@@ -87,10 +87,10 @@ export function renewals({ operations, lines }: History): Losses {
   return losses;
 }
 
-/** The reason also of the tasks that the run ends at its end. */
+/** Also the reason of the tasks that the run itself ends. */
 const KILLED = 'operator_kill_switch';
 
-/** The reason in the record of an end. */
+/** The reason in the record of a task's end. */
 const REASONS: ReadonlyMap<OperationKind, string> = new Map<OperationKind, string>([
   ['revoke a grant', 'client_revoked'],
   ['kill a task', KILLED],
@@ -100,7 +100,7 @@ const REASONS: ReadonlyMap<OperationKind, string> = new Map<OperationKind, strin
   ['disable by event', 'ssf_account_disabled'],
 ]);
 
-/** Every task has exactly one record of its end, and a request asked for this end. */
+/** Checks that every task has exactly one record of its end, and that a request asked for this end. */
 export function recordedEnds({ operations, lines }: History): Losses {
   const endingsOf = endingsByTask(operations);
   const recordsOf = groupBy(
@@ -122,8 +122,8 @@ export function recordedEnds({ operations, lines }: History): Losses {
 }
 
 /**
- * An answered end is final: no later request got a renewal or `active: true`. No request got `active: false` before a
- * request asked for an end.
+ * Checks that an answered end is final: no later request got a renewal or `active: true`. No request may have got `active:
+ * false` before a request asked for an end.
  */
 export function finalEnds({ operations }: History): Losses {
   const endingsOf = endingsByTask(operations);
@@ -149,7 +149,7 @@ export function finalEnds({ operations }: History): Losses {
   });
 }
 
-/** Every revoked token has one record. A token whose task has already ended needs none. */
+/** Checks that every revoked token has one record. A token whose task had already ended needs none. */
 export function revokedTokens({ operations, lines }: History): Losses {
   const revocations = operations.filter(({ kind }) => kind === 'revoke a token');
   const records = lines.filter(({ event }) => event === 'token.revoked');

@@ -33,10 +33,10 @@ interface OpenTask {
   readonly grant: string;
 }
 
-/** Small enough that concurrent requests often name the same task. */
+/** So small that concurrent requests often name the same task. */
 const POOL_SIZE = 200;
 
-/** The share of each action, of all. */
+/** The share of each action in percent. */
 const SHARES = [
   ['exchange', 30],
   ['refuse', 4],
@@ -56,11 +56,11 @@ type Action = (typeof SHARES)[number][0];
 
 const TOTAL = SHARES.reduce((sum, [, share]) => sum + share, 0);
 
-/** @returns a function that runs one random action, and resolves with whether its last request was answered */
+/** @returns a function that runs one random action. It resolves with whether the last request was answered */
 export function randomOperation({ session, requests, agents, random, write }: Actor): () => Promise<boolean> {
   const pool: OpenTask[] = [];
 
-  /** @param about the members of the operation that name its subject @param learned the members from a success */
+  /** @param about names the subject of the operation @param learned reads further members from a success */
   const send = async (
     kind: OperationKind,
     request: HttpRequest,
@@ -96,7 +96,7 @@ export function randomOperation({ session, requests, agents, random, write }: Ac
 
   const onTask = (act: (task: OpenTask) => Promise<Reply>) => () =>
     pool.length === 0 ? exchange() : act(oneOf(pool, random));
-  /** Removes the task from the pool: no other request may end it. */
+  /** Removes the task from the pool, so that no other request ends it. */
   const onLastUse = (act: (task: OpenTask) => Promise<Reply>) => () => {
     const [task] = pool.splice(random.below(pool.length), 1);
     return task === undefined ? exchange() : act(task);

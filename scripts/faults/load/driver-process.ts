@@ -1,6 +1,6 @@
 /**
- * The process of the load generator. It runs the identity provider and the transmitter too, registers its agents, sends
- * mixed load, and writes every operation to a file.
+ * The process of the load generator. It also runs the identity provider and the transmitter. It registers its agents,
+ * sends mixed load, and writes every operation to a file.
  */
 
 import { createWriteStream } from 'node:fs';
@@ -15,12 +15,12 @@ import type { DriverMessage, LoadOptions, Rate, Ready } from './driver.ts';
 import { openSession } from './session.ts';
 
 const AGENTS = 6;
-/** After a request without a response: a restarting process needs the CPU. */
+/** The pause after a request without a response, because a restarting process needs the CPU. */
 const UNANSWERED_PAUSE_MS = 50;
 const REGISTRATION_ATTEMPTS = 40;
-/** Requests are sent in small groups: a timer for each would use most of the CPU. */
+/** Requests are sent in small groups, because a timer for each would use most of the CPU. */
 const TICK_MS = 5;
-/** The maximum size of a group, in seconds of the rate. */
+/** The maximum size of a group: the requests of this many seconds. */
 const GROUP_SECONDS = 0.1;
 
 const provider = await startIdentityProvider({ algorithm: 'ES256' });
@@ -29,7 +29,7 @@ const agents = await Promise.all(Array.from({ length: AGENTS }, makeLoadAgent));
 
 let isStopped = false;
 let answered = 0;
-/** Replaces the fixed number of concurrent requests. */
+/** If set, replaces the fixed number of concurrent requests. */
 let rate: Rate | undefined;
 
 process.on('message', (message: DriverMessage) => {
@@ -94,8 +94,8 @@ async function load(options: LoadOptions): Promise<void> {
 }
 
 /**
- * Starts operations at a fixed rate, whether or not earlier ones are answered. If this process was too slow, it skips the
- * late ones: a burst of late requests would be another load.
+ * Starts operations at a fixed rate, whether or not earlier ones are answered. If this process was too slow, it skips late
+ * operations, because a burst of them would be another kind of load.
  */
 async function atRate(perSecond: number, act: (nth: number) => Promise<boolean>): Promise<void> {
   const underWay = new Set<Promise<boolean>>();
@@ -105,7 +105,7 @@ async function atRate(perSecond: number, act: (nth: number) => Promise<boolean>)
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
     if (due - sent > most) {
       began += ((due - sent - most) / perSecond) * 1000;
-      // This process was suspended. First it reads which connections the service has closed since.
+      // This process was suspended. It first reads which connections the service has closed meanwhile.
       await pause(TICK_MS);
     }
     for (const until = Math.min(due, sent + most); sent < until; sent++) {

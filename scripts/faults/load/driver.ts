@@ -8,35 +8,35 @@ import { fromSource } from '../../from-source.ts';
 import type { Operation } from '../operations.ts';
 
 export interface LoadOptions {
-  /** The replicas, which get the requests in rotation. */
+  /** The replicas, which receive the requests in rotation. */
   readonly urls: readonly string[];
   readonly issuer: string;
   readonly adminKey: string;
   readonly seed: number;
   /** Requests under way at a time. */
   readonly concurrency: number;
-  /** The pause of a worker between two requests. */
+  /** How long a worker pauses between two requests. */
   readonly pauseMs: number;
-  /** A fixed rate instead of fixed concurrency. */
+  /** A fixed rate, instead of a fixed number of concurrent requests. */
   readonly rate?: Rate | undefined;
-  /** The file for the operations, one a line. */
+  /** The file to which operations are written, one a line. */
   readonly file: string;
 }
 
 export interface Rate {
   readonly perSecond: number;
-  /** A new connection for every second request. */
+  /** Whether every second request uses a new connection. */
   readonly newConnections: boolean;
 }
 
 /** The first message of the process. */
 export interface Ready {
-  /** Settings of the service, for the identity provider and the transmitter. */
+  /** Settings of the service for the identity provider and the transmitter. */
   readonly settings: Readonly<Record<string, string>>;
   readonly agents: readonly string[];
 }
 
-/** `load`, `count` and `stop` each have one reply. */
+/** The process replies once to each `load`, `count` and `stop`. */
 export type DriverMessage =
   | { readonly kind: 'load'; readonly options: LoadOptions }
   | { readonly kind: 'rate'; readonly rate: Rate }
@@ -44,13 +44,13 @@ export type DriverMessage =
   | { readonly kind: 'stop' };
 
 export interface Driver extends Ready {
-  /** Resolves when the agents are registered and the load has begun. */
+  /** Resolves once the agents are registered and the load has begun. */
   load(options: LoadOptions): Promise<void>;
-  /** Changes to a fixed rate. */
+  /** Changes the load to a fixed rate. */
   setRate(rate: Rate): void;
   /** The number of operations so far. */
   count(): Promise<number>;
-  /** Waits for the requests under way. Resolves with all operations in the order of their ends. */
+  /** Waits for the requests under way. Resolves with all operations, in the order in which they ended. */
   finish(): Promise<readonly Operation[]>;
   /** Ends the process, and with it the identity provider. */
   end(): Promise<void>;

@@ -1,4 +1,4 @@
-/** An HTTP client of several replicas. It sends each request once, to the replicas in rotation. */
+/** An HTTP client for several replicas. It sends each request once, to the next replica. */
 
 import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
@@ -7,11 +7,11 @@ import type { HttpRequest } from '../../requests.ts';
 import { wallClock } from '../operations.ts';
 
 export interface Reply {
-  /** 0 without a whole response. */
+  /** 0 if there is no complete response. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Why there is no whole response. */
+  /** Why there is no complete response. */
   readonly lost?: string;
   readonly began: number;
   readonly ended: number;
@@ -24,7 +24,7 @@ export interface Session {
 
 /** Longer than the longest request: a kill switch may take most of a minute. */
 const TIMEOUT_MS = 60_000;
-/** The value of `lost` after this time. No fault of a run can explain it. */
+/** The value of `lost` after that time, which no fault of a run explains. */
 export const TIMED_OUT = 'no answer';
 
 export function openSession(urls: readonly string[], { keepAlive = true } = {}): Session {
@@ -39,7 +39,7 @@ export function openSession(urls: readonly string[], { keepAlive = true } = {}):
         const options = { agent, method, headers: { ...headers, 'content-length': length }, timeout: TIMEOUT_MS };
         const outgoing = request(`${urls[sent % urls.length]}${path}`, options).end(body);
         outgoing.on('timeout', () => outgoing.destroy(new Error(TIMED_OUT)));
-        // An error after the head of the response: reading the body reports it too.
+        // An error after the head of the response is also reported when the body is read.
         outgoing.on('error', () => undefined);
         const [incoming]: IncomingMessage[] = await once(outgoing, 'response');
         if (incoming === undefined) throw new Error('a response event without a response');

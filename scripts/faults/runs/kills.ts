@@ -1,4 +1,4 @@
-/** Runs that kill processes of the service (SIGKILL) and start them again. */
+/** Fault runs that kill processes of the service (SIGKILL), and start them again. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { wallClock } from '../operations.ts';
@@ -38,11 +38,11 @@ interface ReplicaLossOptions extends Omit<TestbedOptions, 'engine'> {
   readonly kills: number;
   /** The time between two kills, in milliseconds. */
   readonly everyMs: number;
-  /** The time from the kill to the restart, in milliseconds. */
+  /** The time from a kill to the restart, in milliseconds. */
   readonly awayMs: number;
 }
 
-/** Kills one of several replicas at regular intervals, while clients use all of them in rotation. */
+/** Kills one of several replicas at regular intervals, while clients send to all of them. */
 export function replicaLoss({ kills, everyMs, awayMs, ...options }: ReplicaLossOptions): Promise<RunResult> {
   return withKills({ ...options, engine: 'postgres' }, kills, async ({ services }, nth, kill) => {
     await pause(everyMs);

@@ -1,4 +1,4 @@
-/** Runs with repeated faults of Postgres. The service stays up. */
+/** Fault runs with repeated faults of Postgres. The service keeps running. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TemporaryPostgres } from '../../temporary-database.ts';
@@ -7,10 +7,10 @@ import { type RunResult, type TestbedOptions, withTestbed } from '../testbed.ts'
 import { unanswered } from './served.ts';
 
 export interface PostgresFault {
-  /** Causes the fault. Resolves when its cause is gone. @param nth the number of faults before */
+  /** Causes the fault, and resolves once the fault is over. @param nth the number of earlier faults */
   readonly strike: (postgres: TemporaryPostgres, nth: number) => Promise<void>;
   readonly times: number;
-  /** The time before each fault and after the last, in milliseconds. */
+  /** The pause before each fault and after the last, in milliseconds. */
   readonly pauseMs: number;
 }
 
@@ -37,14 +37,14 @@ export function postgresFaults(
   });
 }
 
-/** Stops Postgres for a second, alternately as an operator does and as a crash does. */
+/** Stops Postgres for a second: alternately as an operator does, and as a crash does. */
 export async function restart(postgres: TemporaryPostgres, nth: number): Promise<void> {
   await postgres.halt(nth % 2 === 0 ? 'fast' : 'immediate');
   await pause(1_000);
   await postgres.start();
 }
 
-/** Suspends every process of Postgres (SIGSTOP): connections stay open without responses. */
+/** Suspends every process of Postgres (SIGSTOP), so that connections stay open but get no answer. */
 export async function freeze(postgres: TemporaryPostgres, frozenMs: number): Promise<void> {
   postgres.freeze();
   await pause(frozenMs);
@@ -54,7 +54,7 @@ export async function freeze(postgres: TemporaryPostgres, frozenMs: number): Pro
 const TERMINATE = `select count(pg_terminate_backend(pid)) as ended from pg_stat_activity
   where application_name = 'mandate' and backend_type = 'client backend'`;
 
-/** @returns the number of terminated sessions @throws if there was none */
+/** @returns the number of terminated sessions @throws if there were none */
 export async function terminateSessions(postgres: TemporaryPostgres, everyMs: number, forMs: number): Promise<number> {
   let ended = 0;
   for (const until = wallClock() + forMs; wallClock() < until; await pause(everyMs)) {
@@ -64,17 +64,17 @@ export async function terminateSessions(postgres: TemporaryPostgres, everyMs: nu
   return ended;
 }
 
-/** From the end of a fault to the start of the next, by `wallClock`. A request that ends later may overlap with the next fault. */
+/** The time between two faults, by `wallClock`. A request that ends after `until` may meet the next fault. */
 interface Period {
   readonly from: number;
   readonly until: number;
 }
 
-/** The time limits of CONTRIBUTING.md, in milliseconds. */
+/** The time limits in CONTRIBUTING.md, in milliseconds. */
 const RECOVERED_WITHIN_MS = 5_000;
 const ANSWERED_WITHIN_MS = 9_000;
 
-/** How soon all requests were served after each fault, and the longest time to a response. */
+/** Measures how soon after each fault all requests were served, and the longest time until a response. */
 export function recovery(
   operations: readonly Operation[],
   periods: readonly Period[],

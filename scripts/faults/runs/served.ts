@@ -1,12 +1,12 @@
-/** Whether clients were served: which losses of responses the fault explains. */
+/** Checks whether clients were served. A fault explains only some missing responses. */
 
 import { isUnanswered, type Operation } from '../operations.ts';
 
-/** The maximum share of 503, of the requests that reached a process. */
+/** The maximum share of 503 among the requests that reached a process. */
 const UNSERVED_SHARE = 0.01;
-/** The time until a client notices that its connection is closed. */
+/** How long a client may take to notice that its connection is closed. */
 const NOTICED_WITHIN_MS = 1_000;
-/** The least share of the requested rate. */
+/** The minimum share of the requested rate. */
 const LEAST_OF_RATE = 0.9;
 
 interface Served {
@@ -14,7 +14,7 @@ interface Served {
   readonly losses: readonly string[];
 }
 
-/** At most one request in a hundred may get a 503. */
+/** Checks the share of requests that were answered 503. */
 export function unserved(operations: readonly Operation[]): Served {
   const received = operations.filter(({ connectionRefused }) => connectionRefused !== true);
   const share = received.filter(({ status }) => status === 503).length / received.length;
@@ -25,7 +25,7 @@ export function unserved(operations: readonly Operation[]): Served {
   };
 }
 
-/** @param kills by `wallClock`. A kill explains missing responses to the requests that were then under way. */
+/** @param kills by `wallClock`. A kill explains missing responses to requests that were under way at that time */
 export function unanswered(operations: readonly Operation[], kills: readonly number[] = []): readonly string[] {
   return operations
     .filter(isUnanswered)
@@ -38,7 +38,7 @@ export function crashes(ends: readonly (number | string)[]): readonly string[] {
   return ends.filter((end) => end !== 'SIGKILL').map((end) => `a process ended by itself, with ${end}`);
 }
 
-/** A load below its rate may miss a fault. */
+/** Checks whether the load reached its rate: with less load a run may miss a fault. */
 export function atRate(operations: readonly Operation[], perSecond: number): Served {
   const began = operations.map((one) => one.began).sort((one, other) => one - other);
   const seconds = ((began.at(-1) ?? 0) - (began[0] ?? 0)) / 1000;

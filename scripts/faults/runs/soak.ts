@@ -1,4 +1,4 @@
-/** A soak: half the ceiling for a long time. Memory, file descriptors and sessions of Postgres must not grow. */
+/** A soak run: half the ceiling for a long time. Memory, file descriptors and Postgres sessions must not grow. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONNECTIONS_PER_PROCESS } from '../../../adapters/storage/postgres/limits.ts';
@@ -16,27 +16,27 @@ interface SoakOptions extends Omit<TestbedOptions, 'replicas'> {
 }
 
 interface Memory {
-  /** Since the start of the fixed rate. */
+  /** Minutes since the start of the fixed rate. */
   readonly minute: number;
-  /** Resident. */
+  /** Resident memory. */
   readonly megabytes: number;
 }
 
 export interface Sample extends Memory {
-  /** Without connections of clients: clients open more of them when responses take longer. */
+  /** Without the connections of clients, which open more of them when responses take longer. */
   readonly descriptors: number;
   readonly clients: number;
-  /** Sessions of Postgres; 0 on SQLite. */
+  /** Sessions in Postgres. 0 on SQLite. */
   readonly sessions: number;
 }
 
 export interface Collection extends Memory, LiveMemory {}
 
-/** More is a leak. */
+/** More growth than this is a leak. */
 const MEGABYTES_A_MINUTE = 1;
-/** Resident, with garbage. */
+/** The limit of resident memory, including garbage. */
 const MEGABYTES = 400;
-/** The allowed growth from the first to the last third: the pool opens and closes sessions. */
+/** The allowed growth from the first to the last third of the run, because the pool opens and closes sessions. */
 const DESCRIPTORS_MORE = 10;
 const CEILING_SECONDS = 10;
 const SAMPLE_MS = 10_000;
@@ -95,7 +95,7 @@ async function observe(
     const [row] = (await postgres?.query(SESSIONS)) ?? [];
     const sessions = Number(row?.sessions ?? 0);
     samples.push({ minute, megabytes, descriptors, clients, sessions });
-    // Not more often: between the two collections the service must collect its garbage as usual.
+    // Only twice, because between the two collections the service must collect its garbage as usual.
     if (minute >= warmUpMinutes && collections.length === 0) await collect();
     if (Math.floor(minute) === printed) continue;
     printed = Math.floor(minute);
@@ -107,7 +107,7 @@ async function observe(
 
 const SESSIONS = "select count(*) as sessions from pg_stat_activity where application_name = 'mandate'";
 
-/** @param samples and @param collections those after the warm-up */
+/** Judges what was measured after the warm-up. */
 export function judge(
   samples: readonly Sample[],
   collections: readonly Collection[],
@@ -140,7 +140,7 @@ export function judge(
   };
 }
 
-/** Megabytes a minute, by least squares. */
+/** Megabytes a minute, by the method of least squares. */
 function slope(samples: readonly Memory[]): number {
   const [x, y] = [mean(samples.map(({ minute }) => minute)), mean(samples.map(({ megabytes }) => megabytes))];
   const over = samples.reduce((sum, { minute, megabytes }) => sum + (minute - x) * (megabytes - y), 0);

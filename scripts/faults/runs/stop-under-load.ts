@@ -1,6 +1,4 @@
-/**
- * Stops the service (SIGTERM) under a steady rate of requests, half of them over new connections, and starts it again.
- */
+/** Stops the service (SIGTERM) at a fixed rate of requests, half of them over new connections, and starts it again. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { isUnanswered, type Operation, wallClock } from '../operations.ts';
@@ -10,18 +8,18 @@ import { atRate, unserved } from './served.ts';
 interface StopOptions extends TestbedOptions {
   readonly perSecond: number;
   readonly times: number;
-  /** The time between start and stop, in milliseconds. */
+  /** The time between a start and the next stop, in milliseconds. */
   readonly servesMs: number;
 }
 
 interface StopResult extends RunResult {
-  /** The shortfall of the load. It depends on the machine and not on the service. */
+  /** How far the load was below its rate. That is due to the machine, not to the service. */
   readonly unsent: readonly string[];
 }
 
-/** The least share of the rate before a stop: a stop without load shows nothing. */
+/** The share of the requests that must be answered before a stop. A stop without load would show nothing. */
 const LEAST_OF_ANSWERS = 0.5;
-/** The time limit for these answers, as a multiple of `servesMs`. */
+/** How long to wait until so many are answered, as a multiple of `servesMs`. */
 const LONGEST_WAIT = 10;
 const POLL_MS = 50;
 
@@ -35,7 +33,7 @@ export function stopUnderLoad({ perSecond, times, servesMs, ...options }: StopOp
     for (let nth = 0; nth < times; nth++) {
       const least = (await driver.count()) + (perSecond * servesMs * LEAST_OF_ANSWERS) / 1000;
       await pause(servesMs);
-      // After this limit the run continues: its comparisons report the losses.
+      // After this limit the run continues, and its comparisons report what is lost.
       const limit = performance.now() + servesMs * LONGEST_WAIT;
       while ((await driver.count()) < least && performance.now() < limit) await pause(POLL_MS);
       const stopped = wallClock();

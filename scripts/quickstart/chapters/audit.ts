@@ -7,7 +7,7 @@ import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The scope that the forgery adds. */
+/** The scope in the changed record. */
 const WIDENED = [...GRANTED, 'jira:admin'].join(' ');
 
 export async function anAuditorVerifiesTheLedger(stage: Stage, terminal: Terminal, taskId: string): Promise<void> {

@@ -14,7 +14,7 @@ export async function theAgentIsDone({ issuer }: Stage, terminal: Terminal, task
   // A new token, so that it does not expire between the two introspections.
   await task.narrow(task.scope);
   const token = await task.token();
-  /** The request of a high-risk route. */
+  /** The request that a high-risk route sends. */
   const introspect = (): Promise<Answer> => postForm(introspection, { token });
   const before = await introspect();
   must(before.body.active === true, 'Before the revocation the token should be active.');

@@ -1,4 +1,4 @@
-/** One exchange written out: the request, the response, its verification by a third party, and a refused replay. */
+/** An exchange in full: the request, the response, its verification by a third party, and a refused replay. */
 
 import { createRemoteJWKSet, decodeJwt, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
 import { type AgentIdentity, discover, exchangeForm, type Form } from '../agent.ts';
@@ -11,7 +11,7 @@ import { must, StoryBroke } from '../story-broke.ts';
 import { layOut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The exchange without the library; the quickstart sends it again as a replay. */
+/** The exchange without the library. The quickstart sends it again, as a replay. */
 export interface Exchange {
   readonly endpoint: string;
   readonly form: Form;
@@ -59,7 +59,7 @@ export async function aThirdPartyVerifiesIt({ issuer, jira }: Stage, terminal: T
   );
 }
 
-/** Verifies with only the issuer's URL and a library for signed tokens. */
+/** Verifies the token with only the issuer's URL and a library for signed tokens. */
 async function verifyAsThirdParty(
   issuer: string,
   token: string,
@@ -82,7 +82,7 @@ export async function aReplayIsRefused(terminal: Terminal, { endpoint, form }: E
   showRefusal(terminal, 'The replay', await postForm(endpoint, form), '401 invalid_client');
 }
 
-/** Descriptions that replace secrets. */
+/** Descriptions that are shown instead of secrets. */
 const SECRETS: Form = {
   subject_token: "(Ada's access token)",
   actor_token: "(a JWT that authenticates the agent, signed with the agent's key, valid for one request)",

@@ -1,4 +1,4 @@
-/** The operator ends a task: a high-risk route refuses at once, an ordinary route when the token expires. */
+/** The operator ends a task. A high-risk route refuses at once, an ordinary route when the token expires. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Agent, type Task, TaskOver } from '@mandate/agent';
@@ -14,7 +14,7 @@ const POLL_MS = 200;
 /** Longer than the time until a renewal is due. */
 const PATIENCE_MS = 15_000;
 
-/** @returns the task that was killed */
+/** @returns the task that the operator ended */
 export async function theOperatorPullsTheKillSwitch(
   { jira, operator, accessLog }: Stage,
   terminal: Terminal,

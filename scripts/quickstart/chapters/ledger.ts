@@ -1,4 +1,4 @@
-/** The ledger has every decision of the quickstart so far, and no other. */
+/** Shows that the ledger has every decision of the quickstart so far, and no other. */
 
 import { AGENT_ID, ada, GRANTED } from '../authority.ts';
 import { ledgerTable } from '../ledger-table.ts';
@@ -6,7 +6,7 @@ import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The expected records in order: event, decision, reason. Without renewals, whose number depends on timing. */
+/** The expected records in order: event, decision, reason. The number of renewals varies, so they are left out. */
 const EXPECTED = [
   'agent.registered allow',
   'token.issued allow',
@@ -28,7 +28,7 @@ const EXPECTED = [
   'task.revoked allow client_revoked',
 ];
 const RENEWAL = 'token.refreshed allow';
-/** A task's first renewal has a separate record; all others are counted in one record at its end. */
+/** A task's first renewal has its own record. One record at the task's end counts all others. */
 const LEAST_RENEWALS = 3;
 
 export async function theLedgerHasEveryDecision(

@@ -1,4 +1,4 @@
-/** The same exchange with `@mandate/agent`, and its errors for too wide scopes. */
+/** The same exchange with `@mandate/agent`, and the library's errors for scopes that are too wide. */
 
 import { type Agent, createAgent, Refused, type Task } from '@mandate/agent';
 import type { AgentIdentity } from '../agent.ts';
@@ -8,12 +8,12 @@ import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A fraction of the default: if Mandate stops, the reader learns it soon. */
+/** Shorter than the default, so that the quickstart fails soon if Mandate has stopped. */
 const PATIENCE_MS = 5000;
 
 export interface AtWork {
   readonly agent: Agent;
-  /** At Jira. */
+  /** A task at the tool server Jira. */
   readonly task: Task;
 }
 

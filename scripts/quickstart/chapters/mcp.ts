@@ -1,4 +1,4 @@
-/** An MCP server with a policy for each tool, and the official client. */
+/** An MCP server with a policy for each tool, and the official MCP client. */
 
 import type { Agent } from '@mandate/agent';
 import { Client, InsufficientScopeError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-/** A renewal during the work of an agent. */
+/** A token is renewed while the agent works. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Task } from '@mandate/agent';
@@ -9,9 +9,9 @@ import type { Stage } from '../stage.ts';
 import { must } from '../story-broke.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A few requests with each token. */
+/** Allows a few requests with each token. */
 const BETWEEN_REQUESTS_MS = 900;
-/** More than are possible before a renewal is due. */
+/** More than the agent can send before a renewal is due. */
 const MOST_REQUESTS = 20;
 
 export async function theAgentWorksThroughARenewal(

@@ -1,4 +1,4 @@
-/** A server with `@mandate/tool-server` allows some requests and refuses others. */
+/** A tool server with `@mandate/tool-server` allows some requests, and refuses others. */
 
 import type { Task } from '@mandate/agent';
 import { accessTable } from '../access-log.ts';

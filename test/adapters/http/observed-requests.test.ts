@@ -40,7 +40,7 @@ describe('The request log', () => {
 
   for (const [title, path, message] of [
     ['a bug', '/audit', 'a request failed'],
-    ['a broken seal', '/audit/records/7/proof', 'the ledger does not rebuild a root that was signed'],
+    ['a broken seal', '/audit/records/7/proof', 'the records do not produce the root that was signed'],
   ] as const) {
     it(`gives the line about ${title} the trace of its request`, async () => {
       const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`;

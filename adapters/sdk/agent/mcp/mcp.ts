@@ -2,9 +2,9 @@
  * The exports of `@mandate/agent/mcp`: an `OAuthClientProvider` for the official MCP client (TypeScript SDK 2, and SDK 1
  * from 1.32). Only types of the SDK are imported.
  *
- * The SDK sends the token exchange, and a task of this library keeps the result. The SDK alone could not: it renews only
- * tokens of a redirect in a browser, and without one answers every 401 with a new exchange. A task alone could not
- * either: the SDK steps up (403 `insufficient_scope`) only with a provider whose token request it sends itself.
+ * The SDK sends the token exchange, and a task of this library keeps the result. The SDK alone does not suffice: it renews
+ * only tokens that it got by a browser redirect, and otherwise answers every 401 with a new exchange. A task alone does
+ * not suffice either: for a step-up (403 `insufficient_scope`) the SDK must send the token request itself.
  */
 
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
@@ -19,27 +19,27 @@ import { renewingTask, type Task } from '../task.ts';
 
 export interface McpAuthorizationOptions {
   readonly agent: Agent;
-  /** The person's access token, or a function that returns the current one; sent to the control plane only. */
+  /** The person's access token, or a function that returns it. It is sent to the control plane only. */
   readonly subjectToken: string | (() => string | Promise<string>);
   /**
-   * The audience of the tokens. When absent, the resource that the server's metadata names, if the server's address lies
-   * within it.
+   * The audience of the tokens. The default is the resource in the server's metadata, if the server's address lies within
+   * it.
    */
   readonly resource?: string;
-  /** The origins at which the server of `resource` is reached; the origin of the resource when absent. */
+  /** The origins at which the server of `resource` is reached. The default is the origin of the resource. */
   readonly origins?: readonly string[];
-  /** The scopes to begin with. When absent, those that the server asks for, else all that its metadata lists. */
+  /** The scopes to begin with. The default is those that the server asks for, else all in its metadata. */
   readonly scope?: readonly string[];
 }
 
-/** For one transport: it belongs to the first server that it was used with. */
+/** The provider for one transport. It stays with the first server that it was used for. */
 export type McpAuthorization = Required<
   Pick<OAuthClientProvider, 'prepareTokenRequest' | 'addClientAuthentication' | 'validateResourceURL'>
 > &
   OAuthClientProvider & {
-    /** The current task; `undefined` until the server has asked for a token. */
+    /** The current task. `undefined` until the server has asked for a token. */
     readonly task: Task | undefined;
-    /** Ends the task. Call it when the work is done, also after an error. @throws NotNow, Refused */
+    /** Ends the task. Call it when the work is done, and also after an error. @throws NotNow, Refused */
     end(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
   };
@@ -52,20 +52,20 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
 
   let task: Task | undefined;
   let isEnded = false;
-  /** The server and its resource, once both were checked. */
+  /** The server and its resource, once they were checked. */
   let bound: { readonly server: string; readonly resource: string } | undefined;
   let metadata: Metadata | undefined;
-  /** Every scope that was ever asked for: no answer may grant another one. */
+  /** Every scope that was requested so far. No answer may grant any other. */
   const asked = new Set<string>();
   let askedAt = 0;
-  /** A refusal after which the SDK sends the same request once more: it ends that second attempt. */
+  /** A refusal after which the SDK repeats its request. The second attempt throws it. */
   let repeated: Refused | undefined;
 
-  /** The scopes to ask for: those held, or to begin with, and those that the server names. */
+  /** The scopes to request: those that the task holds (or begins with), and those that the server names. */
   const wanted = (named: string | undefined): readonly string[] => {
     const held = task?.scope ?? given.scope ?? [];
-    // Without a challenge SDK 2 names every scope of the metadata. That is no demand, if there are scopes to begin with.
-    // SDK 1 names none, not even those of a challenge, so that its step-up can only ask for every scope of the metadata.
+    // Without a challenge, SDK 2 names every scope of the metadata. That is no demand if there are scopes to begin with.
+    // SDK 1 names none, not even those of a challenge. Its step-up can only request every scope of the metadata.
     const all = metadata?.scopes_supported?.join(' ');
     const isFirst = task === undefined && given.scope !== undefined;
     const added = isFirst && (named ?? all) === all ? [] : names([named ?? all ?? '']);
@@ -73,13 +73,13 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
   };
 
   const provider: McpAuthorization = {
-    // No redirect, so the SDK asks `prepareTokenRequest`.
+    // Without this URL the SDK calls `prepareTokenRequest`.
     redirectUrl: undefined,
     clientMetadata: { redirect_uris: [], client_name: agentId },
     clientInformation: () => ({ client_id: agentId, issuer }),
 
-    // The SDK insists on an authorization endpoint, which the control plane does not have. Without a redirect it is not
-    // used. The resource metadata is left out, so that the SDK fetches it and each round can check it.
+    // The SDK requires an authorization endpoint, which the control plane does not have. Without a redirect it is not
+    // used. The resource metadata is left out, so that the SDK fetches it, and each token request checks it.
     discoveryState: () => ({
       authorizationServerUrl: issuer,
       authorizationServerMetadata: {
@@ -112,7 +112,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
         throw new TypeError('This provider belongs to another server: make one for each transport.');
       }
       bound = { server: address, resource };
-      // `prepareTokenRequest` sets the resource: the SDK would add a slash to one without a path.
+      // `prepareTokenRequest` sets the resource. The SDK would add a slash to a resource without a path.
       return undefined;
     },
 
@@ -122,7 +122,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       repeated = undefined;
       if (refusal !== undefined) throw refusal;
       if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
-      // Without this, a rejected token of a revoked task would start another task.
+      // Without this renewal, the SDK would start a new task after a revocation.
       await renewed();
       const scope = wanted(named);
       if (scope.length === 0) throw new TypeError('The server names no scope: pass scope.');
@@ -131,7 +131,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       return new URLSearchParams({ resource: bound.resource, scope: scope.join(' ') });
     },
     async addClientAuthentication(_headers, params, url) {
-      // The person's token and the agent's assertion are for the control plane alone.
+      // Only the control plane may get the person's token and the agent's assertion.
       if (String(url) !== plane.tokenEndpoint || bound === undefined) {
         throw new TypeError('The token request would go elsewhere than to the control plane.');
       }
@@ -148,7 +148,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
         await task.end();
         throw new TaskOver('ended');
       }
-      // If this fails, the narrower task lasts until it expires.
+      // If this fails, the previous task ends when it expires.
       await previous?.end().catch(() => undefined);
     },
     async tokens() {
@@ -182,7 +182,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     try {
       await held.narrow(held.scope);
     } catch (error) {
-      // A request at the same time has replaced the task, and so ended it.
+      // A concurrent request has replaced the task, and ended it.
       if (task === held) throw error;
     }
   }
@@ -215,7 +215,7 @@ function isWithin(server: URL, resource: string, origins: readonly string[] | un
   return server.origin === origin && asFolder(server.pathname).startsWith(asFolder(pathname));
 }
 
-/** The members of the answer that the SDK drops, from the token itself. */
+/** Reads from the token the members of the answer that the SDK drops. */
 function taskOf(token: string): { readonly task_id?: unknown; readonly task_expires_at?: unknown } {
   try {
     const { task } = decodeJwt<{ readonly task?: { readonly id?: unknown; readonly exp?: unknown } }>(token);

@@ -1,6 +1,6 @@
 /**
  * The access event, written once for each decided request (specification "Tool-server contract" 5). It has exactly these
- * fields: never a token, a query string or a key. `tool.called` is reserved for the ledger, so the name differs.
+ * fields: never a token, a query string or a key. The name `tool.called` is reserved for the ledger.
  */
 
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
@@ -19,16 +19,16 @@ export interface AccessEvent {
   readonly reason: RefusalReason | null;
   /** The person. This and the following fields are null unless this control plane signed the token. */
   readonly sub: string | null;
-  /** The agent: `agent:<agent_id>`. */
+  /** The agent as `agent:<agent_id>`. */
   readonly act: string | null;
   readonly depth: number | null;
   readonly task_id: string | null;
   readonly jti: string | null;
-  /** The agent's own name for its process; not verified. */
+  /** The agent's own name for its process, which is not verified. */
   readonly instance?: string;
 }
 
-/** @param signed the claims of a token that this control plane signed, whether or not they were accepted */
+/** @param signed the claims of a token that this control plane signed, whether or not it was accepted */
 export function accessEvent(access: {
   readonly at: number;
   readonly route: string | null;
@@ -53,7 +53,7 @@ export function accessEvent(access: {
   };
 }
 
-/** JSON does not escape these, but terminals and line readers interpret them. */
+/** JSON does not escape these characters, but terminals and line readers interpret them. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** The event as one line of JSON, even if `instance` holds control characters or line separators. */

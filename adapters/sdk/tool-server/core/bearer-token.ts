@@ -1,6 +1,6 @@
 /**
  * Reads the bearer token from the Authorization header (RFC 6750 §2.1), never from a query or a body. A request with two
- * such headers has no token: different readers would take different ones.
+ * such headers has no token, because parsers differ about which one counts.
  */
 
 const BEARER = /^bearer +(.+)$/is;
@@ -8,13 +8,14 @@ const BEARER = /^bearer +(.+)$/is;
 /**
  * The values of all Authorization headers of a request.
  *
- * @param rawHeaders Node's `IncomingMessage.rawHeaders`, names and values in turn; `headers` drops the second of two
+ * @param rawHeaders Node's `IncomingMessage.rawHeaders`: names and values in turn. Node's `headers` drops the second of
+ * two
  */
 export function authorizationHeaders(rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization');
 }
 
-/** The token, not yet checked for its form; `undefined` without exactly one Authorization header of type Bearer. */
+/** The token, whose form is not checked. `undefined` unless there is exactly one Authorization header of type Bearer. */
 export function bearerToken(authorization: string | readonly string[] | undefined): string | undefined {
   const [line, ...others] = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   if (line === undefined || others.length > 0) return undefined;

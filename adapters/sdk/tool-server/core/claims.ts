@@ -1,6 +1,6 @@
 /**
- * Checks the claims of a task token whose signature has verified (specification "Task token claims", "Tool-server
- * contract" 2), in the order of the contract.
+ * Checks the claims of a task token whose signature is valid, in the order of the contract (specification "Task token
+ * claims", "Tool-server contract" 2).
  */
 
 import { namesAgent } from '../../../../domain/identifiers.ts';
@@ -12,7 +12,7 @@ import type { RefusalReason } from './refusal.ts';
 
 export interface TaskTokenClaims {
   readonly iss: string;
-  /** The person; never an agent. */
+  /** The person. Never an agent. */
   readonly sub: string;
   readonly aud: string;
   /** Seconds since 1970. */
@@ -20,9 +20,9 @@ export interface TaskTokenClaims {
   readonly iat: number;
   readonly jti: string;
   readonly scope: Scope;
-  /** `agent:<agent_id>`. */
+  /** The agent as `agent:<agent_id>`. */
   readonly clientId: string | undefined;
-  /** The agent that calls; absent when a person calls directly. */
+  /** The agent that calls. Absent if a person calls directly. */
   readonly act: Actor | undefined;
   readonly task: { readonly id: string; readonly exp: number; readonly sponsor: string } | undefined;
   /** Whether every call must be introspected. */
@@ -41,16 +41,16 @@ type ClaimsVerdict =
   | { readonly kind: 'accepted'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason };
 
-/** The maximum length that the control plane issues. */
+/** The maximum length of a text that the control plane issues. */
 const MAX_TEXT_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
-/** @param claims from the strict reader, so dates are whole seconds */
+/** @param claims of a token that the strict parser accepted, so dates are whole seconds */
 export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdict {
   const { issuer, audience, clockSkewSeconds: skew, now } = expected;
 
   if (textClaim(claims, 'iss') !== issuer) return refused('wrong_issuer');
-  // A task token has one audience: with several, one server could replay the token at another.
+  // A task token has one audience. With several, one tool server could replay the token at another.
   if (textClaim(claims, 'aud') !== audience) return refused('wrong_audience');
   const exp = dateClaim(claims, 'exp');
   const iat = dateClaim(claims, 'iat');
@@ -71,7 +71,7 @@ export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdi
   // A malformed scope grants nothing.
   const scope = parseScope(textClaim(claims, 'scope') ?? '') ?? [];
   const clientId = textClaim(claims, 'client_id');
-  // The control plane writes only `true`. Any other value also requires introspection: that is the safe reading.
+  // The control plane writes only `true`. Any other value but `false` requires introspection too, to be safe.
   const asked = member(claims, 'introspect_required');
   const introspectRequired = asked !== undefined && asked !== false;
   const accepted = { iss: issuer, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };
@@ -101,8 +101,8 @@ function refused(reason: RefusalReason): ClaimsVerdict {
 }
 
 /**
- * The claims of allowed requests, keyed by the request object. Only this module writes them: neither the request's
- * content nor another middleware can forge them.
+ * The claims of allowed requests, by the request object. Only this module writes them, so neither the request's content
+ * nor other middleware can forge them.
  */
 const allowed = new WeakMap<object, TaskTokenClaims>();
 
@@ -111,9 +111,9 @@ export function keepClaims(request: object, claims: TaskTokenClaims): void {
 }
 
 /**
- * The verified claims of an allowed request: the person and the agent that acts.
+ * The verified claims of an allowed request: the person, and the agent that acts.
  *
- * @throws Error if the request was not allowed by a tool server: its route is not protected
+ * @throws Error if no tool server allowed the request, because its route is not protected
  */
 export function claimsOf(request: object): TaskTokenClaims {
   const claims = allowed.get(request);

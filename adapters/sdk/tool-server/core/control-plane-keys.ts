@@ -26,9 +26,9 @@ const MS = 1000;
 const SERVED_MS = 10 * 60 * MS;
 /** Tokens with invented `kid`s cause at most one fetch in this time. */
 const LOOK_AGAIN_MS = 30 * MS;
-/** With cached keys, the wait between a failed fetch and the next one. No request waits for that fetch. */
+/** The wait after a failed fetch while keys are cached. No request waits for the next fetch. */
 const RETRY_MS = 30 * MS;
-/** Without keys, the wait after a failed fetch: short, because every request is refused until keys are there. */
+/** The wait after a failed fetch without cached keys. It is short, because every request is refused meanwhile. */
 const COOL_DOWN_MS = 1 * MS;
 
 /** @param now milliseconds since 1970 */
@@ -37,10 +37,10 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
   let failed: { readonly at: number; readonly retryAfter: string | undefined } | undefined;
   let lookedAgainAt: number | undefined;
   let underWay: Promise<void> | undefined;
-  /** The number of fetches started. */
+  /** The number of fetches that were started. */
   let begun = 0;
 
-  /** A time in the future counts as passed: the clock was moved back. */
+  /** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
   function passed(since: number | undefined, length: number): boolean {
     if (since === undefined) return true;
     const age = now() - since;
@@ -85,7 +85,7 @@ export function controlPlaneKeys(plane: ControlPlane, now: () => number): Contro
         await underWay;
         key = held?.keys.get(keyId);
       }
-      // A fetch started before this call may have been answered before the key was published, so it does not count.
+      // A fetch that began before this call may have been answered before the key was published, so it does not count.
       const looked = begun > asked;
       if (key === undefined && held !== undefined && !looked && passed(lookedAgainAt, LOOK_AGAIN_MS)) {
         lookedAgainAt = now();
@@ -103,7 +103,7 @@ export const ALGORITHM = 'ES256';
 /** Keys by `kid`. A key without a `kid` is left out, because no token can name it. */
 type KeySet = ReadonlyMap<string, KeyObject>;
 
-/** The keys of a published set that can sign task tokens; `undefined` if there are none. */
+/** The keys of a published set that can sign task tokens. `undefined` if there are none. */
 async function importKeySet(jwks: Json | undefined): Promise<KeySet | undefined> {
   const usable = usableKeys(jwks, { algorithms: [ALGORITHM], kinds: 'an EC key on P-256' }) ?? [];
   const imported = await Promise.all(usable.map(importKey));
@@ -124,10 +124,10 @@ async function importKey({ jwk }: UsableKey): Promise<readonly [string, KeyObjec
 }
 
 /**
- * Whether the key made the token's signature, with ES256. Node's crypto verifies in its thread pool: the strict reader has
- * already parsed the token, and a JWT library would parse it again.
+ * Whether the key made the token's ES256 signature. node:crypto verifies it in the thread pool. A JWT library would parse
+ * the token again, which the strict parser has parsed.
  *
- * @param token three canonical segments, checked by the strict reader
+ * @param token three canonical segments that the strict parser accepted
  */
 export function hasSignatureOf(key: KeyObject, token: string): Promise<boolean> {
   const end = token.lastIndexOf('.');

@@ -1,4 +1,4 @@
-/** The tool server's HTTP requests to the control plane. A failed request answers `undefined` and never throws. */
+/** The tool server's HTTP requests to the control plane. A failed request resolves with `undefined`, and never throws. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
@@ -59,7 +59,7 @@ export function controlPlane({
   };
 }
 
-/** Seconds or an HTTP date; any other text is dropped, since a refusal repeats the header. */
+/** Accepts seconds or an HTTP date. Any other text is dropped, because a refusal repeats the header. */
 function readRetryAfter(value: string | null): string | undefined {
   const sensible = value !== null && (/^\d{1,9}$/.test(value) || /^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(value));
   return sensible ? value : undefined;
@@ -70,11 +70,11 @@ export type Introspected =
   | { readonly kind: 'not_active'; readonly revocationReason: string | undefined }
   | { readonly kind: 'unavailable'; readonly retryAfter: string | undefined };
 
-/** The form of a revocation reason; other text is not repeated to the client. */
+/** The form of a revocation reason. Other text is not repeated to the client. */
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
 /**
- * Asks whether a token is active now (RFC 7662; specification "Tool-server contract" 4). Answers are not cached, so a
+ * Asks whether a token is active now (RFC 7662; specification "Tool-server contract" 4). The answer is not cached, so a
  * revocation takes effect at the next call.
  *
  * @param token the token in `text`, and its verified claims
@@ -91,7 +91,7 @@ export async function introspect(
   if (!isJsonObject(body) || typeof active !== 'boolean') {
     return { kind: 'unavailable', retryAfter: answer?.retryAfter };
   }
-  // An answer about another token does not make this one active.
+  // An answer about another token must not make this token active.
   if (active && member(body, 'sub') === token.sub && member(body, 'jti') === token.jti) return { kind: 'active' };
   const reason = active ? undefined : member(body, 'revocation_reason');
   const revocationReason = typeof reason === 'string' && REASON.test(reason) ? reason : undefined;

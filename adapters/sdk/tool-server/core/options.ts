@@ -6,28 +6,28 @@ import { type AccessEvent, eventLine } from './access-event.ts';
 import { noSpan, type StartSpan } from './span.ts';
 
 export interface ToolServerOptions {
-  /** The control plane's URL and the `iss` of every task token: https, or http on this machine. */
+  /** The control plane's URL, which is the `iss` of every task token: https, or http on this machine. */
   readonly issuer: string;
-  /** This server's URL: the `resource` that agents request and the `aud` of accepted tokens, compared exactly. */
+  /** This server's URL: the `resource` that agents request, and the `aud` of accepted tokens. Compared exactly. */
   readonly audience: string;
-  /** The allowed difference between the two clocks, in seconds; 60 when absent. */
+  /** How far this server's clock and the control plane's may differ, in seconds. The default is 60. */
   readonly clockSkewSeconds?: number;
-  /** Whether a token must name an agent (`act`); true when absent. A policy can override it. */
+  /** Whether a token must name an agent (`act`). The default is true. A policy can override it. */
   readonly requireActor?: boolean;
-  /** The longest accepted `act` chain; 1 when absent. A policy can override it. */
+  /** The longest accepted `act` chain. The default is 1. A policy can override it. */
   readonly maxDelegationDepth?: number;
-  /** Time limit of a whole exchange with the control plane, in milliseconds; 10000 when absent. */
+  /** Time limit of a whole exchange with the control plane, in milliseconds. The default is 10000. */
   readonly timeoutMs?: number;
-  /** The realm of `WWW-Authenticate`; the audience when absent. */
+  /** The realm of `WWW-Authenticate`. The default is the audience. */
   readonly realm?: string;
   /**
-   * Gets the event of every decided request, and is awaited. If it fails, the request is refused. When absent, each event
-   * is a line of JSON on stdout.
+   * Gets the event of every decided request, and is awaited. If it fails, the request is refused. By default each event is
+   * written to stdout as a line of JSON.
    */
   readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
-  /** Gets each error that was answered with a bare 500; writes to stderr when absent. */
+  /** Gets each error that was answered with a 500 without details. By default it writes to stderr. */
   readonly onError?: (error: unknown) => void;
-  /** Sends the requests to the control plane; the global `fetch` when absent. */
+  /** Sends the requests to the control plane. The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
   /** Starts a span for each of these requests, such as `openTelemetrySpans()`; none when absent. */
   readonly startSpan?: StartSpan;
@@ -39,11 +39,11 @@ export interface ToolServerOptions {
 export type CheckedOptions = Required<ToolServerOptions>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Clients time out earlier; and a Node timer beyond 2^31 ms fires at once. */
+/** Clients time out earlier. Node's timers fire at once beyond 2^31 ms. */
 const MAX_TIMEOUT_MS = 60_000;
-/** Every second of skew extends the life of an expired token, so a clock further off must be corrected. */
+/** Every second of skew extends the life of an expired token. A clock that is further off must be corrected. */
 const MAX_SKEW_SECONDS = 300;
-/** The text allowed in a quoted-string; a line break would start another header (RFC 9110 §5.6.4). */
+/** The text allowed in a quoted-string (RFC 9110 §5.6.4). A line break would start another header. */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
 const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) => string | undefined } = {
@@ -80,7 +80,7 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     ...withoutAbsent(given),
   };
   throwProblems('createToolServer', options, CHECKS);
-  // The service drops the last slash of its issuer too, so no token has it.
+  // The control plane also drops the last slash of its issuer, so no token has it.
   return { ...options, issuer: options.issuer.replace(/\/$/, '') };
 }
 
@@ -90,7 +90,7 @@ function writeLine(event: AccessEvent): Promise<void> {
   });
 }
 
-/** @throws TypeError that lists all problems, unknown members included: a misspelled protection must not be ignored. */
+/** @throws TypeError that lists all problems, also unknown members: a misspelled option must not be ignored */
 export function throwProblems(
   where: string,
   options: object,
@@ -106,7 +106,7 @@ export function throwProblems(
   if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
 }
 
-/** Drops members that are `undefined`, so that defaults apply to them. */
+/** Drops members that are `undefined`, so that their defaults apply. */
 export function withoutAbsent<Options extends object>(given: Options): Options {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Options;
 }

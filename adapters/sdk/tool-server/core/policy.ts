@@ -4,18 +4,18 @@ import { isScopeToken, type Scope } from '../../../../domain/scope.ts';
 import { type CheckedOptions, depthProblem, throwProblems, withoutAbsent } from './options.ts';
 
 export interface RoutePolicy {
-  /** The token must have all of these scopes; at least one. */
+  /** Scopes that the token must all have; at least one. */
   readonly scope: Scope;
-  /** Whether every call is introspected; false when absent. */
+  /** Whether every call is introspected. The default is false. */
   readonly highRisk?: boolean;
-  /** Overrides the server's option. */
+  /** Overrides `requireActor` of the server. */
   readonly requireActor?: boolean;
-  /** Overrides the server's option. */
+  /** Overrides `maxDelegationDepth` of the server. */
   readonly maxDelegationDepth?: number;
 }
 
 declare const checked: unique symbol;
-/** A checked policy with all defaults. Only `ToolServer.policy` and `policyForAnyScope` create one. */
+/** A checked policy with its defaults. Only `ToolServer.policy` and `policyForAnyScope` create one. */
 export type EnforcedPolicy = Required<RoutePolicy> & { readonly [checked]: true };
 
 const CHECKS: { readonly [Name in keyof RoutePolicy]-?: (value: unknown) => string | undefined } = {
@@ -25,7 +25,7 @@ const CHECKS: { readonly [Name in keyof RoutePolicy]-?: (value: unknown) => stri
   maxDelegationDepth: depthProblem,
 };
 
-/** Returns a frozen copy, so later changes to the given object have no effect. @throws TypeError */
+/** Returns a frozen copy, so that later changes of the given object have no effect. @throws TypeError */
 export function enforcedPolicy(
   policy: RoutePolicy,
   server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
@@ -41,11 +41,11 @@ export function scopelessPolicy(
   policy: Omit<RoutePolicy, 'scope'>,
   server: Pick<CheckedOptions, 'requireActor' | 'maxDelegationDepth'>,
 ): EnforcedPolicy {
-  // The placeholder scope passes the checks and is then dropped.
+  // The placeholder scope passes the checks, and is then dropped.
   return Object.freeze({ ...enforcedPolicy({ ...policy, scope: ['any'] }, server), scope: Object.freeze([]) });
 }
 
-/** An empty list would accept every token, so it is an error (specification). */
+/** An empty list would accept every token, so it is an error (specification "Tool-server contract" 3). */
 function scopeProblem(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one scope';
   return value.every((name) => typeof name === 'string' && isScopeToken(name))

@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals: every reason with its status, error and sentence (specification "Tool-server refusals"; the
- * two reasons of a tool's own policy are added here). A reason that is missing here does not compile.
+ * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
+ * two reasons for a tool's own policy). A reason that is missing here does not compile.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -45,7 +45,7 @@ const catalogue = {
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
   policy_unavailable: entry(503, 'The policy of the tool did not decide about the arguments. Retry the request.'),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
-  /** The table's "any other error": an internal fault also refuses the request. */
+  /** For an internal fault, which also refuses the request: "any other error" in the specification. */
   internal_error: entry(500, 'The server met an unexpected condition.'),
 } as const satisfies Record<string, Entry>;
 
@@ -68,9 +68,9 @@ export interface Refusal {
   readonly reason: RefusalReason;
   readonly error: (typeof BY_STATUS)[Status];
   readonly message: string;
-  /** `WWW-Authenticate` with 401 and 403; the control plane's `Retry-After` if it sent one. */
+  /** `WWW-Authenticate` with 401 and 403, and the control plane's `Retry-After` if it sent one. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the answer, as JSON. */
+  /** The body of the response, as JSON. */
   readonly body: RefusalBody;
 }
 
@@ -78,7 +78,7 @@ export interface Refusal {
 export interface RefusalDetail {
   /** The scopes that the token lacks. */
   readonly missing?: Scope;
-  /** Why the token is not active: the control plane's code. */
+  /** The control plane's code for why the token is not active. */
   readonly revocationReason?: string | undefined;
   readonly retryAfter?: string | undefined;
 }
@@ -100,7 +100,7 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
         : {}),
       ...(detail.retryAfter === undefined ? {} : { 'Retry-After': detail.retryAfter }),
     },
-    // A 500 shows no detail, not even the reason (specification).
+    // A 500 shows no details, not even the reason (specification "Tool-server refusals").
     body: status === 500 ? { error } : { error, error_description: message, reason },
   };
 }
@@ -112,7 +112,7 @@ function remarks({ missing, revocationReason }: RefusalDetail): readonly string[
   ];
 }
 
-/** RFC 6750 §3: without a token in the request, the challenge has no error. */
+/** RFC 6750 §3: without a token in the request, the challenge names no error. */
 function challenge(realm: string, fault: { readonly error?: string; readonly message?: string }): string {
   const parameters = [
     `realm=${quoted(realm)}`,
@@ -122,7 +122,7 @@ function challenge(realm: string, fault: { readonly error?: string; readonly mes
   return `Bearer ${parameters.join(', ')}`;
 }
 
-/** RFC 9110 §5.6.4. */
+/** A quoted-string (RFC 9110 §5.6.4). */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }

@@ -1,7 +1,6 @@
 /**
- * The exports of `@mandate/tool-server`: the checks of the tool-server contract, without a web framework. A tool server
- * decides for each request whether its task token allows an agent to act for a person here (specification "Tool-server
- * contract").
+ * The exports of `@mandate/tool-server`: the tool-server contract (specification), without a web framework. For each
+ * request, a tool server decides whether the task token allows an agent to act for a person.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -32,37 +31,38 @@ export interface ToolServer {
   /**
    * Checks and freezes the policy of a route or tool. Call it when the server starts.
    *
-   * @throws TypeError for a policy without a scope, or an invalid one
+   * @throws TypeError for a policy that is invalid or has no scope
    */
   policy(policy: RoutePolicy): EnforcedPolicy;
   /**
    * A policy that accepts every valid token for this server, whatever its scope. It is meant for protocol messages without
-   * an effect, such as a handshake. It is a separate method because an empty scope in a policy is an error.
+   * an effect, for example a handshake. It has its own method, because an empty scope in a policy is an error.
    */
   policyForAnyScope(policy?: Omit<RoutePolicy, 'scope'>): EnforcedPolicy;
-  /** Milliseconds until an accepted token expires, clock skew included. */
+  /** Milliseconds until an accepted token expires, including the clock skew. */
   remainingMs(claims: TaskTokenClaims): number;
-  /** Decides about one request and calls `onAccess`. Never throws: an internal error is a refusal. */
+  /** Decides about one request, and calls `onAccess`. Never throws: an internal error is a refusal. */
   authorize(request: AccessRequest): Promise<Access>;
 }
 
 export type AccessRequest = {
   /** The route's pattern or the tool's name, for the event. Never a URL: its query may hold a secret. */
   readonly route: string | null;
-  /** Without a policy: the reason for the refusal, given once the token is verified. */
+  /** The policy, or the reason to refuse a verified token because there is no policy. */
   readonly policy: EnforcedPolicy | 'unknown_route' | 'unknown_tool';
   /** The headers of the request, for `startSpan`: requests that this one causes belong to its trace. */
   readonly headers?: IncomingHttpHeaders;
   /** An extra check of the caller's: a reason refuses the request. It runs after the checks of token and policy. */
   readonly objection?: (claims: TaskTokenClaims) => RefusalReason | undefined;
   /**
-   * A check of the caller's for a request that all other checks allow, introspection included. A reason refuses the
-   * request. An error goes to `onError` and refuses it as `policy_unavailable`, so the error must hold no arguments.
+   * The caller's last check, for a request that all other checks allow, including introspection. A reason that it
+   * returns refuses the request. An error refuses it as `policy_unavailable`, and goes to `onError`, so it must hold no
+   * arguments.
    */
   readonly lastCheck?: (claims: TaskTokenClaims) => Promise<RefusalReason | undefined>;
 } & (
   | {
-      /** The values of all Authorization headers; several are refused. See `authorizationHeaders`. */
+      /** The values of all Authorization headers. More than one is refused. See `authorizationHeaders`. */
       readonly authorization: string | readonly string[] | undefined;
     }
   | {
@@ -73,7 +73,7 @@ export type AccessRequest = {
 
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
 
-/** The decision about a request, with the claims for its event. */
+/** The decision about a request, with the signed claims for its event. */
 type Verdict = { readonly signed?: JsonObject } & (
   | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
@@ -99,7 +99,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
       ({ kind: 'refused', reason, detail, signed }) as const;
 
-    // 2. Who acts, and the depth of the delegation. Before this point no refusal shows which routes exist.
+    // 2. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
     const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
     if (claims.act === undefined && requireActor) return refused('no_actor');
     if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
@@ -111,14 +111,14 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const objection = request.objection?.(claims);
     if (objection !== undefined) return refused(objection);
 
-    // 4. Introspection. This late, so that no request is spent on a token that is refused anyway.
+    // 4. Introspection. It comes late, so that no request is sent for a token that is refused anyway.
     if (policy.highRisk || claims.introspectRequired) {
       const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
       if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
       if (answer.kind === 'not_active') return refused('not_active', answer);
     }
 
-    // 5. The caller's last check. After introspection, so that it never runs for a task that has ended.
+    // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended.
     try {
       const reason = await request.lastCheck?.(claims);
       if (reason !== undefined) return refused(reason);
@@ -134,7 +134,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     throw new TypeError('The policy was not made by this tool server.');
   }
 
-  /** Resolves to false when the event could not be written. */
+  /** Resolves with false if the event could not be written. */
   async function tell(route: string | null, verdict: Verdict): Promise<boolean> {
     try {
       const reason = verdict.kind === 'refused' ? verdict.reason : null;
@@ -150,7 +150,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     try {
       options.onError(error);
     } catch {
-      // An error in `onError` is dropped: the refusal must still be answered.
+      // An error of `onError` is dropped, because the refusal must still be answered.
     }
   }
 
@@ -174,7 +174,7 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
       }
       const told = await tell(request.route, verdict);
       if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
-      // No access without its event.
+      // Without its event a request is not allowed.
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
   };

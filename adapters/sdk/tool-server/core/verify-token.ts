@@ -14,11 +14,11 @@ type TokenVerdict =
       readonly kind: 'refused';
       readonly reason: RefusalReason;
       readonly detail?: RefusalDetail;
-      /** The claims, if this control plane signed them. */
+      /** The token's claims, if this control plane signed them. */
       readonly signed?: JsonObject;
     };
 
-/** Node's limit for all headers of a request; real tokens are far shorter. */
+/** Node's limit for all headers of a request. Real tokens are far shorter. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** @param cause the headers of the request that carries the token */
@@ -31,7 +31,7 @@ export async function verifyToken(
   const jws = text.length <= MAX_TOKEN_LENGTH ? readCompactJws(text) : undefined;
   if (jws === undefined) return { kind: 'refused', reason: 'malformed_token' };
   if (jws.algorithm !== ALGORITHM) return { kind: 'refused', reason: 'unsupported_algorithm' };
-  // Compared exactly. Other tokens signed with the same key have another type.
+  // Compared exactly. Other tokens that the same key signs have another type.
   if (jws.type !== TASK_TOKEN_TYPE) return { kind: 'refused', reason: 'wrong_type' };
   if (jws.keyId === undefined) return { kind: 'refused', reason: 'unknown_key' };
   const found = await keys.find(jws.keyId, cause);

@@ -1,6 +1,6 @@
 /**
  * The exports of `@mandate/tool-server/express`: a middleware that enforces the policy of its route. It works with Express
- * 4 and 5 and imports neither: it needs only the node:http request and response, and the matched route.
+ * 4 and 5 and imports neither: it needs only node:http's request and response, and the matched route.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
 export { claimsOf } from '../core/claims.ts';
 
 export interface ExpressRoutePolicy extends RoutePolicy {
-  /** The route's name in events; its method and pattern when absent. */
+  /** The route's name in events. The default is its method and pattern. */
   readonly name?: string;
 }
 
@@ -28,17 +28,14 @@ interface Routed {
   readonly route?: { readonly path?: unknown };
 }
 
-/**
- * @returns `protect`, to be called once for each route when the server starts; it throws a TypeError for a policy without
- *   a scope, or an invalid one
- */
+/** @returns `protect`, which is called once per route at the start. It throws a TypeError for an invalid policy */
 export function expressProtection(toolServer: ToolServer): (policy: ExpressRoutePolicy) => ExpressMiddleware {
   return ({ name, ...asked }) => guard(toolServer, toolServer.policy(asked), (request) => name ?? routeOf(request));
 }
 
 /**
- * The last middleware of an app: refuses as `unknown_route` each request that no route answered. A route added after it
- * is never reached.
+ * The last middleware of an app: it refuses as `unknown_route` each request that no route answered. No request reaches a
+ * route that is added after it.
  */
 export function refuseUnknownRoutes(toolServer: ToolServer): ExpressMiddleware {
   return guard(toolServer, 'unknown_route', () => null);
@@ -54,7 +51,7 @@ function guard(
     toolServer
       .authorize({ authorization, route: nameOf(request), policy, headers: request.headers })
       .then((access) => {
-        // Another middleware, such as a timeout, has already answered, so the handler must not run.
+        // Other middleware, for example a timeout, has already answered. The handler must not run.
         if (response.headersSent) return;
         if (access.kind === 'refused') {
           answerRefusal(response, access);
@@ -68,8 +65,8 @@ function guard(
 }
 
 /**
- * The pattern of the route within its router, never the URL. The mount path of the router is left out: Express keeps that
- * part of the URL, but not its pattern.
+ * The pattern of the route within its router, never the URL. The router's mount path is left out, because Express keeps
+ * that part of the URL, but not its pattern.
  */
 function routeOf(request: IncomingMessage & Routed): string | null {
   const path = request.route?.path;

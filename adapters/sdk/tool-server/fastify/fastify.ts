@@ -18,14 +18,14 @@ declare module 'fastify' {
     mandate?: RoutePolicy;
   }
   interface FastifyRequest {
-    /** The verified claims: the person and the agent; null on an open route. `claimsOf` returns them without null. */
+    /** The verified claims: the person and the agent. Null on an open route. `claimsOf` never returns null. */
     mandate: TaskTokenClaims | null;
   }
 }
 
 export interface FastifyProtectionOptions {
   readonly toolServer: ToolServer;
-  /** Routes without a token check, by method and pattern: `GET /healthz`. An open GET also opens HEAD. */
+  /** Routes without a token check, by method and pattern, for example `GET /healthz`. An open GET also opens HEAD. */
   readonly open?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
 
   app.decorateRequest('mandate', null);
 
-  // An invalid policy fails the start of the server, not the first request.
+  // An invalid policy fails when the server starts, not at the first request.
   app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
     const policy = config?.mandate;
     if (policy === undefined) return;
@@ -47,7 +47,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     policies.set(policy, toolServer.policy(policy));
   });
 
-  // Runs before the body is read, and also for routes that do not exist.
+  // Runs before the body is read. Runs also for routes that do not exist.
   app.addHook('onRequest', async (request, reply) => {
     const pattern = request.is404 ? undefined : request.routeOptions.url;
     const route = pattern === undefined ? null : `${request.method} ${pattern}`;
@@ -62,21 +62,21 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
   });
 };
 
-/** Not encapsulated: its hooks apply to the instance it is registered on and to all nested plugins. */
+/** Not encapsulated: its hooks apply to the instance on which it is registered, and to all nested plugins. */
 export const mandateProtection: FastifyPluginAsync<FastifyProtectionOptions> = Object.assign(protection, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'mandate',
   [Symbol.for('plugin-meta')]: { name: 'mandate', fastify: '5.x' },
 });
 
-/** Hooks do not apply to plugins loaded earlier, so routes there would be unprotected. @throws Error */
+/** Hooks do not apply to routes that exist already, so those would be unprotected. @throws Error if there are any */
 function refuseEarlierRoutes(app: FastifyInstance): void {
   if (app.printRoutes() !== NO_ROUTES) {
     throw new Error('Register the protection first, and wait for it: there are routes already.');
   }
 }
 
-/** Fastify's `printRoutes()` for a server without routes. */
+/** What Fastify's `printRoutes()` returns for a server without routes. */
 const NO_ROUTES = '(empty tree)';
 
 function openRoutes(open: readonly string[]): (route: string) => boolean {
@@ -87,7 +87,7 @@ function openRoutes(open: readonly string[]): (route: string) => boolean {
   return (route) => routes.has(route) || (route.startsWith('HEAD ') && routes.has(route.replace('HEAD', 'GET')));
 }
 
-/** Sends text, not an object: the route's response schema could drop members of an object. */
+/** Sends text, not an object, because the route's response schema could drop members of an object. */
 function answer(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
   return reply
     .code(status)

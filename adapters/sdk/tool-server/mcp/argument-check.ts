@@ -1,38 +1,38 @@
 /**
- * The check of a tool call's arguments by a function of the tool server's author. It allows the call only if the
- * function answers `true` in time. No error holds arguments: the function's own errors may quote them.
+ * Checks the arguments of a tool call with a function of the tool server's author. The call is allowed only if the
+ * function answers `true` in time. The function's own error is dropped, because it may quote arguments.
  */
 
 import { withTimeout } from '../../http-answer.ts';
 import type { TaskTokenClaims } from '../core/claims.ts';
 import type { RefusalReason } from '../core/refusal.ts';
 
-/** The call that `authorize` decides about, apart from its arguments. */
+/** The call that `authorize` decides about, without its arguments. */
 export interface ToolCall {
   /** The verified claims: the person (`sub`), the agent (`act.sub`), the task and the scopes. */
   readonly claims: TaskTokenClaims;
   readonly tool: string;
-  /** Aborts at the time limit. Pass it to requests, so that they do not outlive the decision. */
+  /** Aborts at the time limit. Pass it to requests, so that they end with the decision. */
   readonly signal: AbortSignal;
 }
 
 /**
- * @param args a copy of the arguments, not yet checked against the tool's schema: a change of it has no effect
- * @returns whether the call is allowed; anything but `true` and `false` is a fault, and refuses the call too
+ * @param args a copy of the arguments, which are not checked against the tool's schema. Changes of it have no effect
+ * @returns whether the call is allowed. Anything but `true` and `false` is a fault, which refuses the call too
  */
 export type AuthorizeArguments = (
   args: Readonly<Record<string, unknown>>,
   access: ToolCall,
 ) => boolean | Promise<boolean>;
 
-/** @returns a check that throws an Error, which holds no arguments, if `authorize` fails or is late */
+/** @returns a check. It throws an Error without arguments if `authorize` fails or is late */
 export function argumentCheck(
   authorize: AuthorizeArguments,
   { name: tool, arguments: given = {} }: { readonly name: string; readonly arguments: unknown },
   timeoutMs: number,
 ): (claims: TaskTokenClaims) => Promise<RefusalReason | undefined> {
   return async (claims) => {
-    // The SDK refuses arguments that are not an object. Some readers set the prototype from `__proto__`, and see others.
+    // The SDK refuses arguments that are no object. Parsers differ about a member `__proto__`.
     if (!isPlainObject(given) || hasPrototypeMember(given)) return 'arguments_refused';
     const limit = new AbortController();
     const late = () => new Error(`authorize of ${tool} did not answer within ${timeoutMs} ms.`);
@@ -50,7 +50,7 @@ async function decide(authorize: AuthorizeArguments, args: Record<string, unknow
   try {
     answer = await authorize(args, call);
   } catch {
-    // The cause may quote the arguments, so it is dropped.
+    // The cause is dropped, because it may quote the arguments.
     throw new Error(`authorize of ${call.tool} threw an error.`);
   }
   if (typeof answer !== 'boolean') throw new Error(`authorize of ${call.tool} answered neither true nor false.`);

@@ -1,7 +1,7 @@
 /**
  * The exports of `@mandate/tool-server/mcp`: a guard in front of an MCP endpoint (streamable HTTP; TypeScript SDK 2), with
- * a policy for each tool. It decides before the SDK sees the message. So a refusal has the status, header and body of
- * every tool server, and never becomes the SDK's 500. Only types of the SDK are imported.
+ * a policy for each tool. It decides before the SDK sees the message. So a refusal has the status, headers and body that
+ * every tool server sends, and never becomes the SDK's 500. Only types of the SDK are imported.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,22 +22,22 @@ export type { AuthorizeArguments, ToolCall } from './argument-check.ts';
 export type { McpToolPolicy } from './tool-policies.ts';
 
 export interface McpProtectionOptions {
-  /** The policies by tool name. A tool without a policy is refused as `unknown_tool`. */
+  /** Policies by tool name. A tool without a policy is refused as `unknown_tool`. */
   readonly tools: Readonly<Record<string, McpToolPolicy>>;
-  /** The policies of other methods, such as `resources/read`. A method without a policy is refused. */
+  /** Policies of other methods, for example `resources/read`. Most methods without a policy are refused. */
   readonly methods?: Readonly<Record<string, RoutePolicy>>;
-  /** The longest body that the guard itself reads, without a body parser in front; 1048576 when absent. */
+  /** The longest body that the guard reads if no body parser precedes it. The default is 1048576. */
   readonly maxBodyBytes?: number;
-  /** The time limit of `authorize` in a tool's policy, in milliseconds; 5000 when absent. */
+  /** The time limit of `authorize` in a tool's policy, in milliseconds. The default is 5000. */
   readonly authorizeTimeoutMs?: number;
 }
 
 export interface McpProtection {
-  /** For all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
+  /** Middleware for all HTTP methods of the MCP endpoint. It sets `request.body` to the message; pass that to the SDK. */
   readonly guard: McpMiddleware;
-  /** For the whole app: answers requests for protected-resource metadata (RFC 9728) and passes on all others. */
+  /** Middleware for the whole app. Answers requests for protected-resource metadata (RFC 9728), and no others. */
   readonly metadata: McpMiddleware;
-  /** The URL of the metadata, derived from the audience. */
+  /** The URL of the metadata, which follows from the audience. */
   readonly metadataUrl: string;
 }
 
@@ -53,18 +53,18 @@ interface McpRequest extends IncomingMessage {
   auth?: AuthInfo;
 }
 
-/** Far more than a tool's arguments need; a quarter of the SDK's own limit. */
+/** Far more than a tool's arguments need, and a quarter of the SDK's own limit. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
-/** A call waits for `authorize`, and clients give up after a minute. */
+/** A call waits for `authorize`, and clients time out after a minute. */
 const DEFAULT_AUTHORIZE_TIMEOUT_MS = 5000;
 const MAX_AUTHORIZE_TIMEOUT_MS = 60_000;
-/** A longer Node timer fires at once. */
+/** Node's timers fire at once for a longer duration. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The SDK's answer for an unknown session, so that other clients cannot tell whether the session exists. */
+/** The SDK's answer for an unknown session. Other clients cannot tell from it whether the session exists. */
 const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
 
-/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
+/** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
   const checked = checkMcpOptions(options);
   const { maxBodyBytes } = checked;
@@ -77,14 +77,14 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 
   async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
     const authorization = authorizationHeaders(request.rawHeaders);
-    // 1. The tool or method. Without a bearer token the body is not read.
+    // 1. The tool or method. Without a bearer token, the body is not read.
     const isStranger = bearerToken(authorization) === undefined;
     const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
     const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
       asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
     let fault = asked?.kind === 'fault' ? asked : undefined;
 
-    // 2. The decision. The session must belong to the person and agent of the token.
+    // 2. The decision. The session must belong to the token's person and agent.
     const session = presentedSession(request);
     const access = await toolServer.authorize({
       ...needed,
@@ -96,7 +96,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
         return 'unknown_tool';
       },
     });
-    // Another middleware, such as a timeout, has already answered, so the SDK must not run.
+    // Other middleware, for example a timeout, has already answered. The SDK must not run.
     if (response.headersSent) return;
     if (access.kind === 'refused') {
       // The unread rest of a body that is too long would precede the next request.
@@ -104,7 +104,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
       const isKnown = access.reason === 'unknown_tool';
       if (fault !== undefined && isKnown) answerFault(response, fault);
       else {
-        // A stranger's body stays unread, so its tool may be known from the headers only. Only the challenge uses it.
+        // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
         const named = isStranger ? namedBefore(request) : undefined;
         const { policy } = named === undefined ? needed : policies.find(named);
         answerRefusal(response, withMetadata(access, policy, metadata.url));
@@ -134,7 +134,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
 }
 
 /**
- * The verified claims of an allowed call: the person and the agent.
+ * The verified claims of an allowed call: the person, and the agent that acts.
  *
  * @param context the SDK's context of a tool call or of the server factory, or the request behind the guard
  * @throws Error if no guard allowed the call
@@ -146,7 +146,7 @@ export function claimsOf(
   return requestClaims(info ?? context);
 }
 
-/** The checked options, with all defaults; for documentation and tests. @throws TypeError */
+/** The checked options with their defaults, also for documentation and tests. @throws TypeError */
 export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtectionOptions> {
   const options = {
     methods: {},
@@ -169,7 +169,7 @@ export function checkMcpOptions(given: McpProtectionOptions): Required<McpProtec
   return options;
 }
 
-/** The tool or method of a request whose body the guard does not read: from a parser in front, or else the headers. */
+/** The tool or method of a request whose body the guard does not read: from a parsed body, or from headers. */
 function namedBefore(request: McpRequest): Asked | undefined {
   if (request.method !== 'POST') return undefined;
   if (request.body === undefined) return messageOfHeaders(request.headers);
@@ -195,7 +195,7 @@ function isStream(asked: Asked | ProtocolFault | undefined): boolean {
   );
 }
 
-/** Closes a stream when its token expires. A client with a newer token opens the stream again. */
+/** Closes a stream when its token expires. A client with a newer token opens another. */
 function endWithToken(response: ServerResponse, ms: number): void {
   const timer = setTimeout(() => response.destroy(), Math.min(ms, MAX_TIMER_MS));
   timer.unref();
@@ -203,8 +203,8 @@ function endWithToken(response: ServerResponse, ms: number): void {
 }
 
 /**
- * Adds `resource_metadata` (RFC 9728 §5.1) and `scope` (RFC 6750 §3), which MCP clients request next: to every 401, and
- * to the 403 that more scopes would avoid.
+ * Adds `resource_metadata` (RFC 9728 §5.1) to the challenge. Adds the needed `scope` (RFC 6750 §3) to a 401, and to a 403
+ * that more scopes would avoid. MCP clients request these scopes next.
  */
 function withMetadata(refusal: Refusal, policy: AccessRequest['policy'], url: string): Refusal {
   const challenge = refusal.headers['WWW-Authenticate'];
@@ -225,6 +225,6 @@ function authInfo(claims: TaskTokenClaims, token: string, resourceMetadataUrl: s
   const { aud, exp, scope, act, sub } = claims;
   const clientId = claims.clientId ?? act?.sub ?? sub;
   const info = { token, clientId, scopes: [...scope], expiresAt: exp, resource: new URL(aud), resourceMetadataUrl };
-  // Not enumerable, so that logging the object does not log the token.
+  // Not enumerable, so that a log of the object does not show the token.
   return Object.defineProperty(info, 'token', { enumerable: false });
 }

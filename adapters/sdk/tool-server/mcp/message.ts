@@ -1,13 +1,13 @@
-/** Reads an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
+/** Parses an MCP message before the SDK does (JSON-RPC 2.0 §4; MCP "Streamable HTTP"). */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 
-/** An error answer of the MCP protocol. The catalogue of refusals has no match for it. */
+/** An error response of the MCP protocol, which the catalogue of refusals does not have. */
 export interface ProtocolFault {
   readonly kind: 'fault';
   readonly status: 400 | 404 | 413 | 415;
-  /** JSON-RPC 2.0 §5.1. */
+  /** An error code of JSON-RPC 2.0 §5.1. */
   readonly code: number;
   readonly message: string;
 }
@@ -19,20 +19,20 @@ export type McpMessage =
   /** The client's response to a request of the server. */
   | { readonly kind: 'response' };
 
-/** JSON-RPC 2.0 §5.1. */
+/** Error codes of JSON-RPC 2.0 §5.1. */
 const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 const PARSE_ERROR = -32700;
 
-/** The tool or the method that a message names. @param body parsed JSON */
+/** Reads the tool or method that a message names. @param body parsed JSON */
 export function readMessage(body: unknown): McpMessage | ProtocolFault {
   if (Array.isArray(body)) {
-    // One revision of MCP had batches. A batch would need several decisions, and HTTP has one status for all.
+    // Only one revision of MCP had batches. A batch would need several decisions, but HTTP has one status for all.
     return fault('Batches are not accepted: send each message by itself.');
   }
   const message = membersOf(body);
   const params = membersOf(message?.get('params'));
-  // Some JSON readers set the object's prototype from this member, and so see other members.
+  // Some JSON parsers set the object's prototype from this member, so they see other members.
   if (message === undefined || message.has('__proto__') || params?.has('__proto__')) return fault(NO_MESSAGE);
   const method = message.get('method');
   if (method === undefined) return isResponse(message) ? { kind: 'response' } : fault(NO_MESSAGE);
@@ -42,17 +42,17 @@ export function readMessage(body: unknown): McpMessage | ProtocolFault {
     if (typeof name === 'string') return { kind: 'tool', name, arguments: params?.get('arguments') };
     return fault('A call names its tool.', INVALID_PARAMS);
   }
-  // A subscription to resources reveals their changes, under either method name.
+  // A subscription to resources reveals their changes, so it counts as `resources/subscribe` under either method name.
   const tells = method === 'subscriptions/listen' && namesResources(params);
   return { kind: 'method', name: tells ? 'resources/subscribe' : method };
 }
 
-/** Clients since revision 2026-07-28 encode a name so if it does not fit into a header. */
+/** Since revision 2026-07-28, clients encode a name in this form if it does not fit into a header. */
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
 /**
- * The tool or method that the headers name (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). The body decides, so this
- * is a hint, for a body that is not read.
+ * The tool or method in the headers (`Mcp-Method`, `Mcp-Name`; MCP since 2026-07-28). They are only a hint, used if the
+ * body is not read. A body that is read decides.
  */
 export function messageOfHeaders(headers: IncomingHttpHeaders): McpMessage | undefined {
   const [method, name] = [headers['mcp-method'], headers['mcp-name']];
@@ -79,7 +79,7 @@ function namesResources(params: ReadonlyMap<string, unknown> | undefined): boole
   return filter?.has('resourceSubscriptions') ?? false;
 }
 
-/** The object's own members; `undefined` if the value is not an object. */
+/** The object's own members. `undefined` if the value is not an object. */
 function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? new Map(Object.entries(value)) : undefined;
@@ -88,7 +88,7 @@ function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
 /** The code that the MCP SDK uses for errors with an HTTP status. */
 const SERVER_ERROR = -32000;
 
-/** Reads and parses the body of a request once: the SDK gets the same value that the guard checked. */
+/** Reads and parses the body of a request once. The SDK gets the value that the guard checked. */
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
@@ -99,7 +99,7 @@ export async function readJsonBody(
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    // The connection stays open for the answer.
+    // The connection stays open for the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       length += chunk.length;
       if (length > maxBytes) return fault(`The body is longer than ${maxBytes} bytes.`, SERVER_ERROR, 413);
@@ -109,7 +109,7 @@ export async function readJsonBody(
     const body = parseStrictJson(text);
     if (body !== undefined) return { kind: 'read', body };
   } catch {
-    // The body was incomplete or not UTF-8.
+    // The body was incomplete, or not UTF-8.
   }
   return fault('The body is not JSON, or JSON that readers would disagree about.', PARSE_ERROR, 400);
 }

@@ -1,4 +1,4 @@
-/** Protected-resource metadata (RFC 9728): tells clients which control plane issues tokens for this server. */
+/** Protected-resource metadata (RFC 9728). It tells clients which control plane issues tokens for this server. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Scope } from '../../../../domain/scope.ts';
@@ -6,15 +6,15 @@ import type { ToolServer } from '../core/tool-server.ts';
 
 interface ResourceMetadata {
   readonly url: string;
-  /** Answers a request for the metadata; returns false for all other requests. */
+  /** Answers a request for the metadata. Returns false for any other request. */
   answer(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** @param scopes the scopes of all policies */
+/** @param scopes all scopes of all policies */
 export function resourceMetadata({ issuer, audience }: ToolServer, scopes: Scope): ResourceMetadata {
-  // RFC 9728 §3.1: the well-known path goes between the host and the audience's path.
+  // RFC 9728 §3.1: the well-known path is inserted between the host and the audience's path.
   const { origin, pathname, search } = new URL(audience);
   const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`;
   const text = JSON.stringify({
@@ -29,7 +29,7 @@ export function resourceMetadata({ issuer, audience }: ToolServer, scopes: Scope
     answer(request: IncomingMessage & { readonly originalUrl?: string }, response) {
       if ((request.originalUrl ?? request.url) !== path) return false;
       const { method } = request;
-      // Public, so scripts of other origins may read it.
+      // The document is public, so scripts of other origins may read it.
       response.setHeader('Access-Control-Allow-Origin', '*');
       if (method === 'OPTIONS') {
         response.setHeader('Access-Control-Allow-Methods', 'GET');

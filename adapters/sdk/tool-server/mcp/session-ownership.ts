@@ -1,7 +1,7 @@
 /**
- * Binds an MCP session to the person and the agent that started it. Protocol revisions before 2026-07-28 have sessions,
- * and the SDK accepts any client that sends the session id. So the guard appends an HMAC of id, person and agent to the
- * id. The key is per process, like the SDK's sessions, so the guard stores nothing.
+ * Binds an MCP session to the person and agent that started it. Protocol revisions before 2026-07-28 have sessions, and
+ * the SDK accepts any client that sends the session id. So the guard appends an HMAC of id, person and agent to the id.
+ * Its key belongs to the process, as the SDK's sessions do, so nothing is stored.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TaskTokenClaims } from '../core/claims.ts';
 
 interface SessionOwnership {
-  /** The SDK's id, if this person and this agent started the session. Token and task may differ. */
+  /** The SDK's id, if this person and agent started the session. Token and task may differ. */
   idOf(presented: string, claims: TaskTokenClaims): string | undefined;
   /** Appends the HMAC to the session id in the response headers, if there is one. */
   mark(response: ServerResponse, claims: TaskTokenClaims): void;
@@ -35,7 +35,7 @@ export function sessionOwnership(): SessionOwnership {
     mark(response, claims) {
       const marked = (id: string) => `${id}.${markOf(id, claims)}`;
       const writeHead = response.writeHead;
-      // `writeHead` is the last point where all headers are known, set by `setHeader` or passed to it.
+      // `writeHead` is the last point where all headers are known, whether set by `setHeader` or passed to it.
       response.writeHead = (status: number, ...rest: readonly unknown[]) => {
         const id = response.getHeader(HEADER);
         if (typeof id === 'string') response.setHeader(HEADER, marked(id));
@@ -45,7 +45,7 @@ export function sessionOwnership(): SessionOwnership {
   };
 }
 
-/** @param part an argument of `writeHead`: the headers are an object, or a list of names and values in turn */
+/** @param part an argument of `writeHead`. Headers are an object, or a list of names and values in turn */
 function withMark(part: unknown, marked: (id: string) => string): unknown {
   if (Array.isArray(part)) {
     return part.map((value, at) => (at % 2 === 1 && isHeader(part[at - 1]) ? marked(String(value)) : value));
@@ -56,13 +56,13 @@ function withMark(part: unknown, marked: (id: string) => string): unknown {
   );
 }
 
-/** The session id of a request. Two headers give a joined value, which matches no session. */
+/** The session id of a request. Node joins two headers to a value that matches no session. */
 export function presentedSession(request: IncomingMessage): string | undefined {
   const header = request.headers[HEADER];
   return header === undefined ? undefined : String(header);
 }
 
-/** Replaces the session id in both header forms that the SDK may read. */
+/** Replaces the session id in both forms of the headers that the SDK may read. */
 export function replaceSession({ headers, rawHeaders }: IncomingMessage, id: string): void {
   headers[HEADER] = id;
   for (let at = 0; at < rawHeaders.length; at += 2) if (isHeader(rawHeaders[at])) rawHeaders[at + 1] = id;

@@ -1,4 +1,4 @@
-/** Finds the policy of an MCP message: its tool's or method's, any valid token, or a refusal. */
+/** Finds the policy for an MCP message: that of its tool or method, one for any valid token, or a refusal. */
 
 import type { EnforcedPolicy, RoutePolicy } from '../core/policy.ts';
 import type { AccessRequest, ToolServer } from '../core/tool-server.ts';
@@ -6,25 +6,22 @@ import { type AuthorizeArguments, argumentCheck } from './argument-check.ts';
 import type { McpMessage } from './message.ts';
 
 export interface McpToolPolicy extends RoutePolicy {
-  /**
-   * Decides about the arguments of a call that token and scope allow. Anything but `true` refuses the call. When absent,
-   * all arguments are allowed.
-   */
+  /** Decides about the arguments of a call that token and scope allow. By default all arguments are allowed. */
   readonly authorize?: AuthorizeArguments;
 }
 
-/** A message, or a request other than POST, such as the GET of the server's stream, by its HTTP method. */
+/** A message, or the HTTP method of a request other than POST, for example the GET of the server's stream. */
 export type Asked = McpMessage | { readonly kind: 'stream'; readonly method: string };
 
 interface ToolPolicies {
   readonly all: readonly EnforcedPolicy[];
-  /** The route name for events, the policy, and the check of the arguments if the tool has one. */
+  /** The route's name for events, the policy, and the check of the arguments if the tool has one. */
   find(asked: Asked): Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'>;
 }
 
 /**
- * Methods that every valid token may use: they reveal only what a client needs to call a tool. All others need a policy,
- * because they may read data (resources, prompts, completions) or start work (notifications outside the protocol).
+ * Methods that every valid token may use: they reveal only what a client needs to call a tool. All others need a policy.
+ * They may read data (resources, prompts, completions), or start work (notifications outside the protocol).
  */
 const OPEN: ReadonlySet<string> = new Set([
   'initialize',
@@ -41,10 +38,10 @@ const OPEN: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ]);
 
-/** A name without a policy is repeated in events only in this form, which the protocol demands. Tokens are longer. */
+/** A name without a policy appears in events only in this form, which the protocol requires. Tokens are longer. */
 const NAME = /^[\w./-]{1,128}$/;
 
-/** @throws TypeError for an invalid policy, for one without a scope, and if there is no policy at all */
+/** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
 export function toolPolicies(
   toolServer: ToolServer,
   {
@@ -72,7 +69,7 @@ export function toolPolicies(
   if (all.length === 0) throw new TypeError('mcpProtection: no tool has a policy, so that none can be called.');
   if (ofMethods.has('tools/call')) throw new TypeError('mcpProtection: the policies of tools are in tools, by name.');
 
-  // Every token that may call some tool must pass the handshake, so the loosest limits apply.
+  // Every token that may call some tool must pass the handshake, so the loosest limits of all policies apply.
   const around = toolServer.policyForAnyScope({
     requireActor: all.every((policy) => policy.requireActor),
     maxDelegationDepth: Math.max(...all.map((policy) => policy.maxDelegationDepth)),
@@ -100,9 +97,7 @@ export function toolPolicies(
   };
 }
 
-/**
- * The prefix in events of every method but `tools/call`. A tool name has no space, so `MCP tools/list` is unambiguous.
- */
+/** Precedes the name of every method but `tools/call` in events. A tool's name has no space. */
 const PROTOCOL = 'MCP ';
 
 function decided(name: string, policy: EnforcedPolicy | undefined, prefix = ''): ReturnType<ToolPolicies['find']> {

@@ -1,11 +1,11 @@
 /**
- * Errors serialized between threads. A structured clone would lose our own classes and the error codes, which decide the
- * answer and the log entry.
+ * Serializes errors for messages between threads. A structured clone would lose Mandate's error classes and the error
+ * codes, which decide the answer and the log entry.
  */
 
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
-/** The classes that callers distinguish. An error of another class arrives as an Error. */
+/** The classes that callers distinguish. Errors of all other classes become an Error. */
 const CLASSES = { StorageUnavailable, RangeError, TypeError, Error } as const;
 
 export interface SerializedError {
@@ -16,7 +16,7 @@ export interface SerializedError {
   readonly cause: SerializedError | undefined;
 }
 
-/** As many as the log reports. A chain of causes may be circular. */
+/** The log reports as many causes. A limit is needed, because a chain of causes may be circular. */
 const MAX_CAUSES = 4;
 
 export function serializeError(thrown: unknown, causes: number = MAX_CAUSES): SerializedError {
@@ -37,7 +37,7 @@ function classOf(error: Error): SerializedError['class'] {
   return error instanceof TypeError ? 'TypeError' : 'Error';
 }
 
-/** The stack is that of the other thread. */
+/** Rebuilds the error, with the stack of the other thread. */
 export function deserializeError({ class: name, message, code, stack, cause }: SerializedError): Error {
   const error = new CLASSES[name](message, cause === undefined ? {} : { cause: deserializeError(cause) });
   if (stack !== undefined) error.stack = stack;

@@ -74,7 +74,7 @@ const { path, readOnly = false }: SqliteOptions = workerData;
 await serve(parentPort, async () => {
   const connection = await openConnection(path, readOnly ? 'read' : 'write');
   try {
-    // SQLite opens the file at the first query, and finds out then whether it is a database.
+    // SQLite reads the file at the first query, and only then detects that it is no database.
     await connection.read((run) => run('select count(*) from sqlite_schema'));
   } catch (error) {
     await connection.close();

@@ -1,6 +1,6 @@
 /**
- * Calls to a worker thread: request and response over `postMessage`. The requests of one turn of the event loop go in one
- * message, and so do the responses, because a message costs more than its contents.
+ * Calls methods of a worker thread over `postMessage`. The requests of one event loop turn share a message. So do the
+ * responses, because a message costs more than its contents.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,13 +8,13 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { deserializeError, type SerializedError, serializeError } from './errors.ts';
 
-/** The methods that a thread serves. Arguments and results are structured-cloned. */
+/** The methods that a thread serves. Arguments and results are copied by structured clone. */
 export type Methods<Served> = { readonly [Name in keyof Served]: (...args: never[]) => Promise<unknown> };
 
-/** Each message is a list of these. */
+/** A message to the thread is a list of requests. */
 type Request =
   | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly args: readonly unknown[] }
-  /** The last one. */
+  /** No request follows it. */
   | { readonly kind: 'close' };
 
 type Response =
@@ -29,19 +29,19 @@ export type Call<Served extends Methods<Served>> = <Name extends keyof Served & 
   limitMs: number,
 ) => Promise<Awaited<ReturnType<Served[Name]>>>;
 
-/** A thread as its callers see it. */
+/** The main thread's connection to a worker thread. */
 export interface Client<Served extends Methods<Served>> {
   /**
-   * @param limitMs until the call is refused
-   * @throws StorageUnavailable if the thread dies, or does not answer in time. Whether a decision was applied is then
-   *   unknown.
+   * @param limitMs after this time the call is refused
+   * @throws StorageUnavailable if the thread dies, or does not answer in time. It is then unknown whether a decision was
+   * applied
    */
   readonly call: Call<Served>;
-  /** The number of calls that wait for their answers. */
+  /** The number of calls under way. */
   unanswered(): number;
   /** Resolves once all calls are answered and the thread has ended. */
   close(): Promise<void>;
-  /** Resolves when the thread has ended: with the error that it died of, or `undefined` if it was closed. */
+  /** Resolves when the thread has ended: with the error that ended it, or `undefined` after `close`. */
   readonly ended: Promise<{ readonly fault: unknown } | undefined>;
 }
 
@@ -148,9 +148,9 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** The thread's side: opens, then runs the methods that are called. */
+/** Runs in the thread: opens what it serves, then runs the methods that are called. */
 export async function serve(port: MessagePort, open: () => Promise<Served>): Promise<void> {
-  // `nextTick` sends the responses of a batch before the next batch begins.
+  // With `nextTick`, the responses of one batch are sent before the next batch begins.
   const send = messageBatcher<Response>(
     (responses) => port.postMessage(responses),
     process.nextTick,
@@ -183,7 +183,7 @@ export async function serve(port: MessagePort, open: () => Promise<Served>): Pro
   async function close(): Promise<void> {
     await Promise.all(running);
     await served.close();
-    // The last responses are still to be sent.
+    // The last responses are sent before the port closes.
     await nextTurn();
     port.close();
   }
@@ -202,9 +202,9 @@ export async function serve(port: MessagePort, open: () => Promise<Served>): Pro
 }
 
 /**
- * @param post sends a list; throws if an item cannot be cloned
+ * @param post sends a list of items; throws if one of them cannot be cloned
  * @param soon schedules the sending
- * @param refuse is called with an item that cannot be cloned
+ * @param refuse handles an item that cannot be cloned
  */
 function messageBatcher<Item>(
   post: (items: readonly Item[]) => void,
@@ -227,7 +227,7 @@ function messageBatcher<Item>(
     try {
       post(batch);
     } catch {
-      // None of the batch was sent.
+      // Nothing was sent, because an item cannot be cloned. Sent one by one, the others arrive.
       batch.forEach(postOne);
     }
   };

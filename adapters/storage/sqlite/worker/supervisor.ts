@@ -1,7 +1,7 @@
 /**
- * Restarts a database thread that died. That is as safe as a restart of the process: all commits are in the file, the
- * next reader of the file rolls back everything else, and no caller got an answer for it. A service that stayed down could
- * not revoke either. Until the thread is open again every call is refused as StorageUnavailable.
+ * Restarts a database thread that died. This is as safe as a restart of the process: the file holds all commits, SQLite
+ * rolls back everything else, and no caller got an answer for that. Without a restart the service could not revoke
+ * anything. Until the new thread has opened the file, every call is refused as StorageUnavailable.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,8 +14,8 @@ export type Supervised<Served extends Methods<Served>> = Pick<Client<Served>, 'c
 export interface Supervision {
   readonly log: Log;
   /**
-   * Milliseconds from a death to the restart, and between attempts. `undefined` if the data was in memory: an empty
-   * database would have forgotten every revocation, so there is no restart.
+   * Milliseconds from a death to the restart, and between attempts. `undefined` for a database in memory, which is not
+   * restarted: an empty database would have lost every revocation.
    */
   readonly restartAfterMs: number | undefined;
 }

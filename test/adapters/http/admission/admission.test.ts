@@ -403,7 +403,7 @@ describe('The rate limit', () => {
     expect(performance.now() - began).to.be.at.least(lines().length * 990);
     for (const { count, ...line } of lines()) {
       expect(line).to.deep.equal({
-        ...{ level: 'warn', message: 'requests were not let in', surface: 'oauth', reason: 'rate_limited' },
+        ...{ level: 'warn', message: 'requests were refused', surface: 'oauth', reason: 'rate_limited' },
       });
     }
   });

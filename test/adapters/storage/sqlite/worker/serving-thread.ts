@@ -21,7 +21,7 @@ function serving() {
     unsendable: async (): Promise<unknown> => () => 'a function cannot be cloned',
     away: async () => {
       const cause = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
-      throw new StorageUnavailable('SQLite could not take it', { cause });
+      throw new StorageUnavailable('SQLite could not answer or write', { cause });
     },
     bug: async () => {
       throw Object.assign(new RangeError('out of range'), { code: 'ERR_OUT_OF_RANGE' });
