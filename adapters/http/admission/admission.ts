@@ -10,7 +10,7 @@ import type { AnonymousDenials } from '../../../application/ledger/anonymous-den
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
 import { type Route, routeOf, type Surface } from '../routes.ts';
-import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
+import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
@@ -37,7 +37,6 @@ const RECORD_LIMIT_MS = 200;
 
 export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
   const { rates, limiters, denials, clock, log, notAdmitted } = control;
-  if (rates === undefined && limiters === undefined) return app;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
@@ -61,10 +60,12 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
       });
   };
 
-  return (request, response) => {
+  return (request: ServedRequest, response) => {
     const route = routeOf(request.url ?? '');
     if (route.isHealth) {
       app(request, response);
+    } else if (request.isTooLate) {
+      refuse(request, response, route, 'overloaded');
     } else if (permits !== undefined && !permits.take(request, route.bucket)) {
       refuse(request, response, route, 'rate_limited');
     } else if (limit === undefined) {

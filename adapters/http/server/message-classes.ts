@@ -20,6 +20,8 @@ export type AdmissionRefusal = 'rate_limited' | 'overloaded';
 interface RequestState {
   /** Sends `100 Continue` if the client waits for it before it sends the body (RFC 9110 §10.1.1). */
   invite?: (() => void) | undefined;
+  /** It arrived when the server only finished running requests before its end. */
+  isTooLate?: boolean;
   /** The body, if admission control has already read it. */
   readAhead?: BodyOutcome | undefined;
   /** The trace that the request is part of. */
@@ -60,6 +62,7 @@ export interface MessageClasses {
 export function messageClasses(app: express.Express): MessageClasses {
   class AppRequest extends IncomingMessage implements ServedRequest {
     invite: (() => void) | undefined = undefined;
+    isTooLate = false;
     readAhead: BodyOutcome | undefined = undefined;
     trace: Trace | undefined = undefined;
     endpoint: string | undefined = undefined;

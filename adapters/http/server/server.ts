@@ -74,14 +74,14 @@ export interface HttpServer {
   /**
    * Finishes running requests and closes every connection.
    *
-   * @param lingerMs how long the server still accepts requests, in milliseconds, because a load balancer notices a
-   * shutdown late. Meanwhile it closes each connection after a response
+   * @param lingerMs how long the server still serves requests, in milliseconds, because a load balancer notices a
+   * shutdown late. Meanwhile it closes each connection after a response. Later requests are marked `isTooLate`
    */
   stop(lingerMs: number): Promise<void>;
 }
 
 interface Exchange {
-  readonly request: IncomingMessage;
+  readonly request: ServedRequest;
   readonly response: ServerResponse;
 }
 
@@ -109,6 +109,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   const logError = throttledLog<{ reason: ConnectionError }>(log, 'a client broke the protocol');
   const logDrop = throttledLog<{ reason: 'too_many' }>(log, 'connections were refused');
   let isStopping = false;
+  let refusesRequests = false;
   let accepted = 0;
 
   const server = createServer({
@@ -167,6 +168,7 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       connection.isLast = true;
       connection.pipelined.length = 0;
       response.setHeader('Connection', 'close');
+      request.isTooLate = refusesRequests;
     }
     listener(request, response);
   };
@@ -238,6 +240,9 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
       isStopping = true;
       await until(() => connections.size === 0, lingerMs);
       const deadline = performance.now() + DRAIN_MS;
+      refusesRequests = true;
+      const isServing = ({ current }: Connection) => current !== undefined && current.request.isTooLate !== true;
+      await until(() => ![...connections.values()].some(isServing), DRAIN_MS);
       // Node accepts one connection per event loop turn. Closing now would reset those that still wait to be accepted.
       for (let before = -1; before !== accepted && performance.now() < deadline; ) {
         before = accepted;

@@ -8,7 +8,7 @@ import { limitConcurrency, type WorkLimiters, workLimiters } from '../../../../a
 import type { BucketRules, RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
 import { readBody } from '../../../../adapters/http/message/body.ts';
 import { routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
-import { startHttpServer } from '../../../../adapters/http/server/server.ts';
+import { type HttpServer, startHttpServer } from '../../../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
 import { type CapturedLog, capturedLog } from '../../../support/captured-log.ts';
@@ -41,6 +41,7 @@ interface Fixture {
   send(bytes: string): Promise<RawConnection>;
   /** Sends a request on a new connection, and resolves when the application has it. */
   occupy(path?: string): Promise<RawConnection>;
+  readonly server: HttpServer;
   stop(): Promise<void>;
 }
 
@@ -88,7 +89,7 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
     return connection;
   }
   return {
-    ...{ url, clock, log, records, limiters, held, admitted, send },
+    ...{ url, clock, log, records, limiters, held, server, admitted, send },
     async occupy(path = '/a') {
       const before = held.length;
       const connection = await send(get(path));
@@ -291,6 +292,30 @@ describe('The concurrency limit', () => {
     await eventually(() => fixture.limiters.other.busy === 0);
     expect(fixture.held.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
+});
+
+describe('A request that arrives while the server only finishes running requests', () => {
+  for (const [limits, permits] of [
+    ['with a concurrency limit', { concurrency: 4, queue: 0 }],
+    ['without limits', undefined],
+  ] as const) {
+    it(`is refused with Retry-After and recorded, ${limits}; the running request is answered`, async () => {
+      const fixture = await open(permits === undefined ? {} : { permits });
+      const running = await fixture.occupy(PATHS.token);
+      const stopped = fixture.server.stop(0);
+      const late = await fixture.send(get(PATHS.token));
+      const refusal = await late.until('unreachable');
+      expect(refusal)
+        .to.match(/^HTTP\/1.1 503/)
+        .and.include('Connection: close')
+        .and.include('Retry-After: ');
+      expect(fixture.records).to.deep.equal([{ event: 'token.denied', reason: 'overloaded' }]);
+      expect(fixture.held).to.have.length(1);
+      fixture.held[0]?.response.end();
+      expect(await running.until('\r\n\r\n')).to.match(/^HTTP\/1.1 200/);
+      await stopped;
+    });
+  }
 });
 
 describe('The rate limit', () => {
