@@ -10,7 +10,7 @@ import type { Unacceptable } from '../../adapters/sdk/agent/agent.ts';
 import type { McpAuthorizationOptions } from '../../adapters/sdk/agent/mcp/mcp.ts';
 import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { runExample, startExample, withTsx } from '../support/example-process.ts';
+import { runExample, startExample } from '../support/example-process.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
@@ -94,7 +94,7 @@ describe('the examples of docs/agents.md', () => {
 
   it('agent.ts prints the error of a refusal; it runs with tsx, as its page says', async function () {
     this.timeout(60_000);
-    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' }, withTsx);
+    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
     expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });
 
