@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { root } from '../support/packed-packages.ts';
-import { blocksOf, commandsOf, pages, unmarkedCommandsOf } from '../support/pages/page.ts';
+import { blocksOf, commandsOf, pages, pageText, unmarkedCommandsOf } from '../support/pages/page.ts';
 import { RUN_BY } from '../support/pages/run-by.ts';
 
 const onPage = (...blocks: readonly string[]) => blocks.map((block) => `${block}\n`).join('\n');
@@ -30,7 +30,6 @@ describe('Every command of a page', () => {
 
   it('is found in every kind of shell block, also in a list', () => {
     const shown = commandsOf(
-      'a page',
       onPage('```sh\nls\n```', '1. A list:\n\n   ```bash\n   ls\n   ```', '```console\n$ ls\n```'),
     );
     expect(shown.map(({ text }) => text)).to.deep.equal(['ls\n', 'ls\n', '$ ls\n']);
@@ -38,17 +37,17 @@ describe('Every command of a page', () => {
 
   it('is marked by a comment directly above its block, with a reason', () => {
     const page = onPage('<!-- not run by a test: needs Docker -->\n```sh\ndocker ps\n```', '```sh\nls\n```');
-    expect(commandsOf('a page', page).map(({ notRun }) => notRun)).to.deep.equal(['needs Docker', undefined]);
+    expect(commandsOf(page).map(({ notRun }) => notRun)).to.deep.equal(['needs Docker', undefined]);
     const empty = '<!-- not run by a test: -->\n```sh\nls\n```\n';
-    expect(commandsOf('a page', empty).map(({ notRun }) => notRun)).to.deep.equal([undefined]);
+    expect(commandsOf(empty).map(({ notRun }) => notRun)).to.deep.equal([undefined]);
   });
 
   it('is no assignment: those are settings, which other tests read', () => {
-    const settings = 'docs/configuration.md';
+    const settings = pageText('docs/configuration.md');
     expect(blocksOf(settings).length).to.be.greaterThan(5);
     expect(commandsOf(settings)).to.deep.equal([]);
     for (const command of ['A=1 ls', 'A=$(ls)', 'A=1\nls', 'export A=1']) {
-      expect(commandsOf('a page', `\`\`\`sh\n${command}\n\`\`\`\n`), command).to.have.lengthOf(1);
+      expect(commandsOf(`\`\`\`sh\n${command}\n\`\`\`\n`), command).to.have.lengthOf(1);
     }
   });
 });

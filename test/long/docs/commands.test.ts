@@ -20,7 +20,7 @@ import { startRegistry } from '../../support/local-registry.ts';
 import { answering } from '../../support/loopback.ts';
 import { ADMIN_KEY, aRegistration } from '../../support/mandate.ts';
 import { libraries, packEverything, root, service } from '../../support/packed-packages.ts';
-import { type Block, blocksOf, pages } from '../../support/pages/page.ts';
+import { type Block, blocksOf, pages, pageText } from '../../support/pages/page.ts';
 import { blocksRunBy } from '../../support/pages/run-by.ts';
 import { openTerminal, shownOutput, type Terminal } from '../../support/pages/terminal.ts';
 import { startUserDirectory } from '../../support/user-directory.ts';
@@ -121,7 +121,9 @@ describe('The commands of the pages', function () {
     const page = 'docs/agents-as-files.md';
     const [init, apply] = blocksRunBy(THIS, page);
     await follow(page, {}, init && [init]);
-    const [file, shown] = ['yaml', ''].map((language) => blocksOf(page).find((block) => block.language === language));
+    const [file, shown] = ['yaml', ''].map((language) =>
+      blocksOf(pageText(page)).find((block) => block.language === language),
+    );
     await mkdir(join(folder, 'service', 'agents'));
     await writeFile(join(folder, 'service', 'agents', 'all.yaml'), file?.text ?? '');
     const jwks = 'https://keys.example/wiki-gardener/jwks.json';

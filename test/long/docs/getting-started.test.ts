@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/free-port.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { startRegistry } from '../../support/local-registry.ts';
 import { packEverything, root } from '../../support/packed-packages.ts';
@@ -30,7 +31,12 @@ describe(PAGE, () => {
       ...{ npm_config_registry: registry.url, npm_config_audit: 'false', npm_config_fund: 'false' },
       ...{ npm_config_cache: join(folder, 'npm-cache'), npm_config_userconfig: join(folder, 'no-npmrc') },
     });
-    const text = await onThisMachine(pageText(PAGE), provider.issuer, postgres.server.port);
+    const ports = await Promise.all(['5100', '5200', '5300'].map(async (shown) => [shown, await freePort()] as const));
+    const text = onThisMachine(pageText(PAGE), [
+      ['https://idp.example/realms/main', provider.issuer],
+      ['127.0.0.1:5432', `127.0.0.1:${postgres.server.port}`],
+      ...ports,
+    ]);
     const { accessToken } = await provider.signIn('ada');
     try {
       let printed = '';
@@ -38,14 +44,14 @@ describe(PAGE, () => {
         printed = await terminal.run(commands);
       };
       const saved = [...text.matchAll(SAVED)].map(({ index, groups: { file, program } = {} }) => {
-        const code = blocksOf(PAGE, text).find(({ at }) => at > index)?.text ?? '';
+        const code = blocksOf(text).find(({ at }) => at > index)?.text ?? '';
         const [from, to] = program === undefined ? [accessToken, 'token.txt'] : [code, program];
         return {
           at: index,
           act: () => step(file ? `cp '${join(root, 'docs', file)}' .` : `cat > ${to} <<'SAVED'\n${from}\nSAVED`),
         };
       });
-      const blocks = blocksOf(PAGE, text).map(({ language, text: block, at }) => ({
+      const blocks = blocksOf(text).map(({ language, text: block, at }) => ({
         at,
         act: async () => {
           if (language === 'sh') await step(block);
@@ -54,6 +60,13 @@ describe(PAGE, () => {
       }));
       for (const { act } of [...saved, ...blocks].toSorted((one, other) => one.at - other.at)) await act();
       expect(blocks.length).to.be.greaterThan(20);
+      for (const [, port] of ports)
+        await eventually(() =>
+          fetch(`http://127.0.0.1:${port}`).then(
+            () => false,
+            () => true,
+          ),
+        );
     } finally {
       await terminal.close();
       await Promise.all([provider.stop(), postgres.stop(), registry.stop()]);
@@ -63,14 +76,9 @@ describe(PAGE, () => {
 });
 
 /** The page with the addresses of this machine. @throws if the page does not have one of the addresses */
-async function onThisMachine(page: string, provider: string, postgresPort: number): Promise<string> {
-  const addresses: readonly (readonly [string, string])[] = [
-    ['https://idp.example/realms/main', provider],
-    ['127.0.0.1:5432', `127.0.0.1:${postgresPort}`],
-    ...(await Promise.all(['5100', '5200', '5300'].map(async (port) => [port, String(await freePort())] as const))),
-  ];
+function onThisMachine(page: string, addresses: readonly (readonly [shown: string, real: string | number])[]): string {
   return addresses.reduce((text, [shown, real]) => {
     if (!text.includes(shown)) throw new Error(`The page does not have ${shown}`);
-    return text.replaceAll(shown, real);
+    return text.replaceAll(shown, String(real));
   }, page);
 }

@@ -14,7 +14,6 @@ export const pages: readonly string[] = [
 ];
 
 export interface Block {
-  readonly page: string;
   readonly language: string;
   /** Without the indentation of the fence. */
   readonly text: string;
@@ -26,10 +25,10 @@ export interface Block {
 
 export const pageText = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-export function blocksOf(page: string, text = pageText(page)): readonly Block[] {
+export function blocksOf(text: string): readonly Block[] {
   const fences = /^( *)(?:<!-- not run by a test: (.+?) -->\n *)?```(\w*)[^\n]*\n(.*?)^ *```$/gms;
   return [...text.matchAll(fences)].map(({ 1: indent = '', 2: notRun, 3: language = '', 4: body = '', index }) => ({
-    ...{ page, language, notRun, at: index },
+    ...{ language, notRun, at: index },
     text: body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 }
@@ -37,13 +36,13 @@ export function blocksOf(page: string, text = pageText(page)): readonly Block[] 
 const SHELL = ['sh', 'bash', 'shell', 'console'];
 
 /** The shell blocks with a command. A block of settings has only assignments; other tests read those as settings. */
-export function commandsOf(page: string, text?: string): readonly Block[] {
-  return blocksOf(page, text).filter((block) => SHELL.includes(block.language) && !isSettings(block.text));
+export function commandsOf(text: string): readonly Block[] {
+  return blocksOf(text).filter((block) => SHELL.includes(block.language) && !isSettings(block.text));
 }
 
 /** The commands that a test has to run. */
 export const unmarkedCommandsOf = (page: string): readonly Block[] =>
-  commandsOf(page).filter(({ notRun }) => notRun === undefined);
+  commandsOf(pageText(page)).filter(({ notRun }) => notRun === undefined);
 
 const isSettings = (text: string) =>
   text.split('\n').every((line) => /^(?:#.*|\w+=(?:[^\s$]|\$\{\w+\})*(?:\s+#.*)?)?$/.test(line));

@@ -1,4 +1,7 @@
-/** Which test runs the commands of a page: one file for all its blocks, or one for each, in the order of the page. */
+/**
+ * Which test runs the commands of a page: one file for each block, in the order of the page. A test that itself asks for
+ * the blocks of a page, and so runs every one, may stand for all of them.
+ */
 
 import { type Block, unmarkedCommandsOf } from './page.ts';
 
@@ -14,7 +17,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
   'docs/examples/README.md': commands,
   'docs/getting-started.md': 'test/long/docs/getting-started.test.ts',
-  'docs/observability.md': 'test/docs/observability.test.ts',
+  'docs/observability.md': Array<string>(2).fill('test/docs/observability.test.ts'),
   'docs/operating.md': commands,
   'docs/providers/entra-id.md': commands,
   'docs/providers/keycloak.md': commands,
