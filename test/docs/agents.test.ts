@@ -11,7 +11,7 @@ import type { McpAuthorizationOptions } from '../../adapters/sdk/agent/mcp/mcp.t
 import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
-import { runExample, startExample, withTsx } from '../support/example-process.ts';
+import { runExample, startExample } from '../support/example-process.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
@@ -97,7 +97,7 @@ describe('the examples of docs/agents.md', () => {
 
   it('agent.ts prints the error of a refusal; it runs with tsx, as its page says', async function () {
     this.timeout(60_000);
-    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' }, withTsx);
+    const { code, output, errors } = await runExample('agent.ts', { ...environment, SUBJECT_TOKEN: 'stolen' });
     expect([code, output, errors]).to.deep.equal([1, '', 'No: invalid_grant\n']);
   });
 

@@ -1,22 +1,18 @@
 /** Every `mandate` command in a page exists, with the options that the page gives it. */
 
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { asProgram } from '../../scripts/from-source.ts';
+import { pages, pageText } from '../support/pages/page.ts';
 
 const run = promisify(execFile);
 const root = new URL('../../', import.meta.url);
 const program = asProgram(new URL('composition/main.ts', root));
 
-const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`);
-
 /** The text in fenced blocks and between backticks: elsewhere "mandate" is the name of the product. */
 function codeOf(page: string): readonly string[] {
-  const text = readFileSync(new URL(page, root), 'utf8').replaceAll('\\\n', ' ');
+  const text = pageText(page).replaceAll('\\\n', ' ');
   const blocks = [...text.matchAll(/^ *```(?:sh|yaml)\n(.*?)^ *```$/gms)].flatMap(([, block = '']) =>
     block.split('\n'),
   );
@@ -35,7 +31,7 @@ function usesOf(code: string) {
 }
 
 const uses = new Map<string, { readonly options: Set<string>; readonly pages: Set<string> }>();
-for (const page of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs]) {
+for (const page of pages) {
   for (const code of codeOf(page)) {
     const use = usesOf(code);
     if (use === undefined) continue;

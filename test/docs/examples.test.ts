@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { startExample, withTsx } from '../support/example-process.ts';
+import { startExample } from '../support/example-process.ts';
 
 const folder = new URL('../../docs/examples/', import.meta.url);
 const page = readFileSync(new URL('README.md', folder), 'utf8');
@@ -25,7 +25,7 @@ describe('docs/examples/README.md', () => {
     it(`runs ${name} with tsx on this Node`, async function () {
       this.timeout(60_000);
       const environment = { MANDATE_ISSUER: 'http://127.0.0.1:9', AUDIENCE: 'https://jira.example' };
-      const { url, stop } = await startExample(name, environment, withTsx);
+      const { url, stop } = await startExample(name, environment);
       try {
         const { status } = await fetch(`${url}/${name.startsWith('mcp') ? 'mcp' : 'issues/OPS-7'}`, { method: 'POST' });
         expect(status, 'without a token').to.equal(401);

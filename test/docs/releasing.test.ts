@@ -1,18 +1,15 @@
 /** One form of the command in the README and all pages, and the commands of docs/releasing.md. */
 
 import { exec } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { libraries, npm, root } from '../support/packed-packages.ts';
+import { pages } from '../support/pages/page.ts';
 
 const text = (path: string) => readFile(join(root, path), 'utf8');
-const pages = ['README.md', ...(await readdir(join(root, 'docs'), { recursive: true }))]
-  .filter((path) => path.endsWith('.md'))
-  .map((path) => (path === 'README.md' ? path : `docs/${path}`));
-
 /** The lines of a page's shell blocks. */
 const shellLines = (page: string) =>
   [...page.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n'));

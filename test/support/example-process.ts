@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
-import { fromSource } from '../../scripts/from-source.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -20,14 +19,9 @@ export interface ExamplePlace {
 const root = new URL('../../', import.meta.url);
 const sourceOf = (name: string) => fileURLToPath(new URL(`docs/examples/${name}`, root));
 
+/** As docs/examples/README.md runs an example: `npx tsx`, without npx. */
 const repository: ExamplePlace = {
   folder: fileURLToPath(root),
-  argumentsFor: (name) => [...fromSource, sourceOf(name)],
-};
-
-/** As docs/examples/README.md runs an example: `npx tsx`, without npx. */
-export const withTsx: ExamplePlace = {
-  ...repository,
   argumentsFor: (name) => ['--import', 'tsx', sourceOf(name)],
 };
 

@@ -1,0 +1,244 @@
+/**
+ * Runs the commands of the pages as they are written, in the order of a deployment: install, serve, register, diagnose,
+ * verify, rotate, and an emergency. `RUN_BY` names the blocks; each one must have been run at the end.
+ *
+ * The scene replaces only what a page leaves to its reader: addresses, passwords, paths. Needs the programs that the
+ * commands need: bash, curl, jq and openssl.
+ */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { instantFromMillis } from '../../../domain/instant.ts';
+import { freePort } from '../../../scripts/free-port.ts';
+import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
+import { append, seal } from '../../support/ledger/fill.ts';
+import { makeSealingKey } from '../../support/ledger/sealing-key.ts';
+import { startRegistry } from '../../support/local-registry.ts';
+import { answering } from '../../support/loopback.ts';
+import { ADMIN_KEY, aRegistration } from '../../support/mandate.ts';
+import { libraries, packEverything, root, service } from '../../support/packed-packages.ts';
+import { type Block, blocksOf, pages, pageText } from '../../support/pages/page.ts';
+import { blocksRunBy } from '../../support/pages/run-by.ts';
+import { openTerminal, shownOutput, type Terminal } from '../../support/pages/terminal.ts';
+import { startUserDirectory } from '../../support/user-directory.ts';
+
+const THIS = 'test/long/docs/commands.test.ts';
+const PROVIDERS = ['entra-id', 'keycloak', 'okta', 'openid'].map((name) => `docs/providers/${name}.md`);
+const SEPTEMBER = instantFromMillis(Date.parse('2026-09-17T10:00:00Z'));
+
+/** Of the two requests below. */
+interface Answer {
+  readonly enabled?: boolean;
+  readonly checkpoints?: readonly { readonly checkpoint_id: number; readonly root_hash: string }[];
+}
+
+type Filled = Readonly<Record<string, string>>;
+
+describe('The commands of the pages', function () {
+  this.timeout(600_000);
+  const closing: (() => unknown)[] = [];
+  const done = new Set<string>();
+  let folder: string;
+  let quiet: Filled;
+  let issuer: string;
+  let terminal: Terminal;
+
+  /** Runs blocks of a page. @param filled what the page leaves to the reader, and the scene's values */
+  async function follow(page: string, filled: Filled = {}, blocks = blocksRunBy(THIS, page), where = terminal) {
+    const outputs: string[] = [];
+    for (const { text, at } of blocks) {
+      outputs.push(await where.run(fill(text, filled)));
+      done.add(`${page}:${at}`);
+    }
+    return outputs;
+  }
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mandate-commands-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    const registry = await startRegistry(await packEverything(folder));
+    quiet = {
+      ...{ npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm-cache') },
+      ...{ npm_config_audit: 'false', npm_config_fund: 'false', npm_config_userconfig: join(folder, 'no-npmrc') },
+    };
+    const provider = await startIdentityProvider();
+    const directory = await startUserDirectory((request, response) =>
+      (request.path.endsWith('/ada') ? answering({ id: 'ada', enabled: true }) : answering({}, 404))(request, response),
+    );
+    const key = await makeSealingKey();
+    const database = await withRecordsOfSeptember(key);
+    closing.unshift(registry.stop, provider.stop, directory.server.close, database.drop);
+
+    const place = join(folder, 'service');
+    await Promise.all([place, join(folder, 'secrets'), join(folder, 'exports')].map((path) => mkdir(path)));
+    await writeFile(join(folder, 'secrets', 'signing-key.pem'), key.pem, { mode: 0o600 });
+    await writeFile(join(place, 'token.txt'), (await provider.signIn('ada')).accessToken);
+    await writeFile(join(place, 'admin-header'), `Authorization: Bearer ${ADMIN_KEY}`);
+    const port = await freePort();
+    issuer = `http://127.0.0.1:${port}`;
+    const owner = database.settings['Service:Database:MigrationConnectionString'] ?? '';
+    terminal = openTerminal(place, {
+      ...{ ...quiet, NODE_ENV: 'development', PORT: String(port), MANDATE_ADMIN_KEY: ADMIN_KEY },
+      ...{ Service__Audit__Checkpoint__Interval: 'PT1S', Service__Database__MigrationConnectionString: owner },
+    });
+    closing.unshift(terminal.close);
+
+    const polled = (name: string) => directory.settings[`Service:UpstreamIdp:SponsorCheck:${name}`] ?? '';
+    const [install] = blocksRunBy(THIS, 'README.md');
+    await follow(
+      'README.md',
+      {
+        'Service__Issuer=https://mandate.example': `Service__Issuer=${issuer}`,
+        'https://idp.example/admin/realms/main/users': polled('UsersUrl'),
+        'https://idp.example/realms/main/protocol/openid-connect/token': polled('TokenUrl'),
+        'https://idp.example/realms/main': provider.issuer,
+        'postgresql://mandate:…@db.example/mandate?sslmode=verify-full':
+          database.settings['Service:Database:ConnectionString'] ?? '',
+        'postgresql://mandate_owner:…@db.example/mandate?sslmode=verify-full': owner,
+        '/run/secrets': join(folder, 'secrets'),
+        'ApiKey=…': `ApiKey=${ADMIN_KEY}`,
+        'npx mandate serve': 'npx mandate serve > service.log &',
+      },
+      install && [install],
+    );
+    await terminal.run(`curl --silent --retry 30 --retry-delay 1 --retry-connrefused ${issuer}/readyz`);
+  });
+  after(async () => {
+    for (const close of closing) await close();
+  });
+
+  it('README.md: verify the ledger, and archive its months', async () => {
+    const [, verify] = blocksRunBy(THIS, 'README.md');
+    const exports = join(folder, 'exports');
+    const [output] = await follow('README.md', { '/exports': exports }, verify && [verify]);
+    expect(output).to.include('audit-2026-09.service-archive.gz');
+  });
+
+  it('docs/agents-as-files.md: make a registration, and apply files', async () => {
+    const page = 'docs/agents-as-files.md';
+    const [init, apply] = blocksRunBy(THIS, page);
+    await follow(page, {}, init && [init]);
+    const [file, shown] = ['yaml', ''].map((language) =>
+      blocksOf(pageText(page)).find((block) => block.language === language),
+    );
+    await mkdir(join(folder, 'service', 'agents'));
+    await writeFile(join(folder, 'service', 'agents', 'all.yaml'), file?.text ?? '');
+    const jwks = 'https://keys.example/wiki-gardener/jwks.json';
+    const gardener = { agent_id: 'wiki-gardener', display_name: 'Wiki gardener', jwks_uri: jwks };
+    await register({ ...gardener, allowed_scopes: ['wiki:write'], allowed_audiences: ['https://wiki.example'] });
+    const [output = ''] = await follow(page, { 'https://mandate.example': issuer }, apply && [apply]);
+    expect(output.split('\n').slice(-4).join('\n')).to.match(shownOutput(shown?.text ?? ''));
+  });
+
+  it('docs/operating.md: diagnose, rotate the key, and stop all agents', async () => {
+    const outputs = await follow('docs/operating.md', {
+      '--out /run/secrets/signing-key.pem': `--out ${join(folder, 'secrets', 'first.pem')}`,
+      '/run/secrets': join(folder, 'secrets'),
+      'http://10.0.0.4:5100': issuer,
+      'http://10.0.0.5:5100': issuer,
+      'https://mandate.example': issuer,
+      $AGENT: 'jira-triage',
+    });
+    expect(outputs[0]).to.match(/^\d+ ok, \d+ warning, \d+ skipped\.$/m);
+    expect(outputs[1]).to.match(/^ok +verdict /m);
+    const { enabled } = await ask('/admin/agents/jira-triage');
+    expect(enabled).to.equal(false);
+  });
+
+  for (const page of PROVIDERS) {
+    it(`${page}: doctor finds no fault`, async () => {
+      const [output] = await follow(page);
+      expect(output).to.match(/^\d+ ok, \d+ warning, \d+ skipped\.$/m);
+    });
+  }
+
+  it('docs/auditing.md: verify with kept marks, and an archive with the published keys', async () => {
+    const { checkpoints = [] } = await ask('/audit/checkpoints');
+    const [first, last] = [checkpoints[0], checkpoints.at(-1)].map((one) => `${one?.checkpoint_id}:${one?.root_hash}`);
+    const [verify, ...others] = blocksRunBy(THIS, 'docs/auditing.md');
+    await follow(
+      'docs/auditing.md',
+      {
+        ...{ '1041:5f0c…': String(first), '1187:9a41…': String(last), 'https://mandate.example': issuer },
+        'audit-2026-09': join(folder, 'exports', 'audit-2026-09'),
+      },
+      verify && [verify],
+    );
+    expect(others).to.have.lengthOf(1);
+  });
+
+  it('docs/examples/README.md: start a tool server in the repository', async () => {
+    const clone = openTerminal(root);
+    const log = join(folder, 'example.log');
+    const started = { 'express-tool-server.ts': `express-tool-server.ts > ${log} &` };
+    try {
+      await follow('docs/examples/README.md', started, undefined, clone);
+      await clone.run(`until grep --quiet '^Listening on http' ${log}; do sleep 1; done`);
+    } finally {
+      await clone.close();
+    }
+  });
+
+  it('docs/releasing.md: make the list of parts', async () => {
+    // Without the optional package, which might have to compile.
+    const clone = openTerminal(join(folder, 'clone'), { ...quiet, npm_config_omit: 'optional' });
+    try {
+      await follow('docs/releasing.md', { '0.2.0': service.manifest.version }, undefined, clone);
+    } finally {
+      await clone.close();
+    }
+    const { components } = JSON.parse(
+      await readFile(join(folder, 'clone', `mandate-${service.manifest.version}.cdx.json`), 'utf8'),
+    );
+    expect(components.map(({ name }: { readonly name: string }) => name)).to.include.members(['mandate', 'jose']);
+  });
+
+  const installs: readonly (readonly [page: string, block: Block | undefined])[] = [
+    ...libraries.map(({ source }) => `${source}/README.md`),
+    ...['docs/agents.md', 'docs/auditing.md', 'docs/tool-servers.md'],
+  ].map((page) => [page, blocksRunBy(THIS, page).find(({ text }) => text.startsWith('npm install'))]);
+  for (const [page, block] of installs) {
+    it(`${page}: install the package`, async () => {
+      const empty = openTerminal(await mkdtemp(join(folder, 'empty-')), quiet);
+      try {
+        await empty.run('npm init --yes');
+        await follow(page, {}, block && [block], empty);
+        expect(await empty.run('npm ls')).to.include(block?.text.replace('npm install ', '').trim());
+      } finally {
+        await empty.close();
+      }
+    });
+  }
+
+  it('were all run', () => {
+    const claimed = pages.flatMap((page) => blocksRunBy(THIS, page).map(({ at }) => `${page}:${at}`));
+    expect([...done]).to.have.members(claimed);
+  });
+
+  const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
+  const ask = async (path: string): Promise<Answer> =>
+    (await fetch(`${issuer}${path}`, { headers })).json() as Promise<Answer>;
+  async function register(changes: Readonly<Record<string, unknown>>) {
+    const body = JSON.stringify(aRegistration({ high_risk_audiences: [], ...changes }));
+    const { status } = await fetch(`${issuer}/admin/agents`, { method: 'POST', headers, body });
+    expect(status).to.equal(201);
+  }
+});
+
+/** A database whose ledger begins in September 2026, to have a month to archive. */
+async function withRecordsOfSeptember(key: Awaited<ReturnType<typeof makeSealingKey>>): Promise<FreshDatabase> {
+  const database = await freshDatabase('postgres');
+  const storage = await database.open({ clock: { now: () => SEPTEMBER } });
+  await append(storage, 20, SEPTEMBER);
+  await seal(storage, key.signer, SEPTEMBER);
+  await storage.close();
+  return database;
+}
+
+/** The commands with the scene's values. */
+function fill(text: string, filled: Filled): string {
+  return Object.entries(filled).reduce((filledText, [shown, real]) => filledText.replaceAll(shown, real), text);
+}

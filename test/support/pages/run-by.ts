@@ -1,0 +1,37 @@
+/**
+ * Which test runs the commands of a page: one file for each block, in the order of the page. A test that itself asks for
+ * the blocks of a page, and so runs every one, may stand for all of them.
+ */
+
+import { type Block, unmarkedCommandsOf } from './page.ts';
+
+const commands = 'test/long/docs/commands.test.ts';
+
+export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
+  'README.md': commands,
+  'adapters/sdk/agent/README.md': commands,
+  'adapters/sdk/audit/README.md': commands,
+  'adapters/sdk/tool-server/README.md': commands,
+  'docs/agents-as-files.md': commands,
+  'docs/agents.md': commands,
+  'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
+  'docs/examples/README.md': commands,
+  'docs/getting-started.md': 'test/long/docs/getting-started.test.ts',
+  'docs/observability.md': Array<string>(2).fill('test/docs/observability.test.ts'),
+  'docs/operating.md': commands,
+  'docs/providers/entra-id.md': commands,
+  'docs/providers/keycloak.md': commands,
+  'docs/providers/okta.md': commands,
+  'docs/providers/openid.md': commands,
+  'docs/releasing.md': ['test/docs/releasing.test.ts', commands],
+  'docs/tool-servers.md': commands,
+};
+
+/** The blocks of a page that this test has to run. */
+export const blocksRunBy = (test: string, page: string): readonly Block[] =>
+  unmarkedCommandsOf(page).filter((_, index) => testOf(page, index) === test);
+
+const testOf = (page: string, index: number): string | undefined => {
+  const tests = RUN_BY[page];
+  return typeof tests === 'string' ? tests : tests?.[index];
+};
