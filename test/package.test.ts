@@ -25,20 +25,20 @@ import { useLibraries } from './support/used-libraries.ts';
 const run = promisify(execFile);
 const names = libraries.map(({ manifest }) => manifest.name);
 
-/** What a library may install: itself and its dependencies, unpacked. */
+/** Limits of a library's installation: packages and bytes of itself and its dependencies, unpacked. */
 const MAX_PACKAGES = 3;
 const MAX_BYTES = 1_000_000;
-/** A README that fits on one screen. */
+/** This many lines fit on one screen. */
 const MAX_README_LINES = 40;
 
 interface Subpath {
   readonly use: string;
   readonly peers?: readonly string[];
-  /** Skips checking the types of other packages: those of the MCP SDK alone take ten seconds. */
+  /** Skips the type check of other packages, because that of the MCP SDK alone takes ten seconds. */
   readonly skipLibCheck?: true;
 }
 
-/** For each subpath, code that compiles only with its types, and the packages that it needs. */
+/** For each subpath: code that compiles only with the types of the subpath, and the packages that it needs. */
 const SUBPATHS: Readonly<Record<string, Subpath>> = {
   '@mandate/tool-server': {
     use: `import { createToolServer, type ToolServer } from '@mandate/tool-server';
@@ -63,7 +63,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
         const text: string = claimsOf(context).sub;
         return { content: [{ type: 'text', text }] };
       });
-      // @ts-expect-error: it would be none if a type of the SDK were not found.
+      // @ts-expect-error: the compiler finds this error only if it finds the SDK's types.
       claimsOf(1);`,
     peers: ['@modelcontextprotocol/server'],
     skipLibCheck: true,
@@ -81,7 +81,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
         new StreamableHTTPClientTransport(new URL('https://j.example'), {
           authProvider: mcpAuthorization({ agent, subjectToken: '' }),
         });
-      // @ts-expect-error: it would be none if a type of the SDK were not found.
+      // @ts-expect-error: the compiler finds this error only if it finds the SDK's types.
       export const wrong: string = mcpAuthorization({ agent: {} as Agent, subjectToken: '' }).tokens();`,
     peers: ['@modelcontextprotocol/client'],
     skipLibCheck: true,
@@ -198,7 +198,7 @@ describe('The packages', () => {
         });
       }
 
-      it('names the package to install in the report of doctor', async function () {
+      it('makes doctor name the package to install', async function () {
         this.timeout(30_000);
         const { stdout } = await mandate(['doctor', '--json']);
         const found = (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'database');
@@ -278,7 +278,7 @@ describe('The packages', () => {
     });
 
     for (const name of Object.keys(SUBPATHS)) {
-      it(`${name} imports, and loads only files of its package and jose`, async () => {
+      it(`${name} can be imported, and loads only files of its package and jose`, async () => {
         const loaded = (await loadedModules(name, { cwd: project })).filter((url) => !url.startsWith('node:'));
         const { manifest } = libraryOf(name);
         expect(loaded.some((url) => url.includes(`/node_modules/${manifest.name}/dist/`))).to.equal(true);
@@ -306,7 +306,7 @@ describe('The packages', () => {
     });
   }
 
-  it('work against a running service: an exchange, a checked request, a verified record', async function () {
+  it('exchange a token, check a request and verify a record with a running service', async function () {
     this.timeout(60_000);
     const project = await projectWith('used', names, ['jose', 'express']);
     const { agentId, agent, auditor } = await useLibraries({ agent: project, toolServer: project, auditor: project });
@@ -316,7 +316,7 @@ describe('The packages', () => {
     expect(auditor.output).to.match(/^Record \d+ is what was sealed\. Keep this mark: \d+:[0-9a-f]{64}\n$/);
   });
 
-  /** Creates a project with these packages of ours, and the named packages of our node_modules. */
+  /** Creates a project with these packed packages, and these packages from node_modules. */
   async function projectWith(name: string, own: readonly string[], foreign: readonly string[]): Promise<string> {
     const project = join(folder, name);
     const modules = join(project, 'node_modules');
@@ -333,14 +333,14 @@ describe('The packages', () => {
 
 const isJoseAtMost = (dependencies: readonly string[]) => dependencies.every((name) => name === 'jose');
 
-/** The library that a subpath is of. */
+/** The library to which a subpath belongs. */
 function libraryOf(subpath: string) {
   const found = libraries.find(({ manifest }) => subpath === manifest.name || subpath.startsWith(`${manifest.name}/`));
   if (found === undefined) throw new Error(`${subpath} is of no library`);
   return found;
 }
 
-/** The dependencies of a package, and theirs, as installed here. */
+/** The installed dependencies of a package, direct and indirect. */
 async function closureOf({ dependencies = {} }: Pick<Manifest, 'dependencies'>): Promise<readonly string[]> {
   const closures = Object.keys(dependencies).map(async (name) => {
     const manifest = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as Manifest;

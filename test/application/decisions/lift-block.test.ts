@@ -14,7 +14,7 @@ const lift = (source: (typeof SOURCES)[number]) => ({ sponsorKey: ADA, source, e
 const blocksOf = (sources: readonly (typeof SOURCES)[number][]) => sources.map((source) => aStatedBlock({ source }));
 
 describe('liftBlock', () => {
-  it('locks the person exclusively, and asks for the blocks of the person', () => {
+  it('locks the person exclusively, and reads the blocks of the person', () => {
     expect(lockNames(liftBlock.locks(lift('admin')))).to.deep.equal([`exclusive sponsor ${ADA}`]);
     expect(liftBlock.asks(lift('admin'))).to.deep.equal({ blocks: ask('blocks', ADA) });
   });

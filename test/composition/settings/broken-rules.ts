@@ -1,6 +1,6 @@
 /**
- * Settings that are readable one by one and that a rule between settings refuses (specification "Startup errors").
- * The values are such that a test recognizes them wherever a message repeats them.
+ * Settings that are valid one by one, but not together (specification "Startup errors"). The values are unusual texts,
+ * so that a test finds them in any message.
  */
 
 import { generateKeyPairSync } from 'node:crypto';
@@ -8,7 +8,7 @@ import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 export const MARK = 'zq7-recognised';
 
-/** A key that loads, so that nothing but the tested setting is wrong. */
+/** A key that can be loaded, so that only the tested setting is wrong. */
 const USABLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString();
@@ -24,7 +24,7 @@ const AUDIT = 'Service:Audit';
 const SCIM = 'Service:Scim';
 const SSF = 'Service:Ssf';
 
-/** The changes to the startable settings, and the errors: `<key>: <problem>`. */
+/** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
 
 export const transmitter: Texts = {

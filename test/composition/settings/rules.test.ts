@@ -3,7 +3,7 @@ import { rules } from '../../../composition/settings/rules.ts';
 import { type BrokenRule, brokenRules } from './broken-rules.ts';
 import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
-/** The rules that refuse startable settings because a value is absent. */
+/** Cases in which a rule refuses the settings because a value is absent. */
 const incomplete: readonly BrokenRule[] = [
   [
     'no name of the identity provider',
@@ -109,7 +109,7 @@ describe('The rules between settings', () => {
   }
 
   it('read only the settings that they declare', () => {
-    // A rule that reads another setting would see `undefined` while that setting is unreadable.
+    // An undeclared setting may be invalid, and the rule would then read `undefined`.
     for (const rule of rules) {
       const read: string[] = [];
       const declared = new Proxy({}, { get: (_target, key) => read.push(String(key)) && undefined });
@@ -122,7 +122,7 @@ describe('The rules between settings', () => {
           refuse() {},
         });
       } catch {
-        // Iterating over an undefined list throws. Only the reads before that matter.
+        // The rule may iterate over an absent list and throw. Its reads up to then are enough.
       }
       expect(rule.about.map(String)).to.include.members(read);
     }
