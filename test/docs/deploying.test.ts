@@ -1,6 +1,6 @@
 /**
- * Compares the Dockerfile, the deployment examples and their page with the code. No container engine runs: the tests
- * read the files.
+ * Compares the Dockerfile, the deployment examples and their page with the code. The tests read the files; they run no
+ * container engine.
  */
 
 import { execFile } from 'node:child_process';
@@ -26,7 +26,7 @@ const text = (path: string) => readFileSync(at(path), 'utf8');
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The value at a path of members; `undefined` if a member is missing. */
+/** Reads the value at a path of member names; `undefined` if a member is missing. */
 function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((part, name) => (part as Members | undefined)?.[name], value);
 }
@@ -55,7 +55,7 @@ const { bin, files, engines } = JSON.parse(text('package.json')) as {
   files: readonly string[];
   engines: { node: string };
 };
-/** The time limit for requests under way after SIGTERM. */
+/** How long the service waits after SIGTERM for running requests. */
 const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
 const program = asProgram(at('composition/main.ts'));
@@ -63,7 +63,7 @@ const nothing = async () => 0;
 const DATABASE = 'postgresql://mandate:secret@db.example/mandate';
 
 const composeText = text('docs/examples/deploy/compose.yaml');
-/** An operator's `.env` with every variable of the example. */
+/** An operator's `.env` file with every variable of the example. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: 'superuser-password',
   MANDATE_OWNER_PASSWORD: 'owner-password',
@@ -99,10 +99,10 @@ const manifest = (kind: string) => {
 const pod = (kind: string) => dig(manifest(kind), 'spec', 'template', 'spec');
 const container = (kind: string) => dig(pod(kind), 'containers', 0);
 
-/** A substitute for the secret of a setting. */
+/** A value for the setting that the example takes from a Secret. */
 const secretFor = (key: string) => (key.includes('Database') ? DATABASE : 'a-credential-of-more-than-32-characters');
 
-/** The environment variables of a container, with those from its ConfigMap. */
+/** The environment variables of a container, including those from its ConfigMap. */
 function variablesOf(kind: string): Record<string, string> {
   const own = (dig(container(kind), 'env') ?? []) as readonly { name: string; value?: string }[];
   const shared = dig(container(kind), 'envFrom') === undefined ? {} : dig(manifest('ConfigMap'), 'data');
@@ -145,7 +145,7 @@ describe('The deployment examples', () => {
   }
 
   for (const [where, environment] of migrating) {
-    it(`give the connection of the database owner only to the migration in ${where}`, () => {
+    it(`give the connection string of the database owner only to the migration in ${where}`, () => {
       const result = readSettingsSection({ environment, overrides: [] }, 'Service:Database');
       expect(result.kind).to.equal('valid');
       expect(environment).to.have.property('Service__Database__MigrationConnectionString');
@@ -212,16 +212,16 @@ describe('The deployment examples', () => {
 });
 
 describe('The image', () => {
-  it('is not writable, and runs as a user that is not root, by number', () => {
+  it('has only files that its user cannot write, and a user id other than root', () => {
     expect(last('USER')?.rest[0]).to.match(/^[1-9]\d*:[1-9]\d*$/);
-    // A COPY after USER, or a chown, would make files writable.
+    // A COPY after USER, or a chown, would give files to that user.
     expect(finalStage.findLastIndex(({ instruction }) => instruction === 'COPY')).to.be.lessThan(
       finalStage.findIndex(({ instruction }) => instruction === 'USER'),
     );
     expect(finalStage.map(({ line }) => line).join('\n')).not.to.match(/--chown|chown /);
   });
 
-  it('starts the mandate command of package.json, by default with serve', () => {
+  it('runs the mandate command of package.json, by default with serve', () => {
     expect(execForm('ENTRYPOINT')).to.deep.equal(['node', `/app/${bin.mandate}`]);
     expect(execForm('CMD')).to.deep.equal(['serve']);
     expect(last('WORKDIR')?.rest).to.deep.equal(['/app']);
@@ -231,7 +231,7 @@ describe('The image', () => {
   it('contains only the compiled code of the package and its production packages', () => {
     const copied = finalStage.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest.join(' '));
     const [dist] = files;
-    // The OpenAPI document is for clients: the service does not read it.
+    // Clients use the OpenAPI document; the service does not read it.
     expect(files).to.deep.equal(['dist', 'adapters/http/openapi.json']);
     expect(copied).to.deep.equal([
       '--chmod=0644 package.json LICENSE ./',
@@ -243,7 +243,7 @@ describe('The image', () => {
     expect(installs.at(-1)).to.deep.equal([]);
   });
 
-  it('copies only existing files, every compiled folder, and nothing that .dockerignore excludes', () => {
+  it('copies only existing files, every folder of compiled code, and nothing that .dockerignore excludes', () => {
     const sources = dockerfile
       .filter(({ instruction, rest }) => instruction === 'COPY' && !rest[0]?.startsWith('--from'))
       .flatMap(({ rest }) => rest.slice(0, -1).filter((word) => !word.startsWith('--')));
@@ -257,7 +257,7 @@ describe('The image', () => {
     expect(exceptions.map((line) => line.slice(1))).to.have.members([...new Set(sources)]);
   });
 
-  it('has one Node for build and run, which package.json and better-sqlite3 support', () => {
+  it('builds and runs with the same Node, which package.json and better-sqlite3 support', () => {
     const images = dockerfile.filter(({ instruction }) => instruction === 'ARG').map(({ rest }) => rest[0] ?? '');
     const [build = '', slim = ''] = images.map((image) => image.split('=')[1] ?? '');
     expect(slim).to.equal(`${build}-slim`);
@@ -272,7 +272,7 @@ describe('The image', () => {
     const script = execForm('HEALTHCHECK').at(-1) ?? '';
     expect(execForm('HEALTHCHECK').slice(0, 2)).to.deep.equal(['node', '-e']);
     expect(script).to.include(`|| ${PORT}) + '/healthz'`);
-    // No process listens on this port: the check exits with 1.
+    // No process listens on port 9, so the check exits with 1.
     const unhealthy = run(process.execPath, ['-e', script], { env: { PORT: '9' } });
     expect(
       await unhealthy.then(
@@ -284,7 +284,7 @@ describe('The image', () => {
 });
 
 describe('The Kubernetes manifests', () => {
-  it('run at least two locked-down replicas as the user of the image', () => {
+  it('run at least two replicas with few privileges, as the user of the image', () => {
     expect(dig(manifest('Deployment'), 'spec', 'replicas')).to.be.at.least(2);
     const [user, group] = (last('USER')?.rest[0] ?? '').split(':').map(Number);
     for (const kind of ['Job', 'Deployment']) {
@@ -316,7 +316,7 @@ describe('The Kubernetes manifests', () => {
     expect([made?.[1], `${mount?.mountPath}/${made?.[2]}`]).to.deep.equal([dig(secret, 'secretName'), path]);
   });
 
-  it('have every Secret and key on the page', () => {
+  it('use only Secrets and keys that the page names, and all of them', () => {
     const made = [...text('docs/deploying.md').matchAll(/create secret generic (\S+) ((?:[^\n]*\\\n)*[^\n]*)/g)];
     const keys = made.flatMap(([, name = '', rest = '']) =>
       [...rest.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key = '']) => `${name} ${key}`),
@@ -360,7 +360,7 @@ describe('The Kubernetes manifests', () => {
     expect(Number(stop?.[1])).to.be.at.least(DRAIN_SECONDS + 5);
   });
 
-  it('select the replicas and not the migration in every selector', () => {
+  it('select the replicas, and not the migration, in every selector', () => {
     const labels = dig(manifest('Deployment'), 'spec', 'template', 'metadata', 'labels');
     expect(dig(manifest('Deployment'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
     expect(dig(manifest('PodDisruptionBudget'), 'spec', 'selector', 'matchLabels')).to.deep.equal(labels);
@@ -372,7 +372,7 @@ describe('The Kubernetes manifests', () => {
 });
 
 describe('The Compose file', () => {
-  it('migrates when Postgres answers, then serves, both locked down', () => {
+  it('migrates once Postgres answers, then serves, both with few privileges', () => {
     expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
     const after = dig(compose, 'services', 'mandate', 'depends_on', 'migrate', 'condition');
     expect(after).to.equal('service_completed_successfully');
@@ -395,7 +395,7 @@ describe('The Compose file', () => {
 
   it('creates one role that can migrate, and one that can serve but not change the schema', async function () {
     this.timeout(60_000);
-    // Roles belong to a whole server, and the shared one has a role of the same name.
+    // Roles belong to a whole server. The shared test server already has a role of this name.
     const { server, stop } = await startPostgresServer();
     const as = async <Result>(role: string, database: string, act: (client: pg.Client) => Promise<Result>) => {
       const client = new pg.Client({ connectionString: server.url(role, database) });

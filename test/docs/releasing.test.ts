@@ -1,4 +1,4 @@
-/** One form of the command in the README and all pages, and the commands of docs/releasing.md. */
+/** All pages write the command in the same form. The commands of docs/releasing.md work. */
 
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,11 +11,14 @@ const pages = ['README.md', ...(await readdir(join(root, 'docs'), { recursive: t
   .filter((path) => path.endsWith('.md'))
   .map((path) => (path === 'README.md' ? path : `docs/${path}`));
 
-/** The lines of a page's shell blocks. */
+/** The lines of the shell blocks of a page. */
 const shellLines = (page: string) =>
   [...page.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n'));
 
-/** A command without npx, at the start of a line or after a variable. The image is named so too, after `docker run`. */
+/**
+ * Finds a command without npx, at the start of a line or after variables. It ignores the image `mandate` after `docker
+ * run`.
+ */
 const OTHER_FORM = /^\s*(?:\S+=\S* )*(?:mandate|node dist\/composition\/main\.js) /;
 
 describe('The commands of the pages', () => {
@@ -61,7 +64,7 @@ describe('The commands of the pages', () => {
       expect(lock).to.deep.equal(expected);
     });
 
-    it('are scripts of package.json, where they are run by npm', async () => {
+    it('are scripts of package.json if npm runs them', async () => {
       const { scripts } = JSON.parse(await text('package.json')) as { scripts: Record<string, string> };
       const named = [...(await text('docs/releasing.md')).matchAll(/`npm run ([a-z:]+)`/g)].map(
         ([, name = '']) => name,

@@ -53,7 +53,7 @@ describe('an audience', () => {
     });
   }
 
-  it('is the same URL to every reader: the parser changes nothing', () => {
+  it('stays the same if a URL parser reads and writes it', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, validSchemes: ['http', 'https'] }), (text) => {
         if (audienceProblem(text) !== undefined) return;

@@ -5,7 +5,7 @@ import { denialReasons, describeDenial, isTemporary } from '../../domain/denial.
 const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
 
 describe('the catalogue of refusals', () => {
-  it('names every reason by a fixed snake_case word', () => {
+  it('names every reason in fixed snake_case', () => {
     for (const reason of denialReasons) expect(reason).to.match(/^[a-z]+(_[a-z]+)*$/);
   });
 
@@ -25,7 +25,7 @@ describe('the catalogue of refusals', () => {
     ]);
   });
 
-  it('ends every public sentence with a full stop, and has no placeholders', () => {
+  it('ends every public sentence with a full stop, without placeholders', () => {
     for (const reason of denialReasons) {
       const { sentence } = describeDenial(reason);
       expect(sentence).to.match(/^[A-Z].*\.$/);

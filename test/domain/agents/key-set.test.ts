@@ -12,7 +12,7 @@ const ec521 = publicJwk(generateKeyPairSync('ec', { namedCurve: 'P-521' }).publi
 const rsa = publicJwk(generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey);
 const ed25519 = publicJwk(generateKeyPairSync('ed25519').publicKey);
 
-/** The problems of a set with a valid key and this one. */
+/** The problems of a set that has a valid key and this key. */
 function problemsOf(key: unknown): readonly string[] {
   const verdict = checkJwkSet({ keys: [{ ...rsa, kid: 'good' }, key as JsonObject] });
   return verdict.kind === 'invalid' ? verdict.problems : [];
@@ -20,13 +20,13 @@ function problemsOf(key: unknown): readonly string[] {
 
 const bytes = (length: number, first = 0xc3) => Buffer.from([first, ...Array(length - 1).fill(0x55)]);
 const b64 = (value: Uint8Array) => Buffer.from(value).toString('base64url');
-/** A modulus of this many bits without a small factor. */
+/** A modulus of this many bits without small prime factors. */
 function modulus(bits: number): string {
   const n = Buffer.from(String(rsa.n), 'base64url');
   const value = BigInt(`0x${n.toString('hex')}`);
   const shift = BigInt(Math.abs(bits - 2048));
   const odd = bits >= 2048 ? (value << shift) + 1n : (value >> shift) | 1n;
-  // Take the next number without a small factor: only the size is tested here.
+  // Only the size matters here, so the next number without a small factor is taken.
   let candidate = odd;
   while (smallPrimes.some((prime) => candidate % prime === 0n)) candidate += 2n;
   const hex = candidate.toString(16);
@@ -55,7 +55,7 @@ describe('the key set of a registration', () => {
     ['keys that are an object', { keys: { 0: ec } }],
     ['keys from the prototype', JSON.parse('{"__proto__":{"keys":[]}}')],
   ] as const) {
-    it(`refuses ${title} in place of a set`, () => {
+    it(`refuses ${title} as a key set`, () => {
       const problems = ['The key set must be an object whose member keys is an array.'];
       expect(checkJwkSet(value)).to.deep.equal({ kind: 'invalid', problems });
     });
@@ -175,13 +175,13 @@ describe('the key set of a registration', () => {
   ] as const) {
     it(`refuses a key ${title}`, () => {
       const sent = JSON.parse(JSON.stringify(key));
-      // A lone surrogate does not survive JSON.stringify and JSON.parse; every other value does.
+      // JSON.stringify and JSON.parse change a lone surrogate, and keep every other value.
       const received = title.includes('well-formed') ? key : sent;
       expect(problemsOf(received)).to.deep.equal(problems);
     });
   }
 
-  it('accepts a kid of 256 characters, leading zeros in a modulus, and the largest values', () => {
+  it('accepts a kid of 256 characters, leading zeros in a modulus, and the greatest allowed values', () => {
     for (const key of [
       { ...ec, kid: 'k'.repeat(256) },
       { ...rsa, n: leadingZeros(String(rsa.n)) },
@@ -200,7 +200,7 @@ describe('a fetched key set', () => {
       ...algorithms,
     ]);
 
-  it('gives every key the algorithms of its kind, or the one in its alg', () => {
+  it('allows every key the algorithms of its type, or only the one in its alg', () => {
     const keys = [
       { ...rsa, kid: 'rsa' },
       { ...rsa, kid: 'ps384', alg: 'PS384' },
@@ -231,7 +231,7 @@ describe('a fetched key set', () => {
     expect(fetched(keys)).to.deep.equal([['good', 'ES256']]);
   });
 
-  it('skips two keys with the same kid, even if one of them is unusable', () => {
+  it('skips both keys with the same kid, even if one of them is unusable', () => {
     const keys = [
       { ...ec, kid: 'twice' },
       { ...ec384, kid: 'once' },
@@ -244,7 +244,7 @@ describe('a fetched key set', () => {
     expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['once', undefined, undefined]);
   });
 
-  it('has no keys if none is usable; what is no key set gives undefined', () => {
+  it('is empty if no key is usable, and undefined if the document is no key set', () => {
     expect(fetched([])).to.deep.equal([]);
     expect(fetched([{ kty: 'oct' }])).to.deep.equal([]);
     for (const value of [undefined, null, [], {}, { keys: 'a' }, 'keys']) {
@@ -252,7 +252,7 @@ describe('a fetched key set', () => {
     }
   });
 
-  it('uses at most 64 keys', () => {
+  it('has at most 64 keys', () => {
     expect(fetched(Array.from({ length: 70 }, (_, index) => ({ ...ec, kid: `k${index}` })))).to.have.length(64);
   });
 });
