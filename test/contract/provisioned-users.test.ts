@@ -311,7 +311,7 @@ onEveryDatabase(
       });
     }
 
-    it('waits for another end of the person's tasks, and does not record these ends again', async () => {
+    it('waits for another end of the tasks of the person, and does not record these ends again', async () => {
       const { sponsorKey, agentId } = (await openedTask(storage())).task;
       const user = await created({ sponsorKey });
       const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
@@ -336,7 +336,7 @@ onEveryDatabase(
       expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
 
-    it('as a deactivation lets another user's change of person wait, which then lifts no block', async () => {
+    it('as a deactivation lets the change of another user to another person wait, which then lifts no block', async () => {
       const leaving = await created({ active: false });
       const { sponsorKey } = leaving;
       const staying = await created({ sponsorKey });

@@ -1,4 +1,7 @@
-/** Malformed requests get a recorded refusal in the surface's format, never a 5xx, and no echo of their content. */
+/**
+ * Malformed requests get a refusal in the format of the surface, with a record. They get no 5xx and no echo of their
+ * content.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -7,12 +10,12 @@ import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, encodeForm, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Aggregation would hide the records of single refusals; ledger-seal.test.ts covers it. */
+/** Each refusal has its own record. ledger-seal.test.ts tests aggregation. */
 const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
 
 const ENDPOINTS = ['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke'];
 
-/** The response to these bytes. The connection closes after at most 3 s. */
+/** Sends these bytes. Returns the response, after at most 3 s. */
 async function raw(mandate: Mandate, head: string, body = ''): Promise<string> {
   return (await sendBytes(mandate.url, `${head}\r\n\r\n${body}`, { timeoutMs: 3000 })).text;
 }
@@ -67,7 +70,7 @@ for (const database of databases) {
         await expectInvalid(send({ headers, body: 'token=x' }), /compressed/);
       });
 
-      it(`${path} refuses a body over 64 KiB, with and without Content-Length`, async () => {
+      it(`${path} refuses a body of more than 64 KiB, with and without Content-Length`, async () => {
         const large = `token=${'x'.repeat(64 * 1024)}`;
         await expectInvalid(send({ headers: { 'content-type': FORM }, body: large }), /64 KiB/);
         const stream = new ReadableStream({
@@ -81,7 +84,7 @@ for (const database of databases) {
         await expectInvalid(send(init), /64 KiB/);
       });
 
-      it(`${path} refuses a Content-Length over 64 KiB before the body arrives`, async () => {
+      it(`${path} refuses a Content-Length of more than 64 KiB before the body arrives`, async () => {
         const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Content-Type: ${FORM}`, 'Content-Length: 99999999'].join(
           '\r\n',
         );
@@ -91,7 +94,7 @@ for (const database of databases) {
           .and.to.match(/64 KiB/);
       });
 
-      it(`${path} refuses repeated parameters, and names only those it knows`, async () => {
+      it(`${path} refuses repeated parameters, and names only parameters of the specification`, async () => {
         const form = { headers: { 'content-type': FORM } };
         await expectInvalid(send({ ...form, body: 'token=a&token=b&scope=a&scope=b' }), /parameter token is repeated/);
         await expectInvalid(send({ ...form, body: 'secret-thing=a&secret-thing=b' }), /^A parameter is repeated\.$/);
@@ -103,7 +106,7 @@ for (const database of databases) {
         }
       });
 
-      it(`${path} answers 400 or 404 for other spellings of its path`, async () => {
+      it(`${path} answers 400 or 404 to other spellings of its path`, async () => {
         const others = [`${path}/`, path.toUpperCase(), path.replace('oauth2', 'OAuth2'), `/${path}`, `${path}//`];
         for (const other of others) {
           const head = [`POST ${other} HTTP/1.1`, 'Host: x', `Content-Type: ${FORM}`, 'Content-Length: 7'].join('\r\n');
@@ -153,7 +156,7 @@ for (const database of databases) {
       }
     });
 
-    it('get an answer that reveals neither the framework nor the path', async () => {
+    it('get an answer that names neither the web framework nor the path', async () => {
       const answer = await mandate.get('/nothing-here');
       expect(answer.status).to.equal(404);
       expect(answer.headers.get('x-powered-by')).to.equal(null);
@@ -162,7 +165,7 @@ for (const database of databases) {
       expect(answer.text).not.to.include('nothing-here');
     });
 
-    it('get a challenge in the scheme of their Authorization header', async () => {
+    it('get a challenge for the scheme of their Authorization header', async () => {
       const form = agent.exchangeForm({ actor_token: undefined });
       const answer = await mandate.post('/oauth2/token', form, { authorization: 'Basic eDp5' });
       expect(answer.status).to.equal(401);

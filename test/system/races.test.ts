@@ -1,6 +1,6 @@
 /**
- * Races between processes on one database. In every order of two decisions, no task outlives its end and no signal is
- * lost, on every process.
+ * Races on one database, between processes and within one. In every order of two decisions, no task continues after its
+ * end and no signal is lost.
  */
 
 import { repetitions } from '../contract/repetitions.ts';
@@ -14,13 +14,13 @@ import type { RaceSetup } from './races/race-setup.ts';
 import { renewalsThatRace } from './races/renewals.ts';
 import { writesThatRace } from './races/writes.ts';
 
-/** With fewer rounds, some of the possible orders may not occur. */
+/** With fewer rounds, some order of the two decisions may not occur. */
 const FEWEST = 15;
 const ROUNDS = Math.max(FEWEST, repetitions(20, 200));
-/** Two processes that write to one SQLite file block each other, so fewer rounds take as long. */
+/** Two processes block each other's writes to one SQLite file, so each round takes longer. */
 const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
 const TRIALS = 50 * ROUNDS;
-/** Starting Postgres and the processes takes longer than the timeout of a test. */
+/** Starting Postgres and the processes takes longer than the time limit of a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 const ROUND_LIMIT_MS = 1_000;
 
