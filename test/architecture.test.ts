@@ -133,7 +133,7 @@ describe('The architecture', () => {
     '// biome-ignore-all lint/plugin: because',
     '// biome-ignore lint/suspicious/noImportCycles: because',
   ];
-  for (const source of unseen) it(`finds ${source}`, () => expect(UNSEEN.test(source)).to.equal(true));
+  for (const source of unseen) it(`reports the comment ${source}`, () => expect(UNSEEN.test(source)).to.equal(true));
 });
 
 describe('The lint of the architecture', function () {

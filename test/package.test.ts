@@ -92,7 +92,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
   },
 };
 
-describe('The packages', () => {
+describe('Packages:', () => {
   let folder: string;
   let packages: ReadonlyMap<string, PackedPackage>;
 
@@ -131,7 +131,7 @@ describe('The packages', () => {
     });
   }
 
-  describe('mandate, the service', () => {
+  describe('the service mandate', () => {
     it('contains only compiled code, the schemas and the OpenAPI document, and no library', async () => {
       const files = await filesIn(packed('mandate').folder);
       const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
@@ -153,7 +153,7 @@ describe('The packages', () => {
       expect(service.manifest.exports).to.deep.equal({ './package.json': './package.json' });
     });
 
-    describe('without better-sqlite3, which is optional', () => {
+    describe('without the optional better-sqlite3', () => {
       let project: string;
       let sqlite: Readonly<Record<string, string>>;
       before(async () => {

@@ -1,4 +1,4 @@
-/** Checks the arithmetic of docs/scaling.md, and compares its connections with the code. */
+/** Checks the arithmetic of docs/scaling.md, and compares its numbers of connections with the code. */
 
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';

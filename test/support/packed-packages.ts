@@ -27,7 +27,7 @@ export interface Manifest {
 
 export interface SourcePackage {
   readonly manifest: Manifest;
-  /** The package's folder in the repository. It is empty for the service. */
+  /** The package's folder in the repository, or the empty string for the service. */
   readonly source: string;
 }
 

@@ -26,7 +26,7 @@ const OPTIONS = [
   ['max_wal_size', '4GB'],
 ] as const;
 
-/** Faster, because test data need not survive a power failure. */
+/** Makes the server faster. Test data need not survive a power failure. */
 const NOT_DURABLE = [
   ['fsync', 'off'],
   ['full_page_writes', 'off'],

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { databases } from '../support/databases.ts';
 import { type Answer, type Form, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
-/** An attacker could use a part of a credential from this many characters on. */
+/** An attacker could use a part of a credential that has this many characters. */
 const RUN = 16;
 const CREDENTIALS = ['subject_token', 'actor_token', 'client_assertion', 'refresh_token', 'token'];
 

@@ -26,7 +26,7 @@ const ROUND_LIMIT_MS = 1_000;
 
 for (const database of databases) {
   if (database.engine === 'postgres') {
-    describe('Races between three processes on Postgres', () => {
+    describe('Races between three processes on Postgres:', () => {
       const setup = onReplicas(database, 3, ROUNDS);
       everyRace(setup);
       nothingIsActiveAfterwards(setup, TRIALS);
@@ -34,10 +34,10 @@ for (const database of databases) {
     });
     continue;
   }
-  describe(`Races within one process on ${database.name}`, () => {
+  describe(`Races within one process on ${database.name}:`, () => {
     everyRace(onReplicas(database, 1, ROUNDS));
   });
-  describe(`Races between two processes on ${database.name}`, () => {
+  describe(`Races between two processes on ${database.name}:`, () => {
     const setup = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
     everyRace(setup);
     nothingIsActiveAfterwards(setup, TRIALS / 10);

@@ -155,7 +155,7 @@ for (const database of databases) {
      * Measured were 1.2 to 7, and on Postgres about 12 if a statement ends only 25 tasks.
      */
     const MOST_TIMES_SEEDING = 10;
-    /** How long other requests wait, as a share of the duration. SQLite runs one transaction after another. */
+    /** The longest wait of another request, as a share of the duration of the end. SQLite runs one transaction after another. */
     const LONGEST_WAIT = database.engine === 'postgres' ? 0.5 : 1.5;
     let mandate: Mandate;
     beforeEach(async () => {

@@ -24,7 +24,7 @@ describe('liftBlock', () => {
     for (const beside of [[], others.slice(0, 1), others.slice(1), others]) {
       const title = beside.length === 0 ? 'no other block' : `blocks of ${beside.join(' and ')}`;
 
-      it(`removes the block of ${source}, with ${title}, and records it`, () => {
+      it(`removes the block of ${source} beside ${title}, and records it`, () => {
         expect(liftBlock.judge(lift(source), { blocks: blocksOf([...beside, source]) })).to.deep.equal({
           verdict: 'lifted',
           effects: [

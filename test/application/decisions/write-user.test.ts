@@ -175,7 +175,7 @@ describe('deleteUser', () => {
     ['refuses a user who changed since it was read, and writes nothing', 4, 'changed', []],
     ['refuses a user whose stored revision is older, and writes nothing', 2, 'changed', []],
     [
-      'removes the user and applies the statements',
+      'removes the user and applies the removal to the person',
       3,
       'removed',
       [{ effect: 'remove_user', userId: stored.userId }, ...refusal('deleted', 'scim_deleted')],

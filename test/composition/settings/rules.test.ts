@@ -6,12 +6,12 @@ import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts
 /** Cases in which a rule refuses the settings because a value is absent. */
 const incomplete: readonly BrokenRule[] = [
   [
-    'no name of the identity provider',
+    'neither an issuer nor a metadata URL of the identity provider',
     { 'Service:UpstreamIdp:Issuer': undefined },
     'Service:UpstreamIdp:Issuer: is not set, nor is Service:UpstreamIdp:MetadataUrl',
   ],
   [
-    'remembered logouts without an audience of logout tokens',
+    'RefuseLoggedOut without an audience of logout tokens',
     { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' },
     'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true',
   ],
@@ -47,7 +47,7 @@ const accepted: readonly (readonly [string, Texts])[] = [
     { 'Service:Scim:BearerToken': 's'.repeat(32), 'Service:Scim:PreviousBearerToken': 'p'.repeat(32) },
   ],
   [
-    'a transmitter with two push credentials',
+    'a transmitter with two credentials',
     {
       'Service:Ssf:Issuer': 'https://transmitter.example',
       'Service:Ssf:Audience': 'stream-7',

@@ -181,7 +181,7 @@ const cases: readonly Case[] = [
 ];
 
 for (const { name, type, reads, refuses } of cases) {
-  describe(`A setting of the type ${name}`, () => {
+  describe(`A setting that is ${name}`, () => {
     for (const [given, value] of reads) {
       it(`reads ${shown(given)}`, () => {
         const reading = type.read(given);

@@ -16,7 +16,7 @@ import {
 import { closeServer, listen } from '../listening.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
-/** The tool that has the same policy as each route of the web frameworks. */
+/** For each route of the web frameworks, the MCP tool with the same policy. */
 export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
   'GET /issues/:key': 'read_issue',
   'POST /issues/:key/comments': 'comment',

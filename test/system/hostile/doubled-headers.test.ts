@@ -132,7 +132,7 @@ describe('Repeated headers', () => {
       expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(types.flatMap(() => record));
     });
 
-    it(`with a content encoding are refused by ${path}, as a single one is`, async () => {
+    it(`with a content encoding are refused by ${path}, and so is one such header`, async () => {
       const once = [['gzip'], ['br'], ['aes128gcm']];
       const twice = [
         ['gzip', 'gzip'],

@@ -12,7 +12,7 @@ import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 const EACH = byLength({ short: 8, full: 45 });
 /** Few permits: one slow client of each kind could use all of them. */
 const SETTINGS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '4' };
-/** More than a busy machine adds. A request that waits for a slow client would take longer. */
+/** A busy machine delays a request by less than this. A request that waits for a slow client takes longer. */
 const SLACK_MS = 250;
 
 const HOST = 'Host: mandate.test\r\n';
