@@ -1,7 +1,4 @@
-/**
- * An operator, SCIM and Shared Signals block one person concurrently. test/application has the same acts one after
- * another.
- */
+/** An operator, SCIM and Shared Signals block one person concurrently. test/application has the acts in sequence. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,7 +1,4 @@
-/**
- * A test's own SQL connection to the database. With it a test delays decisions, makes writes fail and reads every
- * table.
- */
+/** A test's own SQL connection. With it a test delays decisions, makes writes fail and reads every table. */
 
 import { expect } from 'chai';
 import type { OutsideConnection } from '../support/databases.ts';

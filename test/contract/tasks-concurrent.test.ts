@@ -51,9 +51,7 @@ const block =
 const change = (storage: Storage, agent: Agent) => () =>
   storage.decide(changeAgent, { agent: { ...agent, revision: agent.revision + 1 }, entry: anEntry('agent.updated') });
 
-/**
- * Pairs of decisions that share the lock of a person, the row of a task, the lock of an agent or the row of a grant.
- */
+/** Pairs of decisions that share the lock of a person or an agent, or the row of a task or a grant. */
 const OVERLAPS: Readonly<Record<string, (storage: Storage) => Promise<Overlap>>> = {
   async 'a block, then an exchange, which is refused'(storage) {
     const opening = anOpening(await registeredAgent(storage));

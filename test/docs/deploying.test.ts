@@ -1,7 +1,4 @@
-/**
- * Compares the Dockerfile, the deployment examples and their page with the code. The tests read the files; they run no
- * container engine.
- */
+/** Compares the Dockerfile, the deployment examples and their page with the code. No container engine runs. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

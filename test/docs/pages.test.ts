@@ -1,6 +1,4 @@
-/**
- * Checks every page of the repository: its links, headings, paths and settings exist, and docs/README.md leads to it.
- */
+/** Checks every page: its links, headings, paths and settings exist, and docs/README.md leads to it. */
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

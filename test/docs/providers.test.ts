@@ -1,7 +1,4 @@
-/**
- * Reads the settings of the provider pages as the service does, and compares Keycloak's realm with its page. No
- * provider runs here.
- */
+/** Checks the settings on the provider pages, and compares Keycloak's realm with its page. No provider runs here. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -19,10 +16,7 @@ const REST: Readonly<Record<string, string>> = {
 };
 const SECRETS: Readonly<Record<string, string>> = { SCIM_TOKEN: 'a'.repeat(32), SSF_TOKEN: 'b'.repeat(32) };
 
-/**
- * The marked blocks of settings of a page, as environment variables. A block with `in addition` extends the block
- * before it.
- */
+/** The marked settings of a page, as environment variables. `in addition` extends the block before. */
 function environments(page: string): readonly Readonly<Record<string, string>>[] {
   const found: Record<string, string>[] = [];
   for (const [, mark, block = ''] of page.matchAll(/^<!-- settings(: in addition)? -->\n```sh\n(.*?)^```$/gms)) {

@@ -15,10 +15,7 @@ const pages = ['README.md', ...(await readdir(join(root, 'docs'), { recursive: t
 const shellLines = (page: string) =>
   [...page.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n'));
 
-/**
- * Finds a command without npx, at the start of a line or after variables. It ignores the image `mandate` after `docker
- * run`.
- */
+/** A command without npx, at the start of a line or after variables, but not the image after `docker run`. */
 const OTHER_FORM = /^\s*(?:\S+=\S* )*(?:mandate|node dist\/composition\/main\.js) /;
 
 describe('The commands of the pages', () => {

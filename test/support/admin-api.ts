@@ -1,6 +1,4 @@
-/**
- * The endpoints for operators, for auditors and for the keys of agents, over real HTTP, on a SQLite database in memory.
- */
+/** The endpoints for operators, auditors and keys of agents, over real HTTP, on SQLite in memory. */
 
 import { createServer } from 'node:http';
 import express from 'express';

@@ -113,10 +113,7 @@ export function blockModel(sponsorKey: SponsorKey) {
   }
 
   return {
-    /**
-     * Performs the act, also in the model. @returns the records that the act must have, each as event, decision and
-     * reason
-     */
+    /** Performs the act. @returns the records that it must have, each as event, decision and reason */
     act(decisions: Decisions, { source, act }: Act, at: Instant): Promise<readonly string[]> {
       switch (source) {
         case 'admin':

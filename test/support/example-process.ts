@@ -1,7 +1,4 @@
-/**
- * Runs a program of docs/examples as a child process, either in this repository or in a project with the packed
- * packages.
- */
+/** Runs a program of docs/examples as a child process, here or in a project with the packed packages. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,10 +31,7 @@ export const withTsx: ExamplePlace = {
   argumentsFor: (name) => ['--import', 'tsx', sourceOf(name)],
 };
 
-/**
- * A project in which the packages are installed. The examples are compiled there, because Node 20 does not run
- * TypeScript.
- */
+/** A project with the packages installed. The examples are compiled there: Node 20 does not run TypeScript. */
 export function projectPlace(folder: string): ExamplePlace {
   return {
     folder,

@@ -1,7 +1,4 @@
-/**
- * The whole service over real HTTP on loopback, with a real identity provider and database, and a clock that tests
- * move.
- */
+/** The whole service over real HTTP, with a real identity provider and database. Tests move its clock. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -52,15 +49,9 @@ export interface Mandate {
   post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
-  /**
-   * @param token a token, or the response that issued it
-   * @returns the body of the introspection response
-   */
+  /** The body of the introspection response. @param token a token, or the response that issued it */
   introspect(token: string | Pick<Answer, 'body'>): Promise<Answer['body']>;
-  /**
-   * Requests `/readyz` until it answers 200, for at most 10 s, because a busy machine may exceed the time limit of one
-   * check.
-   */
+  /** Polls `/readyz` until it answers 200, for at most 10 s: a busy machine may exceed the limit of one check. */
   untilReady(headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Registers an agent with a fresh key. */
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
@@ -145,9 +136,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
 
 let common: Promise<IdentityProvider> | undefined;
 
-/**
- * All services in this process share one provider, because making its RSA key takes longer than starting the service.
- */
+/** One provider for this process: making its RSA key takes longer than starting the service. */
 function commonProvider(): Promise<IdentityProvider> {
   common ??= startIdentityProvider();
   return common;

@@ -1,7 +1,4 @@
-/**
- * Compares Prometheus queries with the metrics of the service. A query with an unknown name or label value would find
- * nothing.
- */
+/** Compares Prometheus queries with the metrics of the service: a query with an unknown name finds nothing. */
 
 import { processMetrics, serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';

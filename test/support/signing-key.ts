@@ -1,7 +1,4 @@
-/**
- * Private keys for tests. They sign any header and payload, including malformed ones that a library would refuse to
- * sign.
- */
+/** Private keys for tests. They sign anything, including malformed tokens that a library would refuse to sign. */
 
 import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -1,7 +1,4 @@
-/**
- * The part of an identity provider that the sponsor check queries: the endpoint of users, and the token endpoint for
- * Mandate's own client.
- */
+/** The endpoints of an identity provider that the sponsor check uses: users, and Mandate's own access token. */
 
 import { answering, type Handler, type Loopback, startLoopback } from './loopback.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Back-channel logout over HTTP: the identity provider ends a session, and the service ends the tasks of the session.
- */
+/** Back-channel logout over HTTP: the identity provider ends a session, and the service ends its tasks. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';

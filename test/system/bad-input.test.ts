@@ -1,7 +1,4 @@
-/**
- * Malformed requests get a refusal in the format of the surface, with a record. They get no 5xx and no echo of their
- * content.
- */
+/** Malformed requests get a recorded refusal in the format of the surface, no 5xx, and no echo of their content. */
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';

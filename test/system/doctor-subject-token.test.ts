@@ -1,7 +1,4 @@
-/**
- * `mandate doctor --subject-token -` explains why the service would accept or refuse a token, and never prints the
- * token.
- */
+/** `mandate doctor --subject-token -` says why the service would accept or refuse a token, and never prints the token. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

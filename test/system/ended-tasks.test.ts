@@ -1,7 +1,4 @@
-/**
- * The end of a task and how long an ended task is stored (supplement "Sizes and forms nobody wrote down";
- * `Service:Tasks:Retention`).
- */
+/** The end of a task and how long it is stored (supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';

@@ -1,6 +1,4 @@
-/**
- * An issuer with a path. Every endpoint also exists under that path (supplement "Sizes and forms nobody wrote down").
- */
+/** An issuer with a path: every endpoint also exists below it (supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { createAgent } from '../../adapters/sdk/agent/agent.ts';

@@ -95,9 +95,7 @@ const formTo = (balancer: LoadBalancer) => (path: string, form: Form) =>
     body: encodeForm(form),
   });
 
-/**
- * The key cache of a tool server, as the contract says: ten minutes, and at most one fetch in 30 s for unknown kids.
- */
+/** The key cache of a tool server, by its contract: ten minutes, and one fetch in 30 s for unknown kids. */
 function toolServer(balancer: LoadBalancer) {
   let cache: JWKSCacheInput = {};
   const keySet = () =>

@@ -63,10 +63,7 @@ for (const database of databases) {
       await keys.close();
     });
 
-    /**
-     * Runs `act` while requests hold permits, because they wait for the slow agent's keys. Resolves with their
-     * responses.
-     */
+    /** Runs `act` while requests that wait for the slow agent's keys hold permits. Resolves with their responses. */
     async function meanwhile(forms: readonly (readonly [path: string, form: object])[], act: () => Promise<unknown>) {
       const before = keys.received.length;
       const answers = forms.map(([path, form]) => narrow.post(path, { ...form }));

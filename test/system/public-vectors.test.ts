@@ -1,7 +1,4 @@
-/**
- * Public test vectors sent to each surface. The service refuses each value or keeps it unchanged, and never answers
- * 5xx.
- */
+/** Sends public test vectors to each surface, which refuses a value or keeps it unchanged, without a 5xx. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';

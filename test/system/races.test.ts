@@ -1,7 +1,4 @@
-/**
- * Races on one database, between processes and within one. In every order of two decisions, no task continues after its
- * end and no signal is lost.
- */
+/** Races on one database: in every order of two decisions, no task outlives its end and no signal is lost. */
 
 import { repetitions } from '../contract/repetitions.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';

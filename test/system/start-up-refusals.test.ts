@@ -1,6 +1,4 @@
-/**
- * `mandate serve` refuses every configuration of the table, names the wrong settings, and prints none of their values.
- */
+/** `mandate serve` refuses every configuration of the table, names the wrong settings, and prints no value. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

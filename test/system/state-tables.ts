@@ -45,9 +45,7 @@ const refused = (reason: string): Expectation => ({ status: 400, reason });
 
 /** A new token needs at least this rest of the task. */
 const ENDING_SECONDS = 5;
-/**
- * A task is deleted this long after its expiry, because a replica with a slower clock may still find a token active.
- */
+/** A task is deleted this long after its expiry: by a replica's slower clock a token may still be active. */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
 const seconds = (instant: Instant) => secondsBetween(0 as Instant, instant);
@@ -57,10 +55,7 @@ const tokenOf = (body: Body): ModelToken => {
   return { jwt, expiresAt: decodeJwt(jwt).exp ?? 0, revoked: false };
 };
 
-/**
- * @param retention in seconds
- * @param clockAheadBy the seconds between the end of a task and the record of its expiry
- */
+/** @param retention in seconds. @param clockAheadBy seconds between the end of a task and the record of its expiry */
 export function stateTables(retention: number, clockAheadBy: number) {
   const tasks: ModelTask[] = [];
   const blocked = new Set<string>();

@@ -1,7 +1,4 @@
-/**
- * Other clients register and remove the same agents concurrently. A real service does not produce these races on
- * demand.
- */
+/** Other clients concurrently register and remove the same agents. A real service does not do this on demand. */
 
 import { expect } from 'chai';
 import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';

@@ -322,9 +322,7 @@ describe('verifying the ledger', () => {
   });
 
   describe('with archived months', () => {
-    /**
-     * An archive through this checkpoint. Some records of the checkpoint, those of the next month, are still stored.
-     */
+    /** An archive through this checkpoint. Its records of the next month are still stored. */
     const archived = (through: Checkpoint | undefined) => ({
       ledger: { ...fixture.storage.checkpoints, archivedThrough: async () => through },
     });

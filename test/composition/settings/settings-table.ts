@@ -32,10 +32,7 @@ function areaOf(key: string): string {
   return best.area;
 }
 
-/**
- * A Markdown table with the settings of an area, or all settings, in the order of the catalogue. It ends in a line
- * break.
- */
+/** A Markdown table of the settings of an area, or of all, in the order of the catalogue, with a final line break. */
 export function settingsTable(area?: string): string {
   const rows = entries
     .filter(([key]) => area === undefined || areaOf(key) === area)

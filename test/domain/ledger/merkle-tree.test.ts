@@ -167,17 +167,21 @@ interface Probe {
   readonly wantErr: boolean;
 }
 
-describeVectors<readonly Probe[]>('folding the public inclusion probes', 'rfc6962_inclusion_probes.json', (probes) => {
-  for (const { name, leafIdx, treeSize, root, leafHash: leaf, proof, wantErr } of probes) {
-    it(`${wantErr ? 'refuses' : 'accepts'} ${name}`, () => {
-      const path = (proof ?? []).map((node) => new Uint8Array(Buffer.from(node, 'base64')));
-      const inclusion = { leaf: new Uint8Array(Buffer.from(leaf, 'base64')), index: leafIdx, size: treeSize, path };
-      const folded = foldPath(hash, inclusion);
-      const verified = folded !== undefined && Buffer.from(folded).toString('base64') === root;
-      expect(verified).to.equal(!wantErr);
-    });
-  }
-});
+describeVectors<readonly Probe[]>(
+  'checking the public inclusion proofs of RFC 6962',
+  'rfc6962_inclusion_probes.json',
+  (probes) => {
+    for (const { name, leafIdx, treeSize, root, leafHash: leaf, proof, wantErr } of probes) {
+      it(`${wantErr ? 'refuses' : 'accepts'} ${name}`, () => {
+        const path = (proof ?? []).map((node) => new Uint8Array(Buffer.from(node, 'base64')));
+        const inclusion = { leaf: new Uint8Array(Buffer.from(leaf, 'base64')), index: leafIdx, size: treeSize, path };
+        const folded = foldPath(hash, inclusion);
+        const verified = folded !== undefined && Buffer.from(folded).toString('base64') === root;
+        expect(verified).to.equal(!wantErr);
+      });
+    }
+  },
+);
 
 function flipped(node: Uint8Array, bit: number): Uint8Array {
   const copy = Uint8Array.from(node);

@@ -13,10 +13,7 @@ interface AssertionClaims {
 export interface AgentKey extends SigningKey {
   /** The `jwks` for a registration. */
   readonly jwks: { readonly keys: readonly object[] };
-  /**
-   * Signs an assertion of the agent with a random `jti` and a lifetime of a minute. Given claims and header members
-   * replace the defaults.
-   */
+  /** Signs an assertion with a random `jti` that lives a minute. Given members replace the defaults. */
   signAssertion(agentId: string, claims: AssertionClaims, header?: Readonly<Record<string, unknown>>): string;
 }
 

@@ -41,9 +41,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly port: number;
   readonly audience: string;
-  /**
-   * The client of the application in which people sign in: `client_id` of access tokens, `aud` of ID and logout tokens.
-   */
+  /** The client of the application: `client_id` of access tokens, `aud` of ID and logout tokens. */
   readonly clientId: string;
   /** The current signing key. */
   signingKey(): SigningKey;

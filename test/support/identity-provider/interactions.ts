@@ -41,10 +41,7 @@ export async function handleInteraction(
   page(response, 404, '<p>There is no such page.</p>');
 }
 
-/**
- * Grants the requested scopes that the person holds, and rejects the others. Without the rejection the page would
- * appear again.
- */
+/** Grants the requested scopes that the person holds, and rejects the others, or the page would appear again. */
 async function consent(
   provider: Provider,
   details: Awaited<ReturnType<Provider['interactionDetails']>>,

@@ -21,10 +21,7 @@ export interface ProviderSetup {
   readonly cookieKey: string;
 }
 
-/**
- * @param keys published in this order
- * @param signingKey one of them, which signs access and ID tokens
- */
+/** @param keys published in this order. @param signingKey one of them, for access and ID tokens */
 export function providerConfiguration(
   setup: ProviderSetup,
   keys: readonly SigningKey[],

@@ -1,7 +1,4 @@
-/**
- * A sign-in to the application: the authorization code flow with PKCE. `openid-client` plays the application, and a
- * scripted browser plays the person.
- */
+/** A sign-in by authorization code and PKCE: `openid-client` is the application, a scripted browser the person. */
 
 import { decodeJwt } from 'jose';
 import {

@@ -1,7 +1,4 @@
-/**
- * Sends an example request of the OpenAPI document, with its body, its parameters, and the credential of its security
- * scheme.
- */
+/** Sends an example request of the OpenAPI document, with the credential of its security scheme. */
 
 import { ADMIN_KEY, type Answer, encodeForm, type Form, sendTo } from '../mandate.ts';
 import { SCIM_TOKEN } from '../scim-client.ts';
@@ -10,9 +7,7 @@ import { examplesOf, isNode, type Operation } from './api-document.ts';
 
 /** Values that replace those of the example, such as the ids of a running service. */
 export interface Changes {
-  /**
-   * The name of the request's example. By default it has the name of the answer's example, otherwise it is the first.
-   */
+  /** The name of the request's example, by default that of the answer's, otherwise the first. */
   readonly request?: string;
   readonly path?: Readonly<Record<string, string>>;
   /** `undefined` removes a parameter. */

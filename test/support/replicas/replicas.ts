@@ -1,7 +1,4 @@
-/**
- * Several processes of Mandate on one database, with one signing key and one issuer, and with an identity provider and
- * a transmitter.
- */
+/** Processes of Mandate on one database, with one key and issuer, an identity provider and a transmitter. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -24,10 +24,7 @@ export interface FakeControlPlane {
   /** The answers to requests for keys and for introspection. */
   answerKeys: Handler;
   answerIntrospection: Handler;
-  /**
-   * A valid token of Ada for the audience. Given claims and header members replace the defaults; `undefined` removes a
-   * member.
-   */
+  /** A valid token of Ada for the audience. Given members replace the defaults; `undefined` removes one. */
   token(claims?: Members, header?: Members): string;
   /** The number of requests to this path. */
   asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;

@@ -1,7 +1,4 @@
-/**
- * Every refusal in the specification's table that depends on the token, the time or the control plane. All frameworks
- * share these cases.
- */
+/** The refusals in the specification's table that depend on token, time or control plane, for all frameworks. */
 
 import { sign } from 'node:crypto';
 import { expect } from 'chai';

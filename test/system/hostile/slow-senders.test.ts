@@ -39,10 +39,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
     });
     after(() => mandate.stop());
 
-    /**
-     * Sends one request at a time, so that it never waits for a permit. @returns the durations in milliseconds,
-     * ascending
-     */
+    /** Sends one request at a time, so it never waits for a permit. @returns ascending milliseconds */
     async function normalLoad(count: number): Promise<readonly number[]> {
       const took: number[] = [];
       for (let sent = 0; sent < count; sent += 1) {

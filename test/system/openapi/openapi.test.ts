@@ -1,7 +1,4 @@
-/**
- * Sends every example request of the OpenAPI document to a running service, and compares every response in the document
- * with a real one.
- */
+/** Sends every example request of the OpenAPI document, and compares every response in it with a real one. */
 
 import { expect } from 'chai';
 import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';

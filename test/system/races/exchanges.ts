@@ -1,7 +1,4 @@
-/**
- * An exchange and, at the same time, an event that ends the task or refuses the person. In no order may a task stay
- * live that should have ended.
- */
+/** An exchange races with an event that ends its task or refuses its person. No task may wrongly stay live. */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';

@@ -1,7 +1,4 @@
-/**
- * Several equal signals at once, and several SCIM writes that read the same user. Each takes effect once, and none is
- * lost.
- */
+/** Equal signals at once, and SCIM writes that read the same user. Each takes effect once, and none is lost. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
@@ -61,9 +58,7 @@ export function checkEqual({ reason, target, told, seen }: Equal, ledger: readon
   expect(linesOf(target, ledger).map(inBrief)).to.deep.equal(expected);
 }
 
-/**
- * The write that races with a deactivation: an equal one, a change of the person, or a replacement with active: true.
- */
+/** The write that races with a deactivation: an equal one, another person, or a replacement with active: true. */
 const RIVALS = ['deactivation', 'change of person', 'restatement'] as const;
 
 interface Writes extends Pair {
