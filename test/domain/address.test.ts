@@ -48,7 +48,7 @@ describe('an audience', () => {
     ['a character too many', `https://jira.example/${'x'.repeat(2048 - 20)}`],
   ];
   for (const [what, text] of refused) {
-    it(`may not be or have ${what}`, () => {
+    it(`is refused if it is or has ${what}`, () => {
       expect(audienceProblem(text)).to.be.a('string');
     });
   }

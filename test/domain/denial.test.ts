@@ -40,7 +40,7 @@ describe('the catalogue of refusals', () => {
     }
   });
 
-  it('has a remedy for every reason in that documentation', () => {
+  it('has a remedy for every reason in the documentation of refusals', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]*) \|$/gm)];
     expect(rows.map(([, reason]) => reason)).to.deep.equal(denialReasons);
     for (const [, reason, remedy] of rows) expect(remedy, reason).to.match(/^[A-Z`].{3,}\.$/);

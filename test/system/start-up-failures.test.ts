@@ -356,7 +356,7 @@ describe('mandate serve', () => {
   });
 });
 
-describe('mandate migrate on Postgres', () => {
+describe('On Postgres', () => {
   const said = async (changes: Texts) => {
     const database = await freshDatabase('postgres', 'absent');
     const settings = { ...database.settings, ...changes };
@@ -393,12 +393,12 @@ describe('mandate migrate on Postgres', () => {
     ],
   ];
   for (const [what, changes, sentence] of refusals) {
-    it(`exits with 1 and names ${what}`, async () => {
+    it(`mandate migrate exits with 1 and names ${what}`, async () => {
       expect(await said(await changes())).to.deep.equal([1, `mandate: ${sentence}\n`]);
     });
   }
 
-  it('exits with 1 and names the error of a server that refuses the connection', async () => {
+  it('mandate migrate exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
     const superuser = await connectOutside(full, 'superuser');
     const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
@@ -423,7 +423,7 @@ describe('mandate migrate on Postgres', () => {
     });
   }
 
-  it('exits with 1 and names a database whose encoding is not UTF8', async () => {
+  it('mandate migrate exits with 1 and names a database whose encoding is not UTF8', async () => {
     const server = await postgresServer();
     const name = `mandate_${process.pid}_latin1`;
     const other = await freshDatabase('postgres', 'absent');

@@ -43,7 +43,7 @@ type Body = Readonly<Record<string, unknown>>;
 const GRANTED: Expectation = { status: 200, reason: undefined };
 const refused = (reason: string): Expectation => ({ status: 400, reason });
 
-/** A new token needs at least this rest of the task. */
+/** No token is issued if the task ends sooner than this. */
 const ENDING_SECONDS = 5;
 /** A task is deleted this long after its expiry: by a replica's slower clock a token may still be active. */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
