@@ -7,13 +7,13 @@ import { dirname, join, posix } from 'node:path';
 import { expect } from 'chai';
 
 const LAYERS = ['domain', 'application', 'adapters', 'composition'];
-/** Other folders of source. No layer may import them. */
+/** Source folders that are not layers. No layer may import them. */
 const BESIDE = ['scripts', 'test', 'docs', '.ci'];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'coverage', '.git', '.mandate']);
 const SOURCE = /\.[cm]?[jt]sx?$/;
-/** Names so vague that such a folder collects anything. */
+/** Folder names that are too vague: such folders collect unrelated code. */
 const FORBIDDEN_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'shared', 'types', 'misc', 'lib'];
-/** Imports that Biome does not see, and comments that would silence its rules. */
+/** Imports that Biome does not see, and comments that switch its rules off. */
 const UNSEEN =
   /\/\/\/\s*<reference\s|biome-ignore(?:-all|-start)?\s+(?:lint(?!\/)|lint\/plugin|[\w/]*(?:noImportCycles|noRestrictedGlobals|noCommonJs))/;
 
@@ -38,7 +38,7 @@ function faultsOfPlace(path: string): readonly string[] {
   return faults;
 }
 
-/** Runs the repository's lint on these files in a temporary folder, and returns the faults by path. */
+/** Runs the repository's lint on these files in a temporary folder. Returns the lint errors by path. */
 function lint(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-layers-'));
   try {
@@ -64,7 +64,7 @@ interface Diagnostic {
 function report(folder: string): readonly Diagnostic[] {
   const biome = join(process.cwd(), 'node_modules/@biomejs/biome/bin/biome');
   const options = ['lint', '--reporter=json', '--max-diagnostics=none', '--diagnostic-level=info', '.'];
-  // A lint that finds errors exits with 1; the shell ignores the status.
+  // `lint` exits with 1 if it finds errors, and `execFileSync` would throw.
   const text = execFileSync('sh', ['-c', '"$0" "$@" 2>/dev/null || true', process.execPath, biome, ...options], {
     cwd: folder,
     encoding: 'utf8',
@@ -91,19 +91,19 @@ describe('The architecture', () => {
     for (const layer of LAYERS) expect(files.filter((path) => path.startsWith(`${layer}/`)).length, layer).above(0);
   });
 
-  it('has every file in its place', () => {
+  it('has no file outside the layers or in a vaguely named folder, no barrel, and nothing but TypeScript', () => {
     const faults = files.flatMap((path) => faultsOfPlace(path).map((fault) => `${path} ${fault}`));
     expect(faults.join('\n')).to.equal('');
   });
 
-  it('has no reference directive in a layer, and no comment that silences its lint', () => {
+  it('has no reference directive in a layer, and no comment that switches a lint rule off', () => {
     const unseen = files.filter(
       (path) => LAYERS.includes(path.split('/')[0] ?? '') && UNSEEN.test(readFileSync(path, 'utf8')),
     );
     expect(unseen).to.deep.equal([]);
   });
 
-  it('is checked out below no folder named like a layer, because its lint matches whole paths', () => {
+  it('is not inside a folder with the name of a layer, because the lint matches whole paths', () => {
     expect(process.cwd().split(/[\\/]/)).not.to.include.oneOf(LAYERS);
   });
 
@@ -122,7 +122,7 @@ describe('The architecture', () => {
     ['application/ports/index.ts', 'is a barrel'],
   ];
   for (const [path, fault] of places) {
-    it(`finds that ${path} ${fault}`, () => expect(faultsOfPlace(path)).to.deep.equal([fault]));
+    it(`reports that ${path} ${fault}`, () => expect(faultsOfPlace(path)).to.deep.equal([fault]));
   }
 
   const unseen = [
@@ -133,14 +133,14 @@ describe('The architecture', () => {
     '// biome-ignore-all lint/plugin: because',
     '// biome-ignore lint/suspicious/noImportCycles: because',
   ];
-  for (const source of unseen) it(`finds ${source}`, () => expect(UNSEEN.test(source)).to.equal(true));
+  for (const source of unseen) it(`reports the comment ${source}`, () => expect(UNSEEN.test(source)).to.equal(true));
 });
 
 describe('The lint of the architecture', function () {
-  // One run of Biome over some two thousand small files.
+  // One run of Biome checks about two thousand small files.
   this.timeout(60_000);
 
-  /** Forms that are allowed where the module is. */
+  /** Forms of an import that a layer may use for an allowed module. */
   const plain: readonly (readonly [string, (specifier: string) => string])[] = [
     ['import', (x) => `import { a } from '${x}';`],
     ['import of a default', (x) => `import a from '${x}'`],
@@ -159,7 +159,7 @@ describe('The lint of the architecture', function () {
     ['export of everything under a name', (x) => `export * as a from '${x}';`],
     ['export of every type', (x) => `export type * from '${x}';`],
   ];
-  /** Forms that no layer uses, or only composition. */
+  /** Forms of an import that no layer may use, or composition only. */
   const other: readonly (readonly [string, (specifier: string) => string])[] = [
     ['import in double quotes', (x) => `import a from "${x}"`],
     ['require', (x) => `const a = require('${x}');`],
@@ -319,42 +319,42 @@ describe('The lint of the architecture', function () {
 
   for (const [form, written] of [...plain, ...other]) {
     const paths = forbidden.map(([from, specifier]) => add(from, form, written(specifier)));
-    it(`finds what is forbidden in every ${form}`, () => expectFound(paths));
+    it(`reports each forbidden import in the form: ${form}`, () => expectFound(paths));
   }
   for (const [form, written] of plain) {
     const paths = allowed.map(([from, specifier]) => add(from, form, written(specifier)));
-    it(`finds nothing else in an ${form}`, () => expectNone(paths));
+    it(`reports no allowed import in the form: ${form}`, () => expectNone(paths));
   }
   const onDemand = ['./commands/serve.ts', '../adapters/http/app.ts'].map((specifier) =>
     add('composition', 'on-demand', `await import('${specifier}');`),
   );
-  it('lets composition import dynamically', () => expectNone(onDemand));
+  it('allows a dynamic import in composition', () => expectNone(onDemand));
 
   for (const source of hidden) {
     const path = add('adapters/http', 'hidden', source);
-    it(`refuses an import that the source does not show: ${source}`, () => {
+    it(`reports an import whose module is not a literal: ${source}`, () => {
       expectFound([path]);
     });
   }
   for (const source of harmless) {
     const path = add('adapters/jose', 'harmless', source);
-    it(`does not take this for an import: ${source}`, () => expectNone([path]));
+    it(`does not mistake this for an import: ${source}`, () => expectNone([path]));
   }
   for (const source of world) {
     const found = ['domain', 'application/token'].map((folder) => add(folder, 'world', source));
     const free = add('adapters/platform', 'world', source);
-    it(`finds access to clock, process or network in the core: ${source}`, () => {
+    it(`reports access to the clock, the process or the network in domain and application: ${source}`, () => {
       expectFound(found);
       expectNone([free]);
     });
   }
   const values = "new Date(0); clock.now(); a.process(); const b = { fetch: 1 }; const c = 'process'; // Date.now()";
   const valued = add('domain', 'values', values);
-  it('allows names in the core that only look like such access', () => expectNone([valued]));
+  it('allows names in the domain that only look like such access', () => expectNone([valued]));
 
   const undecorated = ['domain', 'application/token', 'adapters/http'].map((at) => add(at, 'decorated', decorated));
   const wired = [add('composition', 'decorated', decorated), add('domain', 'marks', "const at = '@'; // @deprecated")];
-  it('finds a decorator anywhere but in composition', () => {
+  it('reports a decorator in every layer except composition', () => {
     expectFound(undecorated);
     expectNone(wired);
   });
@@ -362,7 +362,7 @@ describe('The lint of the architecture', function () {
   files.set('domain/circle/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;");
   files.set('domain/circle/two.ts', "export type { Three as Two } from './three.ts';");
   files.set('domain/circle/three.ts', "import { type One } from './one.ts';\nexport type Three = One;");
-  it('finds an import cycle, also of types', () => {
+  it('reports an import cycle, even of types alone', () => {
     expectFound(['one', 'two', 'three'].map((name) => `domain/circle/${name}.ts`));
   });
 });

@@ -25,10 +25,10 @@ import { useLibraries } from './support/used-libraries.ts';
 const run = promisify(execFile);
 const names = libraries.map(({ manifest }) => manifest.name);
 
-/** What a library may install: itself and its dependencies, unpacked. */
+/** Limits of a library's installation: packages and bytes of itself and its dependencies, unpacked. */
 const MAX_PACKAGES = 3;
 const MAX_BYTES = 1_000_000;
-/** A README that fits on one screen. */
+/** This many lines fit on one screen. */
 const MAX_README_LINES = 40;
 
 interface Subpath {
@@ -40,7 +40,7 @@ interface Subpath {
   readonly skipLibCheck?: true;
 }
 
-/** For each subpath, code that compiles only with its types, and the packages that it needs. */
+/** For each subpath: code that compiles only with the types of the subpath, and the packages that it needs. */
 const SUBPATHS: Readonly<Record<string, Subpath>> = {
   '@mandate/tool-server': {
     use: `import { createToolServer, type ToolServer } from '@mandate/tool-server';
@@ -65,7 +65,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
         const text: string = claimsOf(context).sub;
         return { content: [{ type: 'text', text }] };
       });
-      // @ts-expect-error: it would be none if a type of the SDK were not found.
+      // @ts-expect-error: the compiler finds this error only if it finds the SDK's types.
       claimsOf(1);`,
     peers: ['@modelcontextprotocol/server'],
     skipLibCheck: true,
@@ -91,7 +91,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
         new StreamableHTTPClientTransport(new URL('https://j.example'), {
           authProvider: mcpAuthorization({ agent, subjectToken: '' }),
         });
-      // @ts-expect-error: it would be none if a type of the SDK were not found.
+      // @ts-expect-error: the compiler finds this error only if it finds the SDK's types.
       export const wrong: string = mcpAuthorization({ agent: {} as Agent, subjectToken: '' }).tokens();`,
     peers: ['@modelcontextprotocol/client'],
     skipLibCheck: true,
@@ -102,7 +102,7 @@ const SUBPATHS: Readonly<Record<string, Subpath>> = {
   },
 };
 
-describe('The packages', () => {
+describe('Packages:', () => {
   let folder: string;
   let packages: ReadonlyMap<string, PackedPackage>;
 
@@ -141,7 +141,7 @@ describe('The packages', () => {
     });
   }
 
-  describe('mandate, the service', () => {
+  describe('the service mandate', () => {
     it('contains only compiled code, the schemas and the OpenAPI document, and no library', async () => {
       const files = await filesIn(packed('mandate').folder);
       const isCompiled = new RegExp(`^dist/(${LAYERS.join('|')})/[\\w./-]+(?<!\\.test)\\.(js|d\\.ts)$`);
@@ -166,7 +166,7 @@ describe('The packages', () => {
       });
     });
 
-    describe('without better-sqlite3, which is optional', () => {
+    describe('without the optional better-sqlite3', () => {
       let project: string;
       let sqlite: Readonly<Record<string, string>>;
       before(async () => {
@@ -213,7 +213,7 @@ describe('The packages', () => {
         });
       }
 
-      it('names the package to install in the report of doctor', async function () {
+      it('makes doctor name the package to install', async function () {
         this.timeout(30_000);
         const { stdout } = await mandate(['doctor', '--json']);
         const found = (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'database');
@@ -322,7 +322,7 @@ describe('The packages', () => {
     });
   }
 
-  it('work against a running service: an exchange, a checked request, a verified record', async function () {
+  it('exchange a token, check a request and verify a record with a running service', async function () {
     this.timeout(60_000);
     const project = await projectWith('used', names, ['jose', 'express']);
     const { agentId, agent, auditor } = await useLibraries({ agent: project, toolServer: project, auditor: project });
@@ -332,7 +332,7 @@ describe('The packages', () => {
     expect(auditor.output).to.match(/^Record \d+ is what was sealed\. Keep this mark: \d+:[0-9a-f]{64}\n$/);
   });
 
-  /** Creates a project with these packages of ours, and the named packages of our node_modules. */
+  /** Creates a project with these packed packages, and these packages from node_modules. */
   async function projectWith(name: string, own: readonly string[], foreign: readonly string[]): Promise<string> {
     const project = join(folder, name);
     const modules = join(project, 'node_modules');
@@ -349,14 +349,14 @@ describe('The packages', () => {
 
 const isJoseAtMost = (dependencies: readonly string[]) => dependencies.every((name) => name === 'jose');
 
-/** The library that a subpath is of. */
+/** The library to which a subpath belongs. */
 function libraryOf(subpath: string) {
   const found = libraries.find(({ manifest }) => subpath === manifest.name || subpath.startsWith(`${manifest.name}/`));
   if (found === undefined) throw new Error(`${subpath} is of no library`);
   return found;
 }
 
-/** The dependencies of a package, and theirs, as installed here. */
+/** The installed dependencies of a package, direct and indirect. */
 async function closureOf({ dependencies = {} }: Pick<Manifest, 'dependencies'>): Promise<readonly string[]> {
   const closures = Object.keys(dependencies).map(async (name) => {
     const manifest = JSON.parse(await readFile(join(root, 'node_modules', name, 'package.json'), 'utf8')) as Manifest;

@@ -17,7 +17,7 @@ describe('the README', () => {
       if (!['ci', 'install'].includes(String(command))) expect(scripts).to.have.property(String(command));
   });
 
-  it('starts a service with valid settings that learns of disabled persons', () => {
+  it('starts a service with valid settings, which notices that the identity provider disabled a person', () => {
     const settings = [...readme.matchAll(/^export (Service__\w+)=(\S+)/gm)].map(([, name, value = '']) => [
       name,
       value.replace('…', 'a'.repeat(32)),

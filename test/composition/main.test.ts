@@ -1,4 +1,4 @@
-/** `mandate` under versions of Node, among them one that cannot parse the rest of the program. */
+/** Runs `mandate` on versions of Node, including one that cannot parse the rest of the program. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe('mandate', function () {
     });
   }
 
-  it('starts with a file that an old Node can parse: no static import and no newer syntax', () => {
+  it('starts with a file that an old Node can parse: without static imports and newer syntax', () => {
     const code = readFileSync(MAIN, 'utf8').replace(/\/\*\*.*?\*\//gs, '');
     expect(code).to.match(/^\s*import\('\.\/command-line\.ts'\);$/m);
     expect(code).not.to.match(/^\s*(import [^(]|export )/m);

@@ -5,14 +5,14 @@ import { type CapturedLog, capturedLog } from '../support/captured-log.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { movedClock } from '../support/moved-clock.ts';
 
-/** The timers are real and as short as possible. */
+/** These tests use real, very short timers. */
 describe('A recurring job', () => {
   let log: CapturedLog;
   beforeEach(() => {
     log = capturedLog();
   });
 
-  /** Stops the recurring job in its run number `times`. Returns the number of runs. */
+  /** Runs the recurring job, and stops it during run number `times`. Returns the number of runs. */
   async function runs(times: number, pass: (time: number) => Promise<void>, more: Partial<RecurringPass> = {}) {
     let time = 0;
     let recurring: Recurring | undefined;
@@ -35,7 +35,7 @@ describe('A recurring job', () => {
     return time;
   }
 
-  it('runs repeatedly, and never twice at the same time', async () => {
+  it('runs repeatedly, and never concurrently with itself', async () => {
     let atOnce = 0;
     let most = 0;
     const ran = await runs(5, async () => {
@@ -57,25 +57,25 @@ describe('A recurring job', () => {
     expect(lines.map(({ level, pass }) => [level, pass])).to.deep.equal(expected);
   });
 
-  it('runs again after retryMs when it has failed', async () => {
+  it('runs again after retryMs if a run fails', async () => {
     const fails = async (time: number) => {
       if (time === 1) throw new RangeError('once');
     };
     expect(await runs(2, fails, { intervalMs: 3_600_000, firstAfterMs: 0, retryMs: 1 })).to.equal(2);
   });
 
-  it('runs again after it threw without returning a promise', async () => {
+  it('runs again after `pass` throws instead of rejecting', async () => {
     const failing = () => {
       throw new TypeError('at once');
     };
     expect(await runs(2, failing)).to.equal(2);
   });
 
-  it('runs first after firstAfterMs', async () => {
+  it('has its first run after firstAfterMs', async () => {
     expect(await runs(1, async () => undefined, { intervalMs: 3_600_000, firstAfterMs: 0 })).to.equal(1);
   });
 
-  it('does not run after a stop before its first run', async () => {
+  it('has no run if it is stopped before the first one', async () => {
     let ran = 0;
     const run = async () => {
       ran += 1;
@@ -86,7 +86,7 @@ describe('A recurring job', () => {
     expect(ran).to.equal(0);
   });
 
-  it('learns of a stop while it runs, and the stop waits until the run has ended', async () => {
+  it('can ask during a run whether it is stopped, and the stop waits for the run', async () => {
     const told: boolean[] = [];
     let ended = false;
     let finish = () => {};
@@ -114,8 +114,8 @@ describe('A recurring job', () => {
 
 const HALF_A_YEAR = 182 * 24 * 3600;
 
-describe('The upkeep of partitions', () => {
-  it('creates the partitions of the coming months at once, with the serving role', async function () {
+describe('The job that creates partitions', () => {
+  it('creates the partitions of the coming months at once, as the serving role', async function () {
     this.timeout(60_000);
     const database = await freshDatabase('postgres');
     const clock = movedClock();

@@ -45,11 +45,11 @@ describe('The plan of a key rotation', () => {
     });
   }
 
-  it('waits before step 2 until caches have expired, and before step 3 until the last token has', () => {
+  it('waits before step 2 until caches have expired, and before step 3 until the last old token has expired', () => {
     const [, second_, third] = plan([first], 'kid-a').steps;
-    // Ten minutes in a tool server and five in an HTTP cache.
+    // Ten minutes in the cache of a tool server, and five in an HTTP cache.
     expect(second_?.conditions[0]).to.match(/^wait PT15M from when step 1/);
-    // The token lifetime, the clock skew and ten minutes in a tool server.
+    // The lifetime of a token, the clock skew, and ten minutes in the cache of a tool server.
     expect(third?.conditions[0]).to.match(/^wait PT41M from when step 2/);
     expect(third?.conditions[1]).to.match(/^checkpoints verify only with keys that are published/);
   });

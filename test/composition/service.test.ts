@@ -15,7 +15,7 @@ describe('A service with a sink', () => {
     sink.received.flatMap(({ body }) => (JSON.parse(body) as { records: LedgerLine[] }).records) as LedgerLine[];
   const settings = () => ({ 'Service:Audit:Sink:Url': sink.url, 'Service:Audit:DrainInterval': 'PT1S' });
 
-  it('ends the running delivery at a stop, then records its counted denials, and delivers the rest after the next start', async () => {
+  it('finishes a running delivery when it stops, then records counted denials, and delivers the rest after a restart', async () => {
     const kept = await startMandate({ database: sqliteFile });
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -32,7 +32,7 @@ describe('A service with a sink', () => {
     const stopping = mandate.stop().then(() => {
       stopped = true;
     });
-    // A registration takes longer than a stop that does not wait.
+    // A registration takes longer than a stop that does not wait for the delivery.
     await kept.agent();
     expect(stopped).to.equal(false);
     answer();
@@ -45,7 +45,7 @@ describe('A service with a sink', () => {
       2,
     ]);
 
-    // The outbox keeps the undelivered records for the next start.
+    // The outbox stores undelivered records, and the next start delivers them.
     sink.received.length = 0;
     sink.answer = answering('');
     const next = await kept.another(settings());
@@ -70,7 +70,7 @@ describe('A service with a sink', () => {
     await secure.close();
   });
 
-  it('warns at start about a secret in two settings, and names the settings without the secret', async () => {
+  it('warns at start about a secret that two settings share, and names the settings without the secret', async () => {
     const token = 'a-token-that-two-parties-were-given-0123456789';
     const mandate = await startMandate({
       database: sqliteFile,
@@ -92,7 +92,7 @@ describe('A service with a sink', () => {
     expect(mandate.log.lines.join()).not.to.include(token);
   });
 
-  it('starts while the database is locked, and stores later that it queues records', async () => {
+  it('starts while the database is locked, and turns queueing on later', async () => {
     const database = await sqliteFile.fresh();
     const other = await database.outside?.();
     if (other === undefined) throw new Error('the database can not be reached from outside');
@@ -109,7 +109,7 @@ describe('A service with a sink', () => {
     await other.close();
     await mandate.agent();
     await mandate.jobs.drain();
-    // The recurring job may already deliver the record. The stop waits for that run.
+    // The recurring job may be delivering the record already. The stop waits for it.
     await mandate.stop();
     expect(received().map(({ event }) => event)).to.deep.equal(['agent.registered']);
   });

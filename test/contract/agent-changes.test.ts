@@ -1,4 +1,4 @@
-/** Several callers change one agent concurrently, through the use case and with the real pause before a retry. */
+/** Several callers change one agent concurrently through the use case, with its real pause before a retry. */
 
 import { expect } from 'chai';
 import { retryPause } from '../../adapters/platform/system-clock.ts';
@@ -13,13 +13,13 @@ import { ledgerOf, registeredAgent } from './storage-fixtures.ts';
 
 const CALLERS = 8;
 const CHANGES_EACH = 30;
-/** Measured: more than six attempts without the pause on Postgres, about 1.2 with the pause on both engines. */
+/** The average number of attempts was about 1.2 with the pause; on Postgres more than six without it. */
 const MOST_ATTEMPTS_PER_CHANGE = 3;
 
 onEveryDatabase(
   'concurrent changes of one agent',
   ({ database }) => {
-    it('are all stored, each with its record, and few of them are retried', async () => {
+    it('are all stored, each with its record, with few retries', async () => {
       const storage = await database().open({ limits: LIMITS });
       const { agentId } = await registeredAgent(storage);
       let attempts = 0;

@@ -16,7 +16,7 @@ import {
   registeredAgent,
 } from './storage-fixtures.ts';
 
-// A database's own JSON type would not keep the order of these members, nor some of their values.
+// A JSON column of the database would change the order of these members and some of their values.
 const KEY = { y: 'eQ', x: 'eA', kty: 'EC', crv: 'P-256', kid: 'é😀\u0000', key_ops: ['verify'], ext: true } as const;
 const JWKS = { keys: [{ ...KEY, 'x-note': '__proto__' }] } as const;
 
@@ -48,7 +48,7 @@ onEveryDatabase('agents', ({ storage }) => {
     expect(JSON.stringify(found?.keys)).to.equal(JSON.stringify(agent.keys));
   });
 
-  it('stores each field of a replaced agent with remote keys, and records the change', async () => {
+  it('stores each field of an agent whose keys become remote, and records the change', async () => {
     const first = await registeredAgent(storage(), { keys: { kind: 'inline', jwks: JWKS } });
     const next: Agent = {
       ...first,
@@ -93,11 +93,11 @@ onEveryDatabase('agents', ({ storage }) => {
     const listed = async (page: Parameters<ReturnType<typeof agents>['list']>[0]) =>
       (await agents().list(page)).map((agent) => agent.agentId).filter((id) => id.startsWith('list'));
 
-    it('is in the order of code points, whatever the collation of the operating system', async () => {
+    it('is in the order of code points, whatever the collation of the database', async () => {
       expect(await listed({})).to.deep.equal(ids);
     });
 
-    it('begins after the given agent, and holds at most the given number of whole agents', async () => {
+    it('begins after the given agent, and returns at most the given number of agents', async () => {
       const [agent] = await agents().list({ after: agentIdOf('list_'), limit: 1 });
       expect(agent).to.deep.equal(await agents().find(agentIdOf('lista')));
       expect(await listed({ after: agentIdOf('list-z'), limit: 3 })).to.deep.equal(['list.a', 'list0', 'list_']);
@@ -120,7 +120,7 @@ onEveryDatabase('agents', ({ storage }) => {
     expect(records.filter((record) => record.reason === 'agent_already_exists')).to.have.length(19);
   });
 
-  it('refuses a name that the database would store as other text', async () => {
+  it('refuses a name that the database would alter', async () => {
     for (const displayName of ['nul \u0000', 'lone \ud800']) {
       const agent = anAgent({ agentId: newAgentId(), revision: 1, displayName });
       const thrown = await agents()
@@ -160,7 +160,7 @@ onEveryDatabase('agents', ({ storage }) => {
     }
   });
 
-  it('never leaves a task without its agent if both are decided concurrently', async () => {
+  it('never leaves a task without its agent if an exchange and a removal race', async () => {
     for (let round = 0; round < 20; round++) {
       const agent = await registeredAgent(storage());
       const opening = anOpening(agent);
@@ -182,7 +182,7 @@ onEveryDatabase(
     const { storage } = stage;
     const { expectRollback } = outsideConnection(stage);
 
-    it('are unchanged if the record cannot be written', async () => {
+    it('do not change if the record cannot be written', async () => {
       const agent = await registeredAgent(storage());
       const other = anAgent({ agentId: newAgentId(), revision: 1 });
       for (const act of [

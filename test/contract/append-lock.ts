@@ -1,6 +1,6 @@
 /**
- * Blocks appends to the ledger with a lock of another connection, so that decisions overlap. On Postgres a decision waits
- * at its append, with its own locks held. On SQLite all decisions wait for the write lock, in the order of their calls.
+ * Lets a second connection hold a lock that every append needs, so that decisions overlap. On Postgres a decision waits
+ * at its append and keeps its own locks. On SQLite all decisions wait for the write lock, in the order of their calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,15 +12,15 @@ export interface AppendLock {
   untilWaiting(decisions: number): Promise<void>;
   /** Resolves when this many decisions wait for an advisory lock or a row. */
   untilBlocked(decisions: number): Promise<void>;
-  /** Resolves when no further decision starts to wait, at the latest after a second. */
+  /** Resolves when no further decision has started to wait for 50 ms, at the latest after a second. */
   untilNoNewWaiter(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** `most` is below the lock timeout of Postgres (two seconds). SQLite does not show which decisions wait. */
+/** `most` is shorter than the lock timeout of Postgres (two seconds). SQLite does not show which decisions wait. */
 const NEW_WAITER_MS = { most: 1_000, onSqlite: 50, quiet: 50 } as const;
 
-/** Timeout for decisions to start waiting. */
+/** The time limit until the expected number of decisions wait. */
 const WAITING_MS = 15_000;
 
 const WAITERS = `select count(*)::integer as waiters from pg_locks
@@ -28,8 +28,8 @@ const WAITERS = `select count(*)::integer as waiters from pg_locks
     and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * The lock of a transaction or a row names no database, but its waiter holds other locks that do. Reads `pg_locks` only:
- * in a transaction, `pg_stat_activity` shows no session that began after its first read.
+ * A lock of a transaction or a row names no database, but its waiter also holds locks that do. This reads `pg_locks`
+ * only, because in a transaction `pg_stat_activity` shows no session that began after its first read.
  */
 const BLOCKED = `select count(distinct pid)::integer as blocked from pg_locks where not granted and pid in (
   select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`;
@@ -54,7 +54,7 @@ export async function lockAppends({ engine }: TestDatabase, outside: OutsideConn
   };
 }
 
-/** On Postgres: lets sealers wait 20 s for running appends, because tests keep them waiting on slow machines. */
+/** On Postgres, lets sealers wait 20 s for running appends, which tests delay. */
 export async function raiseSealerLockTimeout({ outside }: FreshDatabase): Promise<void> {
   const owner = await outside?.('owner');
   await owner?.sql("alter function unsealed() set lock_timeout to '20s'");
@@ -70,7 +70,7 @@ export async function untilWaiting(outside: OutsideConnection, decisions: number
   throw new Error(`${decisions} decisions never waited at one time`);
 }
 
-/** On Postgres: resolves when this many decisions wait for an advisory lock or a row. */
+/** Resolves when this many decisions on Postgres wait for an advisory lock or a row. */
 export async function untilBlocked(outside: OutsideConnection, decisions: number): Promise<void> {
   for (const began = performance.now(); performance.now() - began < WAITING_MS; ) {
     const [row] = await outside.sql(BLOCKED);

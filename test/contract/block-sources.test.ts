@@ -1,4 +1,4 @@
-/** An operator, SCIM and Shared Signals block one person concurrently. test/application has them one after another. */
+/** An operator, SCIM and Shared Signals block one person concurrently. test/application has the acts in sequence. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -27,7 +27,7 @@ onEveryDatabase(
       { source: 'scim', act: 'off' },
     ];
     for (const act of placing) {
-      it(`wait for each other: an operator's lift finds the block that ${act.source} was placing, and is refused`, async () => {
+      it(`wait for each other: an operator's lift waits for a block by ${act.source}, and is then refused`, async () => {
         const sponsorKey = newSponsorKey();
         const person = blockModel(sponsorKey);
         const [, lifted] = await secondWaitsForFirst(
@@ -39,7 +39,7 @@ onEveryDatabase(
       });
     }
 
-    it('are as each source stated last, from three processes; no task outlives them, and each act is recorded', async function () {
+    it('end as each source last requested, from three processes; no task outlives a block, and each act is recorded', async function () {
       this.timeout(120_000);
       const open = () => database().open();
       const processes = [await open(), await open(), await open()] as const;
@@ -95,7 +95,7 @@ onEveryDatabase(
   databases,
 );
 
-/** The records that name the person by sponsor key: those of the sources, not those of the tasks. */
+/** The records of the blocks and lifts, which name the person by sponsor key. */
 async function recordsOf(storage: Storage, sponsor: SponsorKey): Promise<readonly LedgerRecord[]> {
   return (await storage.ledger.page({ sponsor, limit: 1_000, now: NOON })).records;
 }

@@ -14,7 +14,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
   const append = async (count: number) => {
     for (let nth = 0; nth < count; nth++) await storage().ledger.append(anEntry('admin.denied'));
   };
-  /** The range to seal, and the checkpoint that seals it. */
+  /** Reads the range to seal, and makes the checkpoint that seals it. */
   const successor = async () => {
     const unsealed = await checkpoints().unsealed();
     if (unsealed === undefined) throw new Error('nothing to seal');
@@ -68,7 +68,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(await newest()).to.deep.equal(next);
   });
 
-  it('refuses a checkpoint that ends without a record, ends before it begins, or has no link', async () => {
+  it('refuses a checkpoint whose last number has no record, whose range is inverted, or that has no link', async () => {
     await append(2);
     const { unsealed, next } = await successor();
     for (const changes of [
@@ -86,7 +86,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(await checkpoints().add(next)).to.equal('added');
   });
 
-  it('lets one of twenty sealers add a range: the others are overtaken', async () => {
+  it('lets one of twenty concurrent sealers seal a range, and answers the others that they were overtaken', async () => {
     await append(4);
     const { next } = await successor();
     const rivals: Checkpoint[] = Array.from({ length: 20 }, (_, nth) => ({ ...next, kid: `rival-${nth}` }));
@@ -115,7 +115,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
 
   it('reads the records of a range in the order of their numbers, not of their times', async () => {
     const firstSeq = (await lastSeq()) + 1;
-    // More than a minute apart, so that each keeps its date, and on Postgres in two partitions.
+    // More than a minute apart, so that each record keeps its date. On Postgres they are in two partitions.
     for (const days of [9, 1, 30, 5]) {
       await storage().ledger.append(
         anEntry('token.denied', { at: plusSeconds(NOON, days * 86_400), detail: String(days), reason: 'why' }),
@@ -135,7 +135,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(await checkpoints().records(range, firstSeq + 3, 100)).to.deep.equal([]);
   });
 
-  it('shows each record with the checkpoint that seals it', async () => {
+  it('returns each record with the checkpoint that seals it', async () => {
     await seal(checkpoints());
     const from = await lastSeq();
     await append(2);
@@ -153,7 +153,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(read.map((record) => record.checkpoint)).to.deep.equal(expected);
   });
 
-  it('finds the checkpoint of a sealed number, and none of another number', async () => {
+  it('finds the checkpoint of a sealed number, and no checkpoint of any other number', async () => {
     await seal(checkpoints());
     await append(3);
     const checkpoint = await sealed(checkpoints());
@@ -166,7 +166,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     }
   });
 
-  it('covers a number without a record, which an append took before it was rolled back', async () => {
+  it('covers a number without a record, taken by an append that was rolled back', async () => {
     await seal(checkpoints());
     const connection = await outside();
     await append(1);
@@ -181,14 +181,14 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     const checkpoint = await sealed(checkpoints());
     expect(checkpoint.lastSeq - checkpoint.firstSeq).to.equal(3);
     expect(checkpoint.treeSize).to.equal(3);
-    // A number without a record looks like that of a deleted record. Only a proof tells them apart.
+    // The number of a deleted record looks the same. Only a proof tells them apart.
     const held = await checkpoints().records(checkpoint, 0, 10);
     expect(held.map((record) => record.seq - checkpoint.firstSeq)).to.deep.equal([0, 2, 3]);
     expect(await checkpoints().sealing(checkpoint.firstSeq + 1)).to.deep.equal({ kind: 'sealed', checkpoint });
     expect(await checkpoints().sealing(checkpoint.firstSeq + 2)).to.deep.equal({ kind: 'sealed', checkpoint });
   });
 
-  it('leaves no gap, no overlap and no unsealed record', async () => {
+  it('has left no gap, no overlap and no unsealed record after the tests above', async () => {
     await seal(checkpoints());
     expect(await faultsOf(checkpoints())).to.deep.equal([]);
   });
@@ -223,7 +223,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
         'delete from ledger_archives',
         ...(kind.engine === 'postgres'
           ? [
-              // SQLite has no triggers for statements: one that finds no row does nothing there.
+              // SQLite has no triggers for statements, so a statement that finds no row succeeds there.
               "update checkpoints set root_hash = 'another' where checkpoint_id = 99",
               'truncate checkpoints',
               'truncate ledger_archives',
@@ -248,7 +248,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
         'drop function add_checkpoint',
         'insert into outbox values (1, now(), 0)',
         'delete from outbox_queueing',
-        // The append that gets this number would fail.
+        // It would make the append that takes this number fail.
         'update outbox set seq = seq + 1',
       ];
       await expectSqlErrors(await outside('serving'), statements, /permission denied|must be owner/);
@@ -271,7 +271,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
       await sealed(checkpoints());
     });
 
-    it('wait for an append that did not look up its time', async () => {
+    it('wait for a running append even if it did not look up its time', async () => {
       await raiseSealerLockTimeout(database());
       const connection = await outside('serving');
       await connection.sql('begin');
@@ -304,7 +304,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
       });
     }
 
-    it('are read with both records of a forged number on one page', async () => {
+    it('can be read even if both records of a duplicate number are on one page', async () => {
       for (let nth = 0; nth < 3; nth++) await storage().ledger.append(anEntry('admin.denied'));
       const range = await checkpoints().unsealed();
       if (range === undefined) throw new Error('nothing to seal');
@@ -319,7 +319,7 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
     });
   }
 
-  it('name archived checkpoints as archived, even if some of their records are still online', async () => {
+  it('are read as archived, even if some of their records are still stored', async () => {
     const [first, second, third] = await checkpoints().page(0, 10);
     if (first === undefined || second === undefined || third === undefined) throw new Error('not sealed');
     expect(await checkpoints().archivedThrough()).to.equal(undefined);

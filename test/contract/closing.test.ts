@@ -1,4 +1,4 @@
-/** Closing a database loses no decision silently, and none runs afterwards. */
+/** When a database is closed, each decision either completes or is refused, and none runs afterwards. */
 
 import { expect } from 'chai';
 import { POOL_SIZE, RESERVED_CONNECTIONS, REVOKING_SHARES } from '../../adapters/storage/postgres/limits.ts';
@@ -8,13 +8,13 @@ import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, aRefusal, ledgerOf, newAgentId, newSponsorKey } from './storage-fixtures.ts';
 
-/** More than there are permits. */
+/** One connection is reserved, so this is more than the permits. */
 const ASKED = POOL_SIZE;
 const PERMITS = POOL_SIZE - RESERVED_CONNECTIONS;
 const CLOSED = /^StorageUnavailable: The \w+ database is closed$/;
 
-onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
-  it('waits for running decisions, and refuses waiting and later ones', async () => {
+onEveryDatabase('closing the storage', ({ database, storage, outside, kind }) => {
+  it('waits for running decisions, and refuses queued and later ones', async () => {
     const closing = await database().open();
     const lock = await lockAppends(kind, await outside());
     const agents = Array.from({ length: ASKED }, () => anAgent({ agentId: newAgentId(), revision: 1 }));
@@ -51,7 +51,7 @@ onEveryDatabase('closing', ({ database, storage, outside, kind }) => {
 
     const refused = outcomes.filter((outcome) => outcome !== 'done');
     for (const outcome of refused) expect(outcome).to.match(CLOSED);
-    // SQLite has no permits.
+    // SQLite has no permits, so it queues no decision.
     expect(refused).to.have.length(kind.engine === 'postgres' ? ASKED - PERMITS + 1 : 0);
     const done = [...agents, ...blocks].filter((_, nth) => outcomes[nth] === 'done');
     const recorded = (await ledgerOf(storage())).map(({ agentId, sponsor }) => agentId ?? sponsor);

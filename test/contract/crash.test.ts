@@ -12,7 +12,7 @@ const CHILD = new URL('./crash-child.ts', import.meta.url).pathname;
 const ROUNDS = 3;
 
 for (const kind of databases) {
-  describe(`a process that is killed during its decisions, on ${kind.name}`, () => {
+  describe(`a process that is killed while it runs decisions, on ${kind.name}`, () => {
     let database: FreshDatabase;
     before(async function () {
       this.timeout(60_000);
@@ -20,7 +20,7 @@ for (const kind of databases) {
     });
     after(() => database.drop());
 
-    it('loses no task that it has reported, and stores each with its grant, record and assertion', async function () {
+    it('has lost no task that it reported, and has stored each with its grant, record and assertion', async function () {
       this.timeout(60_000);
       const answered: string[] = [];
       for (let round = 1; round <= ROUNDS; round++) {
@@ -56,7 +56,7 @@ for (const kind of databases) {
   });
 }
 
-/** Postgres may still run and commit the statements that the killed client had sent. */
+/** Waits until Postgres has finished the statements that the killed client had sent. */
 async function untilAlone(outside: OutsideConnection | undefined): Promise<void> {
   for (let others: unknown; others !== 0; await setTimeout(5)) {
     const [row] =

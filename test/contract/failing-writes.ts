@@ -1,11 +1,11 @@
-/** Makes writes to a table fail, as on a full disk, and runs SQL that the database must refuse. */
+/** Lets writes to a table fail, as on a full disk, and runs SQL that the database must refuse. */
 
 import { expect } from 'chai';
 import type { OutsideConnection, TestDatabase } from '../support/databases.ts';
 
 const INJECTED = 'a failure that a test injected';
 
-/** Runs each statement by itself, and expects it to fail with such an error. */
+/** Expects each statement to fail with an error that matches. */
 export async function expectSqlErrors(
   outside: OutsideConnection,
   statements: readonly string[],
@@ -41,7 +41,7 @@ export async function whileWritesFail<Answer>(
   }
 }
 
-/** The rows of all tables that decisions change. */
+/** The rows of all tables that a decision can change. */
 export async function allRows(outside: OutsideConnection): Promise<unknown> {
   const contents: Record<string, unknown> = {};
   for (const table of [

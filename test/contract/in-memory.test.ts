@@ -1,4 +1,4 @@
-/** In-memory SQLite runs the same code as a SQLite file, so one test of all storage ports is enough. */
+/** SQLite in memory runs the same code as on a file, so one test of all storage ports is enough. */
 
 import { expect } from 'chai';
 import { sqliteInMemory } from '../support/databases.ts';

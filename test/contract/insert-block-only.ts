@@ -1,11 +1,11 @@
-/** Inserts a block but does not end the person's tasks, unlike every decision that blocks. */
+/** Inserts a block without ending the person's tasks. Every decision that blocks also ends tasks. */
 
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { OutsideConnection } from '../support/databases.ts';
 import type { Storage } from '../support/storage.ts';
 import { newSponsorKey } from './storage-fixtures.ts';
 
-/** Blocks another person, then copies that row to this person by SQL. */
+/** Blocks another person, then copies that person's row by SQL. */
 export async function insertBlockOnly(
   storage: Storage,
   outside: OutsideConnection,

@@ -9,9 +9,9 @@ import { byLength } from '../support/length.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, ledgerOf } from './storage-fixtures.ts';
 
-/** Records that are read in pages of one record. */
+/** Records for a test whose pages have one record each. */
 const MANY = byLength({ short: 1_000, full: 5_000 });
-/** Long after all records of these suites, so that no running append could precede them. */
+/** Later than all records of this file, so that no running append can get an earlier time. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
 onEveryDatabase('paging through the ledger', ({ storage }) => {
@@ -21,7 +21,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
   const agents = [agentIdOf('a'), agentIdOf('b'), undefined];
   const sponsors = ['ada', 'Ada', 'bob', undefined];
   const entries: readonly LedgerEntry[] = Array.from({ length: 200 }, (_, nth) => ({
-    // Some share an instant, and some only a millisecond.
+    // Several records have the same time, and more have the same millisecond.
     at: instantFromMicros(NOON + Math.floor(nth / 7) * 250),
     event: 'token.denied',
     taskId: tasks[nth % 3],
@@ -57,7 +57,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
   it('returns every matching record once and in order, for all filters and page sizes', async () => {
     const all = await ledgerOf(storage());
     expect(all).to.have.length(entries.length);
-    // The instant of a record, or a microsecond before or after it.
+    // The time of a record, or a microsecond before or after it.
     const instant = fc
       .tuple(fc.integer({ min: 0, max: 30 }), fc.constantFrom(-1, 0, 0, 1))
       .map(([step, beside]) => instantFromMicros(NOON + step * 250 + beside));
@@ -82,7 +82,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     );
   });
 
-  it('has no next page after the last record, even if that fills the page', async () => {
+  it('returns no cursor after the last record, even if that record fills its page', async () => {
     const whole = await page({ limit: entries.length });
     expect(whole.records).to.have.length(entries.length);
     expect(whole.next).to.equal(undefined);
@@ -91,7 +91,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     expect(almost.next).to.deep.equal({ at: last?.at, seq: last?.seq });
   });
 
-  it('has no start of the online part without an archive', async () => {
+  it('names no start of the stored part if nothing was archived', async () => {
     expect((await page({ limit: 1 })).archivedBefore).to.equal(undefined);
   });
 });
@@ -99,7 +99,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
 onEveryDatabase('paging while others write', ({ storage }) => {
   const seconds = (count: number): Instant => plusSeconds(NOON, count);
 
-  it('neither skips nor repeats a record, although clocks differ and records come out of order', async function () {
+  it('neither skips nor repeats a record, although the clocks of writers differ and appends are out of order', async function () {
     this.timeout(60_000);
     const WRITERS = 8;
     const EACH = 60;
@@ -107,7 +107,7 @@ onEveryDatabase('paging while others write', ({ storage }) => {
     let writing = true;
     const write = async (writer: number) => {
       for (let nth = 0; nth < EACH; nth++) {
-        // Up to eight seconds apart, and out of order.
+        // Appends in random order over a second, by writers whose clocks differ.
         const at = instantFromMicros(seconds(writer).valueOf() + ((nth * 7_919) % 1_000) * 1_000);
         await storage().ledger.append(anEntry('admin.denied', { at, detail: `${writer}/${nth}` }));
       }
@@ -118,7 +118,7 @@ onEveryDatabase('paging while others write', ({ storage }) => {
       for (;;) {
         const complete = !writing;
         const got = await storage().ledger.page({ limit: 7, now, after });
-        // A page without a next one may get more records later, so it is read again.
+        // The last page may get more records later. It is read again.
         if (got.next !== undefined || complete) seen.push(...got.records);
         if (got.next === undefined && complete) return seen;
         after = got.next ?? after;
@@ -132,7 +132,7 @@ onEveryDatabase('paging while others write', ({ storage }) => {
     for (const seen of await Promise.all(readers)) expect(seen).to.deep.equal(all);
   });
 
-  it(`returns ${MANY} records that share milliseconds one by one, each once and in order, while others are written`, async function () {
+  it(`returns ${MANY} records of few milliseconds one by one, each once and in order, while others are appended`, async function () {
     this.timeout(400_000);
     const shared = (nth: number) => instantFromMicros(seconds(60).valueOf() + Math.floor(nth / 500) * 1000 + (nth % 3));
     const start = seconds(60);

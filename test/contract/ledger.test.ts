@@ -59,7 +59,7 @@ onEveryDatabase('appending to the ledger', ({ storage }) => {
     expect(last.map((record) => record.detail)).to.deep.equal(['0', '1', '2', '3', '4']);
   });
 
-  it('refuses text that the database would store as other text', async () => {
+  it('refuses text that the database would alter', async () => {
     const before = await ledgerOf(storage());
     for (const field of ['sponsor', 'audience', 'scope', 'reason', 'detail']) {
       for (const text of ['a\u0000b', '\ud83d']) {
@@ -81,7 +81,7 @@ onEveryDatabase('dating a record', ({ storage }) => {
     return record === undefined ? undefined : (record.at - NOON) / 1_000_000;
   };
 
-  it('never dates it before the newest record, unless that is a minute or more ahead', async () => {
+  it('dates no record before the newest one, unless that is a minute or more ahead', async () => {
     expect(await appendAt(100)).to.equal(100);
     expect(await appendAt(99)).to.equal(100);
     expect(await appendAt(40.000001)).to.equal(100);
@@ -92,14 +92,14 @@ onEveryDatabase('dating a record', ({ storage }) => {
   });
 });
 
-onEveryDatabase('recording a refusal', ({ storage }) => {
+onEveryDatabase('appending a denial', ({ storage }) => {
   const blocked = async (kind: BlockKind) => {
     const sponsorKey = newSponsorKey();
     await storage().sponsors.block({ sponsorKey, source: 'admin', kind, blockedAt: NOON }, 'sponsor_blocked');
     return sponsorKey;
   };
 
-  it('records the entry under the current reason: its own, that of a block, or a replay', async () => {
+  it('records its own reason, that of a block, or a replay, by the rows that the transaction reads', async () => {
     const agentId = newAgentId();
     const entry = aRefusal('scope_widened', { agentId, sponsor: 'ada', audience: 'https://jira.example' });
     const reasons: string[] = [];
@@ -123,7 +123,7 @@ onEveryDatabase('recording a refusal', ({ storage }) => {
 });
 
 onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
-  it('shows the start of its online part after months were archived', async () => {
+  it('names the start of its stored part after months were archived', async () => {
     const connection = await outside('superuser');
     const months = [
       ['2026-07', '2026-08-01'],
@@ -165,7 +165,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
-    it('takes records of the serving role only through the functions that number and date them', async () => {
+    it('accepts records from the serving role only through the functions that number and date them', async () => {
       const before = await ledgerOf(storage());
       const statements = [
         "insert into ledger (seq, ts, event, decision) values (9223372036854775807, now(), 'made.up', 'allow')",
@@ -177,7 +177,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
       expect(await ledgerOf(storage())).to.deep.equal(before);
     });
 
-    it('refuses changes of a partition that an operator attached', async () => {
+    it('refuses changes to a partition that an operator attached', async () => {
       const superuser = await outside('superuser');
       await superuser.sql('begin');
       await superuser.sql('create table by_hand (like ledger including defaults including constraints)');
@@ -204,7 +204,7 @@ onEveryDatabase('the ledger', ({ storage, outside, kind }) => {
       await connection.sql('rollback');
     });
 
-    it('gets partitions only around the present', async () => {
+    it('gets partitions only for months around the current one', async () => {
       const far = ['9000-01-01', '0001-01-01 BC'].map((time) => `select create_ledger_partitions('${time}', 12)`);
       await expectSqlErrors(await outside('serving'), far, /only within ten years of now/);
     });

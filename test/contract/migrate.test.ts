@@ -21,7 +21,7 @@ for (const kind of everyDatabase) {
       await database.drop();
     });
 
-    it('applies the schema to an empty database, and nothing the second time', async () => {
+    it('applies the schema to an empty database, and changes nothing the second time', async () => {
       expect(await storage.schemaStatus()).to.equal('absent');
       expect(await storage.readiness.check()).to.deep.include({ status: 'Unhealthy' });
       const applied = await storage.migrate();
@@ -59,7 +59,7 @@ for (const kind of databases) {
       for (const process of others) await process.close();
     });
 
-    it('leaves nothing of a failed migration, and can run again', async () => {
+    it('rolls a failed migration back, and can run again', async () => {
       await outside.sql('create table task_grants (in_the_way integer)');
       expect(await storage.migrate().catch((error: unknown) => error)).to.be.instanceOf(Error);
       expect(await storage.schemaStatus()).to.equal('absent');
@@ -78,7 +78,7 @@ for (const kind of databases) {
       expect(await storage.agents.find(agent.agentId)).to.deep.equal(agent);
     });
 
-    it('leaves the schema of a newer release as it is, and this release still serves', async () => {
+    it('leaves the schema of a newer release unchanged, and this release still serves', async () => {
       await storage.migrate();
       await outside.sql("insert into schema_migrations (name, batch) values ('9999-from-the-future', 2)");
       expect(await storage.schemaStatus()).to.equal('ahead');
@@ -115,7 +115,7 @@ for (const kind of databases) {
         const drained = await storage.outbox.drain({ now: NOON, limit: 100 }, async () => true);
         expect(drained.kind).to.equal('delivered');
       };
-      // Until every connection has prepared its statements, and Postgres caches their plans.
+      // Repeats until every connection has prepared its statements and Postgres has cached their plans.
       for (let round = 0; round < 7; round++) await use();
       for (const table of [
         'agents',
@@ -135,7 +135,7 @@ for (const kind of databases) {
       for (let round = 0; round < 7; round++) await use();
     });
 
-    it('does not happen in a process that only serves', async () => {
+    it('is not done by a process that only serves', async () => {
       const process = await database.open();
       expect(await process.agents.list({}).catch((error: unknown) => error)).to.be.instanceOf(Error);
       expect(await process.ledger.append(anEntry('admin.denied')).catch((error: unknown) => error)).to.be.instanceOf(

@@ -1,6 +1,6 @@
 /**
- * A minimal sealer, and a check of checkpoints. The root hash is over the records' sequence numbers only, so the check
- * finds a record that was added after its range was sealed.
+ * A minimal sealer, and a check of its checkpoints. The root is a hash over the records' sequence numbers, so the check
+ * finds a record that appeared after its range was sealed.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ export async function seqsOf({ records }: Pick<Checkpoints, 'records'>, range: S
   }
 }
 
-/** With a value in every field; only the first checkpoint has no link. */
+/** Every field has a value, except that the first checkpoint has no link. */
 export function checkpointOver({ firstSeq, lastSeq, previous }: Unsealed, seqs: readonly number[]): Checkpoint {
   const checkpointId = (previous?.checkpointId ?? 0) + 1;
   return {
@@ -45,14 +45,14 @@ export async function seal(checkpoints: Checkpoints): Promise<Checkpoint | 'noth
   return (await checkpoints.add(checkpoint)) === 'added' ? checkpoint : 'overtaken';
 }
 
-/** Seals all records, if no other sealer runs. */
+/** Seals all records. @throws if another sealer runs */
 export async function sealed(checkpoints: Checkpoints): Promise<Checkpoint> {
   const outcome = await seal(checkpoints);
   if (typeof outcome === 'string') throw new Error(`not sealed: ${outcome}`);
   return outcome;
 }
 
-/** Every gap, overlap, changed range and unsealed record. */
+/** Finds every gap, overlap, changed range and unsealed record. */
 export async function faultsOf(checkpoints: Checkpoints): Promise<readonly string[]> {
   const faults: string[] = [];
   let sealedThrough = 0;

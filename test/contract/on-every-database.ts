@@ -1,6 +1,6 @@
 /**
- * Runs a suite on a SQLite file and on Postgres. The tests of a suite share one fresh database. In-memory SQLite runs the
- * same code as a file, so only in-memory.test.ts uses it (`everyDatabase`).
+ * Runs a suite on a SQLite file and on Postgres. The tests of a suite share one fresh database. SQLite in memory runs
+ * the same code as a file, so only in-memory.test.ts uses it (`everyDatabase`).
  */
 
 import {

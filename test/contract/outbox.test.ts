@@ -18,7 +18,7 @@ import {
   registeredAgent,
 } from './storage-fixtures.ts';
 
-/** At this time every failed record is due again. */
+/** Every failed record is due again by then. */
 const MUCH_LATER = plusSeconds(NOON, 86_400);
 
 onEveryDatabase('a ledger without a sink', ({ storage }) => {
@@ -54,7 +54,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     while ((await outbox().drain({ now: MUCH_LATER, limit: 1_000 }, deliver)).kind === 'delivered');
     return delivered;
   };
-  /** The records that a drain at that time gets, and its outcome. */
+  /** Drains the outbox at that time. Returns the outcome, and the records that were passed on. */
   const drain = async (now: Instant, answer: boolean, limit = 100) => {
     let given: readonly LedgerRecord[] = [];
     const outcome = await outbox().drain({ now, limit }, async (records) => {
@@ -70,7 +70,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     await empty();
   });
 
-  it('queues every record of every decision while queueing is on, and none while it is off', async () => {
+  it('queues every record of every decision while queueing is on, and no record while it is off', async () => {
     const before = await ledgerOf(storage);
     const agent = await registeredAgent(storage);
     const opening = await openedTask(storage, {}, agent);
@@ -91,14 +91,14 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(await empty()).to.deep.equal([]);
   });
 
-  it('keeps queued records when queueing is turned off', async () => {
+  it('keeps queued records if queueing is turned off', async () => {
     await append('queued');
     await outbox().setQueueing(false);
     expect(details(await empty())).to.deep.equal(['queued']);
   });
 
-  it('delivers up to the limit, in the order of the numbers', async () => {
-    // Dated against the order of their numbers.
+  it('delivers at most the given number of records, in the order of their sequence numbers', async () => {
+    // The dates are in the opposite order of the numbers.
     for (const nth of [5, 4, 3, 2, 1]) await append(String(nth), plusSeconds(NOON, nth * 100));
     const { outcome, given } = await drain(NOON, true, 3);
     expect(details(given)).to.deep.equal(['5', '4', '3']);
@@ -122,7 +122,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
       const asked = time;
       const outcome = await outbox().drain({ now: asked, limit: 10 }, async () => {
-        // The failing delivery itself takes time.
+        // The failing delivery takes ten seconds.
         time = plusSeconds(asked, 10);
         return false;
       });
@@ -136,7 +136,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(await empty()).to.deep.equal([]);
   });
 
-  it('makes only the failed records wait', async () => {
+  it('delays only the failed records', async () => {
     await append('unlucky');
     await drain(NOON, false);
     await append('lucky');
@@ -144,12 +144,12 @@ onEveryDatabase('copying records to the sink', (stage) => {
     await append('unlucky too');
     const second = await drain(plusSeconds(NOON, 1), false);
     expect(details(second.given)).to.deep.equal(['unlucky', 'unlucky too']);
-    // The first record has failed twice, the second once.
+    // The first record has failed twice, the second record once.
     expect(details((await drain(plusSeconds(NOON, 1), true)).given)).to.deep.equal(['unlucky too']);
     expect(details((await drain(plusSeconds(NOON, 2), true)).given)).to.deep.equal(['unlucky']);
   });
 
-  it('never gives one record to two drains at once, and no drain waits for another', async () => {
+  it('never passes one record to two concurrent drains, and no drain waits for the other', async () => {
     for (let nth = 0; nth < 6; nth++) await append(String(nth));
     let answer: (delivered: boolean) => void = () => undefined;
     let begun: () => void = () => undefined;
@@ -169,14 +169,14 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(details(first)).to.deep.equal(['0', '1', '2', '3']);
     expect(details(other.given)).to.deep.equal(['4', '5']);
     expect((await drain(MUCH_LATER, true)).outcome).to.deep.equal({ kind: 'nothing_due' });
-    // An append does not wait for the drain either.
+    // An append does not wait for the running drain either.
     await append('6');
     answer(false);
     expect(await slow).to.deep.equal({ kind: 'failed', count: 4 });
     expect(details(await empty())).to.deep.equal(['0', '1', '2', '3', '6']);
   });
 
-  it('delivers each record once from two drains while others append', async () => {
+  it('delivers each record once, by two drains, while others append', async () => {
     const delivered: string[] = [];
     const appending = Promise.all(Array.from({ length: 60 }, (_, nth) => append(String(nth))));
     const drainer = async () => {
@@ -197,7 +197,7 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(new Set(delivered).size).to.equal(60);
   });
 
-  it('leaves a batch due if its delivery throws', async () => {
+  it('keeps a batch due if its delivery throws', async () => {
     await append('again');
     const thrown = await outbox()
       .drain({ now: NOON, limit: 10 }, () => Promise.reject(new Error('a bug in the sink')))
@@ -213,7 +213,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     return rows.map((row) => [Number(row.seq), row.failures]);
   };
 
-  it('queues nothing of a decision that was rolled back, and rolls back a decision that it cannot queue', async () => {
+  it('queues nothing of a decision that is rolled back, and rolls back a decision whose record it cannot queue', async () => {
     await storage().outbox.setQueueing(true);
     const connection = await outside();
     const opening = anOpening(await registeredAgent(storage()));
@@ -231,7 +231,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     expect(await queued()).to.have.length((before[0]?.length ?? 0) + 1);
   });
 
-  it('is turned on and off for all instances on the database; the last change counts', async () => {
+  it('turns queueing on and off for all instances on the database, as the last change says', async () => {
     const other = await database().open();
     await storage().outbox.setQueueing(true);
     await other.outbox.setQueueing(false);
@@ -244,7 +244,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     await other.close();
   });
 
-  it('gives no record to two instances at once; neither waits, and no append waits', async () => {
+  it('never passes one record to two instances; neither instance waits, and no append waits', async () => {
     if (kind.engine === 'sqlite') return;
     await storage().outbox.setQueueing(true);
     const other = await database().open();
@@ -266,7 +266,7 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     await other.close();
   });
 
-  it('delivers a batch again if its delivery could not be stored', async () => {
+  it('delivers a batch again if the end of its delivery could not be stored', async () => {
     await storage().outbox.setQueueing(true);
     const connection = await outside();
     await storage().ledger.append(anEntry('admin.denied'));

@@ -1,4 +1,4 @@
-/** A test's own SQL connection to the database: it blocks decisions, makes writes fail and reads every table. */
+/** A test's own SQL connection. With it a test delays decisions, makes writes fail and reads every table. */
 
 import { expect } from 'chai';
 import type { OutsideConnection } from '../support/databases.ts';
@@ -6,7 +6,7 @@ import { lockAppends } from './append-lock.ts';
 import { allRows, whileWritesFail } from './failing-writes.ts';
 import type { SuiteDatabase } from './on-every-database.ts';
 
-/** Opens a connection for each test of the suite that calls it. */
+/** Opens a connection for each test of the suite. */
 export function outsideConnection({ database, kind }: SuiteDatabase) {
   let connection: OutsideConnection | undefined;
   beforeEach(async () => {
@@ -19,7 +19,7 @@ export function outsideConnection({ database, kind }: SuiteDatabase) {
     return connection;
   }
 
-  /** Starts the second decision once the first holds its locks, so the second has to wait for the first. */
+  /** Starts the second decision once the first holds its locks, so that the second waits for the first. */
   async function secondWaitsForFirst<One, Other>(
     first: () => Promise<One>,
     second: () => Promise<Other>,
@@ -33,7 +33,7 @@ export function outsideConnection({ database, kind }: SuiteDatabase) {
     return [await one, await other];
   }
 
-  /** Expects that the decision throws if the write fails, and changes no table. */
+  /** Expects that the decision throws if the write fails, and that it changes no table. */
   async function expectRollback(fault: Parameters<typeof whileWritesFail>[2], decide: () => Promise<unknown>) {
     const before = await allRows(outside());
     const outcome = await whileWritesFail(kind, outside(), fault, () => decide().catch((error: unknown) => error));

@@ -24,7 +24,7 @@ import {
 } from './storage-fixtures.ts';
 
 const LATER = instantFromMicros(NOON + 90_000_007);
-/** More than any suite of this file adds. */
+/** The maximum number of users; no suite of this file reaches it. */
 const ROOM = 1_000;
 const ROUNDS = repetitions(10);
 
@@ -42,7 +42,7 @@ function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
   };
 }
 
-/** The user after a change, as the use case builds it. */
+/** The user after a change, as the use case computes it. */
 function changed(stored: ProvisionedUser, changes: Partial<ProvisionedUser>): ProvisionedUser {
   return { ...stored, revision: stored.revision + 1, modifiedAt: LATER, ...changes };
 }
@@ -65,7 +65,7 @@ function provisioning(storage: () => Storage) {
     expect(await replace(stored, user)).to.equal('replaced');
     return user;
   };
-  /** Source and kind of each block, oldest first; `undefined` without a block. */
+  /** The source and kind of each block, oldest first, or `undefined` without a block. */
   const blockOf = async (sponsorKey: SponsorKey) => {
     const blocks = await storage().sponsors.findBlocks(sponsorKey);
     return blocks.length === 0 ? undefined : blocks.map(({ source, kind }) => `${source} ${kind}`).join(', ');
@@ -89,7 +89,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     }
   });
 
-  it('are listed in the order of their ids, in pages, with their total', async () => {
+  it('are listed in pages, in the order of their ids, with their total', async () => {
     await created();
     const externalId = randomUUID();
     const some = [];
@@ -124,7 +124,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await found('userName', '%')).to.deep.equal([]);
   });
 
-  it('have unique names in any case, and can take the former name of another user', async () => {
+  it('have names that are unique regardless of case, and can take the former name of another user', async () => {
     const [user, other] = [await created(), await created()];
     expect(await create(aUser({ userName: user.userName.toUpperCase() }))).to.equal('uniqueness');
     expect(await replace(other, changed(other, { userName: user.userName }))).to.equal('uniqueness');
@@ -134,7 +134,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     await created({ userName: 'Given-Up' });
   });
 
-  it('block a deactivated person and end the live tasks, recorded after the signal', async () => {
+  it('block a deactivated person and end the live tasks, after the record of the signal', async () => {
     const sponsorKey = newSponsorKey();
     const user = await created({ sponsorKey });
     const quiet = await openedTask(storage(), { sponsorKey });
@@ -172,7 +172,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
     expect(await blockOf(sponsorKey)).to.equal(undefined);
   });
 
-  it('block both people if a deactivation names another person, and end the tasks of both', async () => {
+  it('block both people if a deactivation also names another person, and end the tasks of both', async () => {
     const [before, after] = [newSponsorKey(), newSponsorKey()];
     const user = await created({ sponsorKey: before });
     const of = async (sponsorKey: SponsorKey) => (await openedTask(storage(), { sponsorKey })).task.sponsor;
@@ -191,7 +191,7 @@ onEveryDatabase('provisioned users', ({ storage }) => {
 onEveryDatabase('provisioned users, written concurrently,', ({ storage }) => {
   const { users, create, created, replace, remove, blockOf } = provisioning(storage);
 
-  it('are never more than the limit, which a taken name precedes; an inactive user without room is blocked', async () => {
+  it('never exceed the limit; a taken name is refused first, and an inactive user beyond the limit still blocks the person', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { total } = await users().list({ skip: 0, limit: 0 });
       const newcomers = Array.from({ length: 6 }, () => aUser({ active: false }));
@@ -210,7 +210,7 @@ onEveryDatabase('provisioned users, written concurrently,', ({ storage }) => {
     }
   });
 
-  it('never share a name', async () => {
+  it('never have one name twice', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const name = `name-${randomUUID()}`;
       const others = [await created(), await created()];
@@ -224,14 +224,14 @@ onEveryDatabase('provisioned users, written concurrently,', ({ storage }) => {
   });
 });
 
-onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
+onEveryDatabase('concurrent changes of provisioned users', ({ storage }) => {
   const { users, replace, remove, created, blockOf } = provisioning(storage);
 
-  it('apply only one of those that read the same revision', async () => {
+  it('are stored only once if two of them read the same revision', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const user = await created();
       const [elsewhere, { sponsorKey }] = [newSponsorKey(), user];
-      // One deactivates the user, another names another person. Applied blindly, one would undo the other.
+      // One change deactivates the user, the other names another person. A blind write of either would undo the other.
       const off = changed(user, { active: false });
       const renamed = changed(user, { sponsorKey: elsewhere });
       const outcomes = await Promise.all([replace(user, off), replace(user, renamed), remove(user)]);
@@ -248,7 +248,7 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
     }
   });
 
-  it('do not deadlock if two users swap their people at once', async () => {
+  it('do not deadlock if they swap the people of two users', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [one, two] = [await created(), await created()];
       const outcomes = await Promise.all([
@@ -263,7 +263,7 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
     }
   });
 
-  it('leave a person blocked if one user is reactivated and another deactivated', async () => {
+  it('block the person if they reactivate one user and deactivate another', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const sponsorKey = newSponsorKey();
       const one = await created({ sponsorKey, active: false });
@@ -275,7 +275,7 @@ onEveryDatabase('concurrent writes of one user or person', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'a write of a user, with concurrent decisions and failing writes,',
+  'a SCIM write, beside other decisions or failing writes,',
   (stage) => {
     const { storage } = stage;
     const { secondWaitsForFirst, expectRollback } = outsideConnection(stage);
@@ -287,7 +287,7 @@ onEveryDatabase(
       ['deactivation', deactivate, 'replaced', 'scim_deactivated', 'disabled'],
       ['removal', remove, 'removed', 'scim_deleted', 'deleted'],
     ] as const) {
-      it(`as a ${what} waits for an exchange and ends its task`, async () => {
+      it(`as a ${what} waits for a running exchange, and ends its task`, async () => {
         const opening = anOpening(await registeredAgent(storage()));
         const { sponsorKey, agentId } = opening.task;
         const user = await created({ sponsorKey });
@@ -300,7 +300,7 @@ onEveryDatabase(
         expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: LATER, reason });
       });
 
-      it(`as a ${what} makes a later exchange wait, and refuses it`, async () => {
+      it(`as a ${what} lets a later exchange wait, which is then refused`, async () => {
         const opening = anOpening(await registeredAgent(storage()));
         const user = await created({ sponsorKey: opening.task.sponsorKey });
         const outcomes = await secondWaitsForFirst(
@@ -311,7 +311,7 @@ onEveryDatabase(
       });
     }
 
-    it('waits for another end of the tasks of its person, and does not record them again', async () => {
+    it('waits for another end of the tasks of the person, and does not record these ends again', async () => {
       const { sponsorKey, agentId } = (await openedTask(storage())).task;
       const user = await created({ sponsorKey });
       const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
@@ -325,7 +325,7 @@ onEveryDatabase(
       expect(records.map(({ event }) => event)).to.deep.equal(['task.revoked', 'sponsor.signal']);
     });
 
-    it('as a create of an inactive user makes a reactivation wait, which then lifts nothing', async () => {
+    it('as a creation of an inactive user lets a reactivation wait, which then lifts no block', async () => {
       const user = await created({ active: false });
       const { sponsorKey } = user;
       const outcomes = await secondWaitsForFirst(
@@ -336,7 +336,7 @@ onEveryDatabase(
       expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
 
-    it('as a deactivation makes the move of another user to another person wait, which then lifts nothing', async () => {
+    it('as a deactivation lets the change of another user to another person wait, which then lifts no block', async () => {
       const leaving = await created({ active: false });
       const { sponsorKey } = leaving;
       const staying = await created({ sponsorKey });
@@ -349,7 +349,7 @@ onEveryDatabase(
       expect(await blockOf(sponsorKey)).to.equal('scim disabled');
     });
 
-    it('as a create makes another user with the same name wait, and then be refused', async () => {
+    it('as a creation lets a change to the same name wait, which is then refused', async () => {
       const user = await created();
       const { userName } = aUser();
       const outcomes = await secondWaitsForFirst(
@@ -366,7 +366,7 @@ onEveryDatabase(
       { table: 'task_grants', on: 'update' },
       { table: 'ledger' },
     ] as const) {
-      it(`leaves everything as it was if a write to ${fault.table} fails`, async () => {
+      it(`changes nothing if a write to ${fault.table} fails`, async () => {
         const { sponsorKey } = (await openedTask(storage())).task;
         const user = await created({ sponsorKey });
         const write = () => replace(user, changed(user, { active: false, sponsorKey: newSponsorKey() }));
@@ -375,7 +375,7 @@ onEveryDatabase(
       });
     }
 
-    it('as a create or a removal leaves everything as it was if the record cannot be written', async () => {
+    it('as a creation or a removal changes nothing if the record cannot be written', async () => {
       const user = await created();
       const { sponsorKey } = (await openedTask(storage())).task;
       const newcomer = aUser({ sponsorKey, active: false });

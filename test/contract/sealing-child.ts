@@ -1,4 +1,4 @@
-/** A process whose sealers seal in a loop until its standard input ends. */
+/** A process whose sealers seal repeatedly until its standard input ends. */
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ let added = 0;
 async function sealOn(): Promise<void> {
   while (!ending) {
     const outcome = await seal(storage.checkpoints).catch((error: unknown) => {
-      // A running append kept the ledger locked for too long. The next pass tries again.
+      // A running append held the lock of the ledger for too long. The next pass tries again.
       if (error instanceof StorageUnavailable) return 'nothing' as const;
       throw error;
     });

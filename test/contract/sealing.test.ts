@@ -1,6 +1,6 @@
 /**
  * Sealers of several processes on one Postgres, while appends with low sequence numbers stay open or are rolled back.
- * SQLite runs one decision after another, so it has no such case.
+ * On SQLite decisions never overlap, so these cases do not exist there.
  */
 
 import { spawn } from 'node:child_process';
@@ -28,7 +28,8 @@ const appendMany = (count: number) => `select append_records(array[entry]) from 
 
 /**
  * Appends about `total` records in transactions of `each`. Every fifth transaction stays open for `openMs`, and every
- * seventh is rolled back. Returns the number of committed records.
+ * seventh is rolled back.
+ * @returns the number of committed records
  */
 async function appendAtOnce(database: FreshDatabase, total: number, each: number, openMs: number): Promise<number> {
   const perWriter = Math.ceil(total / WRITERS / each);
@@ -71,7 +72,7 @@ async function startSealers(database: FreshDatabase, sealers: number) {
   const lines = createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   await Promise.race([once(lines, 'line'), once(child, 'exit')]);
   return {
-    /** @returns the number of checkpoints that it added */
+    /** @returns the number of checkpoints that this process added */
     async stop(): Promise<number> {
       child.stdin.end();
       if (!hasEnded) await ended;
@@ -117,7 +118,7 @@ describe('sealing while others append, on Postgres', () => {
     expect(sizes.length).to.be.greaterThan(20);
   });
 
-  it('waits for an open append with a low number; later appends do not wait for it', async () => {
+  it('waits for an open append with a low number, and does not delay later appends', async () => {
     const [slow, quick] = [await reach(database), await reach(database)];
     await raiseSealerLockTimeout(database);
     await slow.sql('begin');
@@ -132,7 +133,7 @@ describe('sealing while others append, on Postgres', () => {
     await quick.close();
   });
 
-  it('gives up before the appends that wait behind it time out, and seals the open append after its end', async () => {
+  it('gives up before later appends time out, and seals the open append after it commits', async () => {
     const slow = await reach(database);
     const [fence] = await slow.sql(`select option_value as lock_timeout
       from pg_proc, pg_options_to_table(proconfig) where proname = 'unsealed' and option_name = 'lock_timeout'`);
@@ -151,7 +152,7 @@ describe('sealing while others append, on Postgres', () => {
   });
 
   describe('in short passes', () => {
-    /** Appends records while this pass seals them, and returns the faults of the checkpoints. */
+    /** Appends records while `pass` seals them. Returns the faults of the checkpoints. */
     const faultsWith = async (pass: () => Promise<void>, sealers = 1) => {
       await raiseSealerLockTimeout(database);
       let appending = true;
@@ -178,7 +179,7 @@ describe('sealing while others append, on Postgres', () => {
       const [row] = await owner.sql("select pg_get_functiondef('append_records'::regproc) as definition");
       const definition = String(row?.definition);
       const fence = /perform pg_advisory_xact_lock_shared\(.*?\);/.exec(definition)?.[0] ?? 'no fence';
-      // A decision may do other work between the number and the lock: the sleep simulates it.
+      // A decision may do other work between the number and the lock, which this sleep simulates.
       const late = `perform pg_sleep(0.005); ${fence} end`;
       const wrong = definition.replace(fence, '').replace(/\bend(?=\s*\$function\$)/, late);
       expect(wrong.split(fence)).to.have.length(2);
@@ -188,7 +189,7 @@ describe('sealing while others append, on Postgres', () => {
       expect(faults.join()).to.match(/sealed \d+ records and holds/);
     });
 
-    it('leaves faults if the sealer reads the records in the statement that takes that lock', async () => {
+    it('leaves faults if the sealer reads the records in the same statement that takes the fence', async () => {
       const faults = await withClient(database, (client) =>
         faultsWith(async () => {
           const unsealed = await newestRange(
@@ -227,7 +228,7 @@ describe('sealing while others append, on Postgres', () => {
   });
 });
 
-/** A connection of one sealer, whose passes do not overlap. */
+/** Opens a connection for one sealer, whose passes do not overlap. */
 async function withClient<Answer>(database: FreshDatabase, work: (client: pg.Client) => Promise<Answer>) {
   const client = new pg.Client({ connectionString: connectionStringOf(database) });
   await client.connect();

@@ -53,7 +53,7 @@ const ACTIONS = {
   enabled: { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined },
 } as const satisfies Record<string, Omit<SecurityAction, 'sponsorKey' | 'statedAt'>>;
 
-/** Before the event is accepted, in whole seconds, as a transmitter states it. */
+/** The transmitter states the event at this whole second, before the service accepts it. */
 const STATED = plusSeconds(NOON, 60);
 
 function anEvent(what: keyof typeof ACTIONS, sponsorKey: SponsorKey, statedAt = STATED): SecuritySignal {
@@ -70,7 +70,7 @@ const sendTo =
   (signal: Signal, process = storage()): Promise<SecurityEventVerdict> =>
     'loggedOut' in signal ? process.decide(logOut, signal) : process.decide(applySecurityEvent, signal);
 
-/** The logout is stated before it is accepted. It is remembered for a day from its acceptance. */
+/** The provider states the logout before the service accepts it. The service stores it for a day. */
 const LOGGED_OUT = plusSeconds(NOON, 80);
 const A_DAY = 86_400;
 const remembered = (signal: LogoutSignal, statedAt = LOGGED_OUT): LogoutSignal => ({
@@ -78,7 +78,7 @@ const remembered = (signal: LogoutSignal, statedAt = LOGGED_OUT): LogoutSignal =
   remember: { statedAt, forgetAt: plusSeconds(LATER, A_DAY) },
 });
 
-/** A later exchange. @param issuedAt the `iat` of its subject token */
+/** An exchange after the signal. @param issuedAt the `iat` of its subject token */
 async function aLaterOpening(
   { storage }: SuiteDatabase,
   of: Partial<TaskOpening['task']>,
@@ -89,13 +89,13 @@ async function aLaterOpening(
   return { ...anOpening(await registeredAgent(storage()), changes), refuseLoggedOut: { issuedAt } };
 }
 
-onEveryDatabase('a logout that is remembered', (stage) => {
+onEveryDatabase('a stored logout', (stage) => {
   const { storage } = stage;
   const send = sendTo(stage);
   const open = async (of: Partial<TaskOpening['task']>, issuedAt: Instant | undefined) =>
     (await storage().tasks.open(await aLaterOpening(stage, of, issuedAt))).kind;
 
-  it('refuses tokens of its session or its person only', async () => {
+  it('refuses only subject tokens of its session or its person', async () => {
     const { sponsor, sponsorKey, sessionId = '' } = (await openedTask(storage())).task;
     await send(remembered(sessionLogout(sessionId, sponsor)));
     expect(await open({ sponsor, sessionId }, plusSeconds(LATER, 9))).to.equal('logged_out');
@@ -106,11 +106,11 @@ onEveryDatabase('a logout that is remembered', (stage) => {
     for (const of of [{ sponsor }, { sponsor, sponsorKey, sessionId: undefined }]) {
       expect(await open(of, LOGGED_OUT)).to.equal('logged_out');
     }
-    // By sub, like the tasks that it ends. A session id may equal the sub of a person.
+    // A logout finds a person by sub, not by sponsor key, and finds a session by its own kind of id.
     for (const of of [{ sponsorKey }, { sessionId: sponsor }]) expect(await open(of, NOON)).to.equal('opened');
   });
 
-  it('is stored with the latest of several times, and refuses tokens until it expires, to the microsecond', async () => {
+  it('is stored with the latest statement and the latest expiry, and refuses tokens until then, to the microsecond', async () => {
     const [latest, over] = [plusSeconds(LOGGED_OUT, 5), plusSeconds(LATER, A_DAY)];
     const sponsor = `ada-${randomUUID()}`;
     for (const statedAt of [LOGGED_OUT, latest, LOGGED_OUT]) await send(remembered(personLogout(sponsor), statedAt));
@@ -154,7 +154,7 @@ onEveryDatabase('a signal', (stage) => {
     for (const other of others) expect(await stateOf(stage, other)).to.equal('live');
   });
 
-  it('as a logout of a session ends a delegated task without a session because its parent ends', async () => {
+  it('as a logout of a session ends a delegated task that has no session, because its parent ends', async () => {
     const parent = await openedTask(storage());
     const child = await openedTask(storage(), { parentTaskId: parent.task.taskId, sessionId: undefined });
     const records = await recordedBy(storage(), () => send(sessionLogout(parent.task.sessionId)));
@@ -173,7 +173,7 @@ onEveryDatabase('a signal', (stage) => {
     expect(await stateOf(stage, second)).to.equal('revoked');
   });
 
-  it('as a logout of a person ends all live tasks of that sub, whatever the sponsor key', async () => {
+  it('as a logout of a person ends all live tasks of that sub, whatever their sponsor key', async () => {
     const sponsor = `ada-${randomUUID()}`;
     const own = [await openedTask(storage(), { sponsor }), await openedTask(storage(), { sponsor })];
     const others = [
@@ -188,13 +188,13 @@ onEveryDatabase('a signal', (stage) => {
     for (const opening of others) expect(await stateOf(stage, opening)).to.equal('live');
   });
 
-  it('as a security event places, restates and lifts its own block, and ends the tasks of the person', async () => {
+  it('as a security event places, changes and lifts its own block, and ends the tasks of the person', async () => {
     const opening = await openedTask(storage());
     const { sponsorKey, sponsor } = opening.task;
     const at = (seconds: number) => plusSeconds(STATED, seconds);
     const stranger = await openedTask(storage(), { sponsor });
     await renewTimes(storage(), opening, 3);
-    // Placed when the first event was accepted.
+    // The block keeps the time at which the first event was accepted.
     const block = { sponsorKey, source: 'ssf', kind: 'disabled', blockedAt: NOON } as const;
     const deleted = { ...block, kind: 'deleted' };
     const ends = ['token.refreshed undefined', 'task.revoked ssf_account_disabled'];
@@ -216,7 +216,7 @@ onEveryDatabase('a signal', (stage) => {
     expect(await stateOf(stage, stranger)).to.equal('live');
   });
 
-  it('is accepted once per receiver, issuer and jti', async () => {
+  it('is accepted once for each receiver, issuer and jti', async () => {
     const { sponsor, sponsorKey } = (await openedTask(storage())).task;
     const signal = personLogout(sponsor);
     const { issuer, jti } = signal;
@@ -234,7 +234,7 @@ onEveryDatabase('a signal', (stage) => {
   });
 
   for (const what of ['a logout', 'a security event']) {
-    it(`as ${what} is applied once if twenty equal ones arrive concurrently`, async () => {
+    it(`as ${what} is applied once if twenty equal signals arrive concurrently`, async () => {
       const { task } = await openedTask(storage());
       const signal = what === 'a logout' ? sessionLogout(task.sessionId) : anEvent('disabled', task.sponsorKey);
       const records = await recordedBy(storage(), async () => {
@@ -248,7 +248,7 @@ onEveryDatabase('a signal', (stage) => {
 });
 
 onEveryDatabase(
-  'a signal, with concurrent decisions and failing writes,',
+  'a signal, beside other decisions or failing writes,',
   (stage) => {
     const { storage, database } = stage;
     const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
@@ -258,7 +258,7 @@ onEveryDatabase(
         process.tasks.open(opening);
     const send = sendTo(stage);
 
-    it('is stored with its receiver, its issuer and the time after which it may be deleted', async () => {
+    it('is stored with its receiver and issuer, and the time after which it may be deleted', async () => {
       const logout = personLogout('nobody');
       const event = anEvent('enabled', newSponsorKey());
       await send(logout);
@@ -284,12 +284,12 @@ onEveryDatabase(
       { table: 'task_grants', on: 'update' },
       { table: 'ledger' },
     ] as const) {
-      it(`leaves everything as it was if a write to ${fault.table} fails, and is accepted when it comes again`, async () => {
+      it(`changes nothing if a write to ${fault.table} fails, and is accepted if it arrives again`, async () => {
         const { task } = await openedTask(storage());
         const logout = remembered(personLogout(task.sponsor));
         const event = anEvent('disabled', task.sponsorKey);
         await expectRollback(fault, () => send(logout));
-        // A security event is no logout.
+        // A security event writes no logout.
         if (fault.table !== 'logouts') await expectRollback(fault, () => send(event));
         expect(await send(event)).to.deep.include({ revokedTasks: 1 });
         expect(await send(logout)).to.deep.include({ kind: 'accepted' });
@@ -304,7 +304,7 @@ onEveryDatabase(
     const ofPerson = ({ task }: TaskOpening) => personLogout(task.sponsor);
     const ofSession = ({ task }: TaskOpening) => sessionLogout(task.sessionId);
     const blocked = { kind: 'sponsor_blocked', block: 'deleted' } as const;
-    /** Each with the verdict of a later exchange. */
+    /** Each signal with the verdict of a later exchange. */
     const signals: readonly (readonly [what: string, about: (opening: TaskOpening) => Signal, later: OpenVerdict])[] = [
       ['a logout of the person', ofPerson, { kind: 'opened' }],
       ['a logout of the session', ofSession, { kind: 'opened' }],
@@ -316,14 +316,14 @@ onEveryDatabase(
 
     for (const [who, changes] of people) {
       for (const [what, signal, later] of signals) {
-        it(`as ${what} waits for an exchange and ends its task (${who})`, async () => {
+        it(`as ${what} waits for a running exchange, and ends its task (${who})`, async () => {
           const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
           const outcomes = await secondWaitsForFirst(open(opening), () => send(signal(opening)));
           expect(outcomes).to.deep.equal([{ kind: 'opened' }, { kind: 'accepted', revokedTasks: 1 }]);
           expect(await stateOf(stage, opening)).to.equal('revoked');
         });
 
-        it(`as ${what} makes a later exchange wait (${who}): ${later.kind}`, async () => {
+        it(`as ${what} lets a later exchange wait, whose verdict is ${later.kind} (${who})`, async () => {
           const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
           const outcomes = await secondWaitsForFirst(() => send(signal(opening)), open(opening));
           expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, later]);
@@ -349,7 +349,7 @@ onEveryDatabase(
         if (opened?.kind !== 'opened') {
           expect([opened, state]).to.deep.equal([later, undefined]);
         } else if (state !== 'revoked') {
-          // A live task was opened after the signal: no block is left, and the signal's record precedes the task's.
+          // The live task was opened after the signal, so no block is left and the record of the signal comes first.
           expect(later.kind).to.equal('opened');
           expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
           const inOrder = records.toSorted((one, other) => one.seq - other.seq);
@@ -362,7 +362,7 @@ onEveryDatabase(
       await Promise.all(processes.map((process) => process.close()));
     });
 
-    it('as a logout of a session waits for another end of its tasks, and then names no person', async () => {
+    it('as a logout of a session waits for another end of its tasks, and then records no person', async () => {
       const { task } = await openedTask(storage());
       const kill = { at: LATER, reason: 'operator_kill_switch' } as const;
       const records = await recordedBy(storage(), async () => {

@@ -55,7 +55,7 @@ onEveryDatabase('blocks', ({ storage }) => {
     }
   });
 
-  it('are kept apart if their keys differ in case, accent or form', async () => {
+  it('are of different people if their sponsor keys differ in case, accent or Unicode form', async () => {
     const key = newSponsorKey();
     await block(aBlock(key));
     for (const other of [key.toUpperCase(), key.replace('é', 'e\u0301'), `${key}0`, key.slice(0, -2)]) {
@@ -63,13 +63,13 @@ onEveryDatabase('blocks', ({ storage }) => {
     }
   });
 
-  it('are one per source, and are read oldest first, whichever was stored first', async () => {
+  it('are stored once per source, and are read oldest first, in whatever order they were placed', async () => {
     const sponsorKey = newSponsorKey();
     const admin = aBlock(sponsorKey, { source: 'admin', kind: 'disabled' });
     const [ssf, scim] = [aBlock(sponsorKey, { blockedAt: after(1) }), aBlock(sponsorKey, { source: 'scim' })];
     const records = await recordedBy(storage(), async () => {
       for (const one of [scim, admin, ssf]) await block(one);
-      // The blocks of one instant come in the order of their sources.
+      // Blocks of the same time come in the order of their sources.
       const again = aBlock(sponsorKey, { source: 'admin', blockedAt: NOON });
       expect((await block(again)).blocks).to.deep.equal([ssf, admin, scim]);
     });
@@ -77,7 +77,7 @@ onEveryDatabase('blocks', ({ storage }) => {
     expect(await findBlocks(sponsorKey)).to.deep.equal([ssf, admin, scim]);
   });
 
-  it('are lifted one by one, each with a record, and a person without a block can start a task again', async () => {
+  it('are lifted one by one, each with a record; without a block the person can start a task again', async () => {
     const { task, grantHash } = await openedTask(storage());
     const { sponsorKey } = task;
     const [ssf, admin] = [aBlock(sponsorKey), aBlock(sponsorKey, { source: 'admin', blockedAt: after(1) })];
@@ -97,7 +97,7 @@ onEveryDatabase('blocks', ({ storage }) => {
     expect(grant?.taskState).to.deep.equal({ kind: 'revoked', at: LATER, reason: 'sponsor_blocked' });
   });
 
-  it('are placed once if twenty callers place one concurrently', async () => {
+  it('are placed once if twenty callers place the same block concurrently', async () => {
     const sponsorKey = newSponsorKey();
     await openedTask(storage(), { sponsorKey });
     const records = await recordedBy(storage(), async () => {
@@ -112,7 +112,7 @@ onEveryDatabase('blocks', ({ storage }) => {
     expect(records.map((record) => record.event)).to.deep.equal(['sponsor.blocked', 'task.revoked']);
   });
 
-  it('are lifted once if twenty callers lift one concurrently', async () => {
+  it('are lifted once if twenty callers lift the same block concurrently', async () => {
     const sponsorKey = newSponsorKey();
     await block(aBlock(sponsorKey, { source: 'admin' }));
     const records = await recordedBy(storage(), async () => {
@@ -137,13 +137,13 @@ onEveryDatabase('blocks', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'blocks, with live tasks and failing writes,',
+  'blocks, beside other decisions or failing writes,',
   (stage) => {
     const { storage } = stage;
     const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
     const { block, lift, findBlocks } = acts(storage);
 
-    it('end the tasks of a person whom another source blocks, and are recorded before the ends', async () => {
+    it('end the tasks of a person who is already blocked by another source, after the record of the block', async () => {
       const quiet = await openedTask(storage());
       const { sponsorKey } = quiet.task;
       const busy = await openedTask(storage(), { sponsorKey });
@@ -189,7 +189,7 @@ onEveryDatabase(
       });
     }
 
-    it('make a concurrent lift wait, which then lifts the block', async () => {
+    it('let a concurrent lift wait, which then lifts the block', async () => {
       const placed = aBlock(newSponsorKey());
       const { sponsorKey, source } = placed;
       const [{ blocks }, lifted] = await secondWaitsForFirst(

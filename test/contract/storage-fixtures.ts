@@ -1,6 +1,6 @@
 /**
- * Agents, tasks, renewals, revocations and assertions for the storage suites. Each has a value in every field and new
- * random ids, because tests share a database.
+ * Agents, tasks, renewals, revocations and assertions for the storage suites. Every field has a value. Ids are new and
+ * random, because the tests of a suite share a database.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { anAgent, NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Each ULID is greater than the previous one, like those of tasks that open one after another. */
+/** Each ULID is greater than the previous one, as in the ids of successive tasks. */
 const ulid = monotonicFactory();
 
 export function anEntry(event: LedgerEvent, changes: Partial<LedgerEntry> = {}): LedgerEntry {
@@ -43,7 +43,7 @@ export function newAgentId(prefix = 'agent'): AgentId {
   return id;
 }
 
-/** With characters of every kind: a sponsor key may have all except white space and control characters. */
+/** Has characters of every kind that a sponsor key may have: all except white space and control characters. */
 export function newSponsorKey(): SponsorKey {
   const key = parseSponsorKey(`ada+${randomUUID()}@example.org/é/😀`);
   if (key === undefined) throw new Error('not a sponsor key');
@@ -92,7 +92,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
   };
 }
 
-/** The assertion of a request that also has a client assertion. */
+/** The assertion of a request that also carries a client assertion. */
 export function withClientAssertion(assertion: SpentAssertion, { jti, forgetAt }: SpentAssertion): SpentAssertion {
   return { ...assertion, clientAssertion: { jti, forgetAt } };
 }
@@ -125,7 +125,7 @@ export function aRenewal(opening: TaskOpening, changes: Partial<Renewal> = {}): 
   };
 }
 
-/** A time that no other field has, so that a test sees it in a wrong field. */
+/** No other field has this time, so a test notices it in a wrong field. */
 const REVOKED_AT = instantFromMicros(NOON + 77_000_001);
 
 export function aRevocation({ task }: TaskOpening, changes: Partial<GrantRevocation> = {}): GrantRevocation {
@@ -148,7 +148,7 @@ export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRev
   };
 }
 
-/** The records of a task that ends: a summary of its renewals without a record, if it has any, then the end. */
+/** The records of the end of a task: a summary if some renewals have no record, then the end. */
 export function endRecordsOf(
   { task }: TaskOpening,
   end: { readonly at: Instant; readonly event: LedgerEvent; readonly reason: string },
@@ -165,7 +165,7 @@ export async function renewTimes(storage: Storage, opening: TaskOpening, times: 
   for (let time = 0; time < times; time++) await storage.tasks.renew(aRenewal(opening));
 }
 
-/** The whole ledger in order. */
+/** The whole ledger, in the order of the pages. */
 export async function ledgerOf(storage: Storage): Promise<readonly LedgerRecord[]> {
   const { records, next } = await storage.ledger.page({ limit: 100_000, now: NOON });
   if (next !== undefined) throw new Error('the ledger does not fit one page');
@@ -178,12 +178,12 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
   return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
 }
 
-/** The entry that the record was made from: without sequence number and checkpoint. */
+/** The entry from which a record was made, which has no sequence number and no checkpoint. */
 export function asEntry({ seq, checkpoint, ...entry }: LedgerRecord): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }
 
-/** The fields of an entry that have a value, to compare it with a record. */
+/** The fields of an entry that have a value, for a comparison with a record. */
 export function definedFields(entry: LedgerEntry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

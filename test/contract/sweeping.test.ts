@@ -33,7 +33,7 @@ import {
   renewTimes,
 } from './storage-fixtures.ts';
 
-/** The tasks of each test expire at a separate time, before all other tasks. */
+/** Each test has its own expiry, before that of all other tasks here. */
 let nth = 0;
 const nextDue = (): Instant => plusSeconds(NOON, 10 * ++nth);
 
@@ -48,7 +48,7 @@ const kill = ({ tasks }: Storage, taskId: TaskId, at: Instant) =>
 onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) => {
   const grantOf = ({ task, grantHash }: TaskOpening) => storage().tasks.findGrant(task.agentId, grantHash);
 
-  it('ends a task at its expiry to the microsecond, records it once with the time of the sweep, and revokes the grant', async () => {
+  it('expires a task at the microsecond of its expiry, records that once with the time of the sweep, and revokes the grant', async () => {
     const due = nextDue();
     const opening = await openedTask(storage(), { expiresAt: due, delegationDepth: 2 });
     const child = await openedTask(storage(), { parentTaskId: opening.task.taskId });
@@ -64,12 +64,12 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     const expired = { at, event: 'task.expired', reason: 'task_ttl_elapsed' } as const;
     expect(records.map(asEntry)).to.deep.equal(endRecordsOf(opening, expired, 4));
     expect(await grantOf(opening)).to.deep.include({ taskState: { kind: 'expired', at: due }, revokedAt: at });
-    // A delegated task has its own time.
+    // The delegated task expires at its own time.
     expect((await grantOf(child))?.taskState).to.deep.equal({ kind: 'live' });
     await kill(storage(), child.task.taskId, due);
   });
 
-  it('runs in batches, the oldest expiry first, and skips a revoked task', async () => {
+  it('expires in batches, oldest expiry first, and skips a revoked task', async () => {
     const due = nextDue();
     const agent = await registeredAgent(storage());
     const openings: TaskOpening[] = [];
@@ -82,7 +82,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     const records = await recordedBy(storage(), async () => {
       expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([2, 2]);
     });
-    // In each batch in the order of their creation.
+    // Within a batch, the records are in the order in which the tasks were created.
     const order = [1, 3, 0, 4].map((created) => openings[created]?.task.taskId);
     expect(records.map(({ taskId }) => taskId)).to.deep.equal(order);
     const states = await Promise.all([...openings, revoked].map(async (each) => (await grantOf(each))?.taskState.kind));
@@ -90,7 +90,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([1, 0]);
   });
 
-  it('is recorded once, however many instances sweep at once', async function () {
+  it('records each expiry once, however many instances sweep concurrently', async function () {
     this.timeout(60_000);
     const others = [await database().open(), await database().open()];
     const agent = await registeredAgent(storage());
@@ -118,14 +118,14 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
     for (const other of others) await other.close();
   });
 
-  it('or a kill switch ends a task, never both', async function () {
+  it('is recorded, or a concurrent kill switch, but never both', async function () {
     this.timeout(60_000);
     const other = await database().open();
     const agent = await registeredAgent(storage());
     for (let round = 0; round < repetitions(20); round++) {
       const due = nextDue();
       const opening = await openedTask(storage(), { expiresAt: due }, agent);
-      // By the clock of the kill switch, which is behind, the task is live.
+      // The clock of the kill switch is behind, and the task has not expired by it.
       const earlier = instantFromMicros(due - 1);
       const decide = [() => expire(storage(), due, 20), () => kill(other, opening.task.taskId, earlier)];
       if (round % 2 === 1) decide.reverse();
@@ -137,7 +137,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
   });
 
   if (kind.engine === 'postgres') {
-    it('skips a task that a kill switch has locked, and does not wait for it', async () => {
+    it('skips a task that a kill switch has locked, and does not wait for the lock', async () => {
       const connection = await outside();
       const due = nextDue();
       const held = await openedTask(storage(), { expiresAt: due });
@@ -150,7 +150,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
       expect(await expire(storage(), due)).to.equal(1);
     });
 
-    it('counts a renewal that commits first, and refuses one that comes later', async () => {
+    it('counts a renewal that commits first, and refuses a later one', async () => {
       const connection = await outside();
       const due = nextDue();
       const opening = await openedTask(storage(), { expiresAt: due });
@@ -164,7 +164,7 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
       expect([(await first).kind, await swept]).to.deep.equal(['renewed', 1]);
       const page = await storage().ledger.page({ taskId: opening.task.taskId, limit: 20, now: NOON });
       const summary = page.records.find(({ count }) => count !== undefined);
-      // Postgres decides whether the late renewal comes before the end. The count is exact in both orders.
+      // Postgres decides whether the late renewal or the expiry comes first. The count must be exact in both orders.
       expect(summary?.count).to.equal((await late).kind === 'renewed' ? 2 : 1);
     });
   }
@@ -180,7 +180,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     return opening;
   };
 
-  it('deletes tasks that ended by the given time, whatever their expiry, with their grants, and keeps the ledger', async () => {
+  it('deletes tasks that ended by the given time, with their grants, and keeps the ledger', async () => {
     const at = nextDue();
     const early = await revokedTask(at, { expiresAt: plusSeconds(LONG_AFTER, 1) });
     const late = await revokedTask(instantFromMicros(at + 1), { expiresAt: plusSeconds(at, 1) });
@@ -200,7 +200,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     expect(await storage().decide(deleteAgent, deletion), 'the agent has no tasks now').to.equal('removed');
   });
 
-  it('keeps a task while a task delegated from it is stored: the last of a chain is deleted first', async () => {
+  it('keeps a task while a task delegated from it is stored, so that the last of a chain is deleted first', async () => {
     const root = await openedTask(storage());
     const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
@@ -210,7 +210,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
     expect([await remove(storage()), await remove(storage()), await remove(storage())]).to.deep.equal([1, 1, 0]);
   });
 
-  it('runs in batches, the earliest end first', async () => {
+  it('deletes in batches, earliest end first', async () => {
     const at = nextDue();
     const openings: TaskOpening[] = [];
     for (const after of [2, 0, 1]) openings.push(await revokedTask(instantFromMicros(at + after)));
@@ -220,7 +220,7 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
-    it('skips a task that another instance is deleting, and does not wait for it', async () => {
+    it('skips a task that another instance is deleting, and does not wait for the lock', async () => {
       const connection = await outside();
       while ((await remove(storage())) > 0);
       const at = nextDue();
@@ -236,8 +236,8 @@ onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
   }
 });
 
-onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
-  /** Stores a row that may be deleted at `forgetAt`, and returns whether it is still stored. */
+onEveryDatabase('rows that have expired', ({ storage, outside, kind }) => {
+  /** Stores a row that expires at `forgetAt`. The result tells whether the row is still stored. */
   type Store = (forgetAt: Instant) => Promise<() => Promise<boolean>>;
   const signal = (forgetAt: Instant) => ({ issuer: 'https://idp.example', jti: `${forgetAt}`, forgetAt, at: NOON });
   const stores: Readonly<Record<string, Store>> = {
@@ -271,7 +271,7 @@ onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
   };
 
   for (const [title, store] of Object.entries(stores)) {
-    it(`${title} as soon as no request can need it`, async () => {
+    it(`are deleted by the sweeper as soon as no request can need them: ${title}`, async () => {
       const until = nextDue();
       const areKnown = [await store(until), await store(instantFromMicros(until + 1))];
       await storage().sweeping.forget(until, 1000);
@@ -279,7 +279,7 @@ onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
     });
   }
 
-  it('in batches, until nothing is left', async () => {
+  it('are deleted in batches, until none is left', async () => {
     while ((await storage().sweeping.forget(LONG_AFTER, 1000)) > 0);
     const { agentId } = await registeredAgent(storage());
     for (let used = 0; used < 5; used++) await storage().decide(spendAssertion, anAssertion(agentId));
@@ -289,9 +289,9 @@ onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
   });
 
   if (kind.engine === 'postgres') {
-    // Before 17.7, Postgres keeps the row only because the deletion compares its time again. Later versions compare its
-    // `ctid` again, too.
-    it('no logout that is renewed while its deletion waits for the row', async () => {
+    // Postgres before 17.7 keeps the row only because the deletion compares its time again. Later versions also compare
+    // its `ctid` again.
+    it('are not deleted if a renewal changes them while the deletion waits for the row', async () => {
       const until = nextDue();
       const [due, renewed] = ['due', 'renewed'].map((name) => `${name}-${until}`);
       const remembered = (subject: string | undefined, forgetAt: Instant) => {
@@ -303,7 +303,7 @@ onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
       };
       for (const subject of [due, renewed]) await remembered(subject, until);
       const connection = await outside();
-      // The renewal has written its row, and waits for the ledger's fence before it commits.
+      // The renewal has written its row, and waits for the fence of the ledger before it commits.
       const lock = await lockAppends(kind, connection);
       const renewal = remembered(renewed, LONG_AFTER);
       await lock.untilBlocked(1);
@@ -316,7 +316,7 @@ onEveryDatabase('the sweeper deletes', ({ storage, outside, kind }) => {
       expect(left).to.deep.equal([{ name: renewed }]);
     });
 
-    it('in one instance at a time, and the other instances do not wait', async () => {
+    it('are deleted by one instance at a time, and the other instances do not wait', async () => {
       const connection = await outside();
       await openedTask(storage());
       await connection.sql('begin');

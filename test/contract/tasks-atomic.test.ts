@@ -24,18 +24,18 @@ import {
   renewTimes,
 } from './storage-fixtures.ts';
 
-/** Before the time of every other task here. */
+/** Earlier than every other time in this file. */
 const DUE = plusSeconds(NOON, 10);
 const due = { overBy: DUE, at: DUE, limit: 1000 };
 
 interface Atomic {
   readonly title: string;
-  /** Every write of the decision. */
+  /** Every write that the decision makes. */
   readonly writes: readonly `${'insert' | 'update' | 'delete'} ${string}`[];
   prepare(storage: Storage): Promise<Prepared>;
 }
 
-/** The decision with its input, and the verdict. */
+/** The decision with its input, and the expected verdict. */
 type Prepared = readonly [act: (storage: Storage) => Promise<unknown>, verdict: unknown];
 
 function deciding<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input, verdict: Verdict): Prepared {

@@ -1,6 +1,6 @@
 /**
- * Two concurrent decisions with a common lock: the second waits for the first, and sees all that it wrote. Each class of
- * locks has its cases here, in both orders. test/application/decisions has the locks of each decision.
+ * Two concurrent decisions that share a lock: the second waits for the first, and sees all its writes. Each class of
+ * locks has a case in both orders. test/application/decisions has the locks of each decision.
  */
 
 import { expect } from 'chai';
@@ -33,7 +33,7 @@ interface Overlap {
   first(): Promise<unknown>;
   second(): Promise<unknown>;
   readonly verdicts: readonly [unknown, unknown];
-  /** Event and reason of each record, in order. */
+  /** The event and reason of each record, in order. */
   readonly records: readonly (readonly [event: string, reason?: string])[];
 }
 
@@ -41,7 +41,7 @@ const KILL = { at: NOON, reason: 'operator_kill_switch' } as const;
 const revoked = (reason: string) => ['task.revoked', reason] as const;
 const BLOCKED = ['sponsor.blocked', 'sponsor_blocked'] as const;
 
-/** Blocks the person, and answers the number of ended tasks. */
+/** Blocks the person. Returns the number of ended tasks. */
 const block =
   ({ sponsors }: Storage, sponsorKey: SponsorKey) =>
   async () => {
@@ -51,7 +51,7 @@ const block =
 const change = (storage: Storage, agent: Agent) => () =>
   storage.decide(changeAgent, { agent: { ...agent, revision: agent.revision + 1 }, entry: anEntry('agent.updated') });
 
-/** Overlaps on the lock of a person, the row of a task, the lock of an agent and the row of a grant. */
+/** Pairs of decisions that share the lock of a person or an agent, or the row of a task or a grant. */
 const OVERLAPS: Readonly<Record<string, (storage: Storage) => Promise<Overlap>>> = {
   async 'a block, then an exchange, which is refused'(storage) {
     const opening = anOpening(await registeredAgent(storage));
@@ -141,7 +141,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     });
   }
 
-  it('that are collected together have each their own verdict and record, whatever the others are', async () => {
+  it('of one batch each get their own verdict and record, whatever the others get', async () => {
     const agent = await registeredAgent(storage());
     const stale = await registeredAgent(storage());
     await change(storage(), stale)();
@@ -168,7 +168,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     expect(records.map(({ taskId }) => taskId)).to.have.members(opened);
   });
 
-  it('never leave a blocked person with a live task', async () => {
+  it('never leave a live task of a blocked person', async () => {
     const agent = await registeredAgent(storage());
     for (let round = 0; round < 50; round++) {
       const opening = anOpening(agent);
@@ -180,7 +180,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     }
   });
 
-  it('never undo a narrowing by a refresh that read the wider scope', async () => {
+  it('never undo a narrower scope by a refresh that read the wider scope', async () => {
     for (let round = 0; round < 40; round++) {
       const opening = await openedTask(storage());
       const order = [aRenewal(opening, { scope: ['jira:read'] }), aRenewal(opening)];
@@ -191,7 +191,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     }
   });
 
-  it('count every refresh in the summary at the revocation, or refuse it', async () => {
+  it('count every refresh in the summary of a concurrent revocation, or refuse the refresh', async () => {
     for (let round = 0; round < 10; round++) {
       const opening = await openedTask(storage());
       const { agentId, taskId } = opening.task;
@@ -209,7 +209,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     }
   });
 
-  it('open one task when two processes receive the same assertion', async () => {
+  it('open one task if two processes receive the same assertion', async () => {
     const agent = await registeredAgent(storage());
     const other = await database().open();
     for (let round = 0; round < 20; round++) {
@@ -221,7 +221,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
     await other.close();
   });
 
-  it('open one task when each presents the same two assertions, in either order', async () => {
+  it('open one task if two requests present the same two assertions in either order', async () => {
     const agent = await registeredAgent(storage());
     for (let round = 0; round < repetitions(5); round++) {
       const [one, other] = [anAssertion(agent.agentId), anAssertion(agent.agentId)];
@@ -237,7 +237,7 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
   });
 
   if (kind.engine === 'postgres') {
-    it('lock their assertions in one order, so that they cannot deadlock', async () => {
+    it('lock their two assertions in one order, and therefore cannot deadlock', async () => {
       const connection = await outside();
       const agent = await registeredAgent(storage());
       const { agentId } = agent;
@@ -249,14 +249,14 @@ onEveryDatabase('two concurrent decisions', ({ storage, database, outside, kind 
       );
       await untilWaiting(connection, 2);
       await connection.sql('commit');
-      // In two orders, Postgres would end one of the transactions as a deadlock.
+      // With two different orders, Postgres would abort one of the transactions as a deadlock.
       const kinds = (await Promise.all(opened)).map((verdict) => verdict.kind);
       expect(kinds.toSorted()).to.deep.equal(['opened', 'replayed']);
       const deadlocks = 'select deadlocks::integer from pg_stat_database where datname = current_database()';
       expect(await connection.sql(deadlocks)).to.deep.equal([{ deadlocks: 0 }]);
     });
 
-    it('are answered in order: a change of the agent does not commit before the refresh that it waits for', async () => {
+    it('commit in order: a change of the agent commits after the refresh that it waits for', async () => {
       const connection = await outside();
       const agent = await registeredAgent(storage());
       const opening = await openedTask(storage(), {}, agent);

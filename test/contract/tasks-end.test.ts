@@ -56,7 +56,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
   const LIVE = { state: { kind: 'live' }, grantRevokedAt: undefined };
   const revoked = (reason: string) => ({ state: { kind: 'revoked', at: LATER, reason }, grantRevokedAt: LATER });
 
-  it('ends a task and all tasks delegated from it, records each with its renewals, and leaves other tasks', async () => {
+  it('ends a task and all tasks delegated from it, records each with its renewals, and keeps other tasks', async () => {
     const agent = await registeredAgent(storage());
     const root = await openedTask(storage(), { delegationDepth: 2 }, agent);
     const { taskId, sponsorKey } = root.task;
@@ -67,7 +67,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
     await renewTimes(storage(), root, 4);
     await renewTimes(storage(), grandchild, 3);
     const records = await recordedBy(storage(), async () => {
-      // Without the person, who is looked up first.
+      // Does not name the person, whom the storage then reads first.
       expect(await end({ kind: 'task', taskId })).to.deep.equal(ended(4));
     });
     expect(records.map(asEntry)).to.deep.equal([
@@ -87,7 +87,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
     ['an agent', itsAgent, ({ agentId }: Task) => ({ agentId })],
     ['a person', itsSponsor, ({ sponsorKey }: Task) => ({ sponsorKey })],
   ] as const) {
-    it(`ends all tasks of ${whose}, with tasks delegated to others, and leaves tasks that share nothing else`, async () => {
+    it(`ends all tasks of ${whose} and the tasks delegated from them, and keeps tasks that share anything else`, async () => {
       const root = await openedTask(storage());
       const foreign = await openedTask(storage(), { parentTaskId: root.task.taskId });
       const own = await opened({ ...same(root.task), parentTaskId: foreign.task.taskId });
@@ -114,7 +114,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
   }
 
   for (const [which, select] of switches) {
-    it(`ends no task of ${which} that has ended or expired, and writes nothing`, async () => {
+    it(`writes nothing for ${which} if every task has already ended or expired`, async () => {
       const opening = await openedTask(storage());
       const over = await openedTask(storage(), { parentTaskId: opening.task.taskId, expiresAt: LATER });
       await renewTimes(storage(), opening, 3);
@@ -129,7 +129,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
       expect(await stateOf(over)).to.deep.equal(LIVE);
     });
 
-    it(`revokes ${which} once if it is ended twenty times concurrently`, async () => {
+    it(`ends the tasks of ${which} once, even if twenty callers do so concurrently`, async () => {
       const opening = await openedTask(storage());
       const records = await recordedBy(storage(), async () => {
         const outcomes = await Promise.all(Array.from({ length: 20 }, () => end(select(opening))));
@@ -144,7 +144,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
     ['the expired task', 1],
     ['the person of its parent', 2],
   ] as const) {
-    it(`by ${which} ends tasks delegated from an expired task`, async () => {
+    it(`by ${which} ends the tasks delegated from an expired task`, async () => {
       const root = await openedTask(storage());
       const over = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: LATER });
       const child = await openedTask(storage(), { parentTaskId: over.task.taskId });
@@ -154,12 +154,12 @@ onEveryDatabase('ending tasks', ({ storage }) => {
     });
   }
 
-  it('finds no task and no agent that is not stored', async () => {
+  it('answers not_found for a task and an agent that are not stored', async () => {
     expect(await end({ kind: 'task', taskId: makeTaskId(ulid()) })).to.deep.equal({ kind: 'not_found' });
     expect(await end({ kind: 'agent', agentId: newAgentId() })).to.deep.equal({ kind: 'not_found' });
   });
 
-  it('ends a concurrent exchange that commits first, and leaves one that commits afterwards', async function () {
+  it('ends the task of a concurrent exchange that commits first, and keeps that of one that commits later', async function () {
     this.timeout(60_000);
     const agent = await registeredAgent(storage());
     for (let round = 0; round < repetitions(10, 30); round++) {
@@ -177,7 +177,7 @@ onEveryDatabase('ending tasks', ({ storage }) => {
 });
 
 onEveryDatabase(
-  'ending tasks concurrently',
+  'ending tasks, beside other decisions or failing writes,',
   (stage) => {
     const { storage, database, kind } = stage;
     const { outside, secondWaitsForFirst, expectRollback } = outsideConnection(stage);
@@ -187,7 +187,7 @@ onEveryDatabase(
       { table: 'task_grants', on: 'update' },
       { table: 'ledger' },
     ] as const) {
-      it(`leaves everything as it was if a write to ${fault.table} fails`, async () => {
+      it(`changes nothing if a write to ${fault.table} fails`, async () => {
         const opening = await openedTask(storage());
         await openedTask(storage(), { parentTaskId: opening.task.taskId });
         await renewTimes(storage(), opening, 3);
@@ -198,14 +198,14 @@ onEveryDatabase(
     }
 
     for (const [by, select] of switches.slice(1)) {
-      it(`by ${by} waits for an exchange and ends its task`, async () => {
+      it(`by ${by} waits for a running exchange, and ends its task`, async () => {
         const opening = anOpening(await registeredAgent(storage()));
         const open = () => storage().tasks.open(opening);
         const outcomes = await secondWaitsForFirst(open, () => storage().tasks.end(select(opening), kill));
         expect(outcomes).to.deep.equal([{ kind: 'opened' }, ended(1)]);
       });
 
-      it(`by ${by} makes a later exchange wait, and leaves its task`, async () => {
+      it(`by ${by} lets a later exchange wait, whose task then stays live`, async () => {
         const agent = await registeredAgent(storage());
         const before = await openedTask(storage(), {}, agent);
         const opening = anOpening(agent, { sponsorKey: before.task.sponsorKey });
@@ -214,7 +214,7 @@ onEveryDatabase(
           const outcomes = await secondWaitsForFirst(() => storage().tasks.end(select(before), kill), open);
           expect(outcomes).to.deep.equal([ended(1), { kind: 'opened' }]);
         });
-        // Sorted by sequence number: a page is sorted by time, and the exchange is dated earlier.
+        // Sorts by sequence number, because the ledger is read by time and the exchange has an earlier time.
         const inOrder = records.toSorted((one, other) => one.seq - other.seq);
         expect(inOrder.map(({ event, taskId }) => [event, taskId])).to.deep.equal([
           ['task.revoked', before.task.taskId],
@@ -228,7 +228,7 @@ onEveryDatabase(
       ['the person', itsSponsor, 'the agent', itsAgent],
       ['the task', theTask, 'the agent', itsAgent],
     ] as const) {
-      it(`by ${by} waits for an end by ${first}, and then ends and records nothing again`, async () => {
+      it(`by ${by} waits for an end by ${first}, and then neither ends nor records a task again`, async () => {
         const opening = await openedTask(storage());
         const again: Revocation = { at: plusSeconds(LATER, 1), reason: 'operator_kill_switch' };
         const records = await recordedBy(storage(), async () => {
@@ -249,7 +249,7 @@ onEveryDatabase(
         const opening = await openedTask(storage());
         await renewTimes(storage(), opening, 1);
         const lock = await lockAppends(kind, outside());
-        // Has its own record, so that it waits to append it.
+        // This renewal appends its own record, so it waits for the lock on appends.
         const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
         await lock.untilWaiting(1);
         const killing = storage().tasks.end(select(opening), kill);
@@ -268,7 +268,7 @@ onEveryDatabase(
       });
     }
 
-    it('is seen by each process once it has returned: no grant renews, and no token is active', async function () {
+    it('is seen by each process after the answer: no grant renews, and no token is active', async function () {
       this.timeout(60_000);
       const other = await database().open();
       const agent = await registeredAgent(storage());
@@ -276,7 +276,7 @@ onEveryDatabase(
         const opening = await openedTask(storage(), {}, agent);
         const { taskId } = opening.task;
         const select = [theTask, itsAgent, itsSponsor][round % 3] ?? theTask;
-        // These renewals run during the end. A late one may have read the grant before it.
+        // These renewals run during the end. One that is late may have read the grant before the end.
         const busy = Array.from({ length: 4 }, () => other.tasks.renew(aRenewal(opening)));
         await storage().tasks.end(select(opening), kill);
         const facts = await other.tasks.tokenFacts(opening.entry.jti ?? fail('no token'), taskId);

@@ -44,7 +44,7 @@ async function block({ sponsors }: Storage, { task: { sponsorKey } }: TaskOpenin
 const OLDER_BLOCK = { kind: 'sponsor_blocked', block: 'deleted' };
 
 onEveryDatabase('opening a task', ({ storage, database }) => {
-  it('stores every field of the task with its grant, records the entry, and marks both assertions of its agent as used', async () => {
+  it('stores every field of the task and its grant, records the entry, and marks both assertions as used', async () => {
     const parent = await openedTask(storage());
     const other = await registeredAgent(storage());
     for (const changes of [{}, { sessionId: undefined, parentTaskId: parent.task.taskId }]) {
@@ -66,7 +66,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     }
   });
 
-  it('is refused by each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
+  it('is refused for each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
     const agent = await registeredAgent(storage());
     const refused = async (opening: TaskOpening, verdict: object) => {
       const records = await recordedBy(storage(), async () => {
@@ -106,7 +106,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     return storage().decide(logOutNow, { ...signal, loggedOut, remember });
   };
 
-  it('accepts a token issued after the logout of its person, and any token once the logout has expired', async () => {
+  it('accepts a subject token issued after the logout of its person, and any subject token after the logout has expired', async () => {
     for (const [issuedAt, createdAt] of [
       [plusSeconds(NOON, 1), NOON],
       [NOON, plusSeconds(NOON, 9)],
@@ -118,7 +118,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     }
   });
 
-  it('opens one task when one assertion is presented a hundred times at once', async () => {
+  it('opens one task if an assertion is presented a hundred times concurrently', async () => {
     const agent = await registeredAgent(storage());
     const assertion = anAssertion(agent.agentId);
     const openings = Array.from({ length: 100 }, () => ({ ...anOpening(agent), assertion }));
@@ -133,7 +133,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     expect(stored).to.have.length(1);
   });
 
-  it('refuses a replay after every connection was closed and opened again', async () => {
+  it('refuses a replay even after all connections were reopened', async () => {
     const opening = anOpening(await registeredAgent(storage()));
     const first = await database().open();
     await first.decide(openTask, opening);
@@ -145,7 +145,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     await second.close();
   });
 
-  it('refuses text that the database would store as other text', async () => {
+  it('refuses text that the database would alter', async () => {
     const agent = await registeredAgent(storage());
     for (const text of ['\u0000', '\udc00']) {
       for (const opening of [
@@ -171,7 +171,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
 onEveryDatabase('renewing a grant', ({ storage }) => {
   const renew = (renewal: Renewal) => storage().decide(renewGrant, renewal);
 
-  it('stores the narrowed scope and both counts, records the first renewal, and leaves the task as it was', async () => {
+  it('stores the narrower scope and both counts, records the first renewal, and keeps the task unchanged', async () => {
     const opening = await openedTask(storage(), { scope: ['a', 'b', 'c'] });
     const first = aRenewal(opening, { scope: ['a', 'c'] });
     const others = [1, 2].map(() => aRenewal(opening, { grantScope: ['a', 'c'], scope: ['a', 'c'] }));
@@ -190,7 +190,7 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     );
   });
 
-  it('is refused by each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
+  it('is refused for each fact that it reads, and then writes nothing and marks no assertion as used', async () => {
     const other = await openedTask(storage());
     const refused = async (opening: TaskOpening, changes: Partial<Renewal>, verdict: object) => {
       const before = await grantOf(storage(), opening);
@@ -211,7 +211,7 @@ onEveryDatabase('renewing a grant', ({ storage }) => {
     await refused(other, {}, OLDER_BLOCK);
   });
 
-  it('counts fifty renewals at once, and records one', async () => {
+  it('counts fifty concurrent renewals, and records one of them', async () => {
     const opening = await openedTask(storage());
     const records = await recordedBy(storage(), async () => {
       const verdicts = await Promise.all(Array.from({ length: 50 }, () => renew(aRenewal(opening))));
@@ -232,10 +232,10 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
   };
   const LIVE = [{ kind: 'live' }, undefined];
 
-  it('ends the task and all tasks delegated from it, and records them in order of creation, with their renewals summed up', async () => {
+  it('ends the task and all tasks delegated from it, and records them in order of creation after their renewals', async () => {
     const root = await openedTask(storage(), { delegationDepth: 4 });
     const { sponsorKey, taskId: parentTaskId } = root.task;
-    // The child begins after its sibling, and at one time with the grandchild, whose id is later.
+    // The child is created after its sibling, and at the same time as the grandchild, whose id is later.
     const later = { createdAt: instantFromMicros(NOON + 9) };
     const child = await openedTask(storage(), { ...later, sponsorKey, parentTaskId, delegationDepth: 2 });
     const sibling = await openedTask(storage(), { parentTaskId });
@@ -265,9 +265,9 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await storage().decide(spendAssertion, revocation.assertion)).to.equal('replayed');
   });
 
-  it('also ends the live tasks delegated from an expired task, and leaves that task as it ended', async () => {
+  it('also ends the live tasks delegated from an expired task, and leaves the expired task as it is', async () => {
     const root = await openedTask(storage());
-    // By the clock of the revocation, which is behind, the task has not expired.
+    // The clock of the revocation is behind, and the task has not expired by it.
     const over = plusSeconds(at, 2);
     const child = await openedTask(storage(), { parentTaskId: root.task.taskId, expiresAt: over });
     const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
@@ -280,7 +280,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await stateOf(child)).to.deep.equal([{ kind: 'expired', at: over }, at]);
   });
 
-  it('leaves a task past its expiry to the sweeper, and ends a live task delegated from it', async () => {
+  it('leaves a task past its expiry to the sweeper, and ends a live task delegated from that task', async () => {
     const opening = await openedTask(storage(), { expiresAt: at });
     const records = await recordedBy(storage(), async () => {
       expect(await storage().decide(revokeGrant, aRevocation(opening))).to.equal('already_ended');
@@ -294,7 +294,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await stateOf(opening)).to.deep.equal(LIVE);
   });
 
-  it('writes nothing on a replay, and only marks the assertion as used once the task has ended', async () => {
+  it('writes nothing on a replay, and only marks the assertion as used if the task has ended', async () => {
     const opening = await openedTask(storage());
     const [first, again] = [aRevocation(opening), aRevocation(opening, KILL)];
     const records = await recordedBy(storage(), async () => {
@@ -309,7 +309,7 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
     expect(await stateOf(opening)).to.deep.equal([{ kind: 'revoked', at, reason: 'client_revoked' }, at]);
   });
 
-  it('ends the task once when twenty revocations come at once', async () => {
+  it('ends the task once if twenty revocations arrive concurrently', async () => {
     const opening = await openedTask(storage());
     const records = await recordedBy(storage(), async () => {
       const revoking = Array.from({ length: 20 }, () => storage().decide(revokeGrant, aRevocation(opening)));
@@ -320,11 +320,11 @@ onEveryDatabase('revoking by grant', ({ storage }) => {
   });
 });
 
-onEveryDatabase('tokens and assertions', ({ storage }) => {
+onEveryDatabase('the revocation and the state of a token', ({ storage }) => {
   const factsOf = ({ taskId }: TaskOpening['task'], tokenId = makeTokenId(ulid())) =>
     storage().tasks.tokenFacts(tokenId, taskId);
 
-  it('stores the revocation of a token, records it, and leaves its task live', async () => {
+  it('stores and records the revocation of a token, and keeps its task live', async () => {
     const opening = await openedTask(storage());
     const revocation = aTokenRevocation(opening);
     const { tokenId, at, reason, entry, assertion } = revocation;
@@ -341,7 +341,7 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     expect(await factsOf(opening.task, other.tokenId)).to.deep.include({ tokenRevocation: undefined });
   });
 
-  it('keeps the first of twenty revocations of a token, and marks the assertion of each as used', async () => {
+  it('keeps the first of twenty revocations of a token, and marks the assertion of each of them as used', async () => {
     const opening = await openedTask(storage());
     const first = aTokenRevocation(opening);
     const again = () => ({ ...first, assertion: anAssertion(opening.task.agentId) });
@@ -362,7 +362,7 @@ onEveryDatabase('tokens and assertions', ({ storage }) => {
     expect(await storage().tasks.tokenFacts(makeTokenId(ulid()), makeTaskId(ulid()))).to.equal(undefined);
   });
 
-  it('answers with the state of the agent and of the task at each query', async () => {
+  it('answers each query with the current state of the agent and of the task', async () => {
     const agent = await registeredAgent(storage());
     const opening = await openedTask(storage(), {}, agent);
     for (const [revision, enabled] of [

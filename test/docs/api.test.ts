@@ -1,4 +1,4 @@
-/** docs/api.md is made from the OpenAPI document. */
+/** docs/api.md is generated from the OpenAPI document. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 describe('docs/api.md', () => {
   const page = read('docs/api.md');
 
-  it('is what the document says', () => {
+  it('is what the OpenAPI document generates', () => {
     const made = apiPage(JSON.parse(read('adapters/http/openapi.json')) as ApiDocument);
     expect(made === page, `it is not: run ${MAKE_PAGE}`).to.equal(true);
   });

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 const page = await readFile(new URL('../../docs/auditing.md', import.meta.url), 'utf8');
 
-/** The page's fenced blocks of one language. */
+/** The page's code blocks in one language. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, text = '']) =>
     name === language ? [text] : [],

@@ -1,4 +1,4 @@
-/** Every `mandate` command in a page exists, with the options that the page gives it. */
+/** Every `mandate` command in a page exists, and has the options that the page gives it. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -20,12 +20,12 @@ function codeOf(page: string): readonly string[] {
   return [...blocks, ...inline.map((code) => code.replaceAll(/\s+/g, ' '))];
 }
 
-/** Command words to the options that some page gives it, with the page. */
+/** The options of each command in a page, and the page. */
 function usesOf(code: string) {
   const [, before = '', words = '', rest = ''] =
     /^([^#]*?)\bmandate ((?:audit-)?[a-z]+(?: (?:generate|rotate|show|init|apply))?)(?![\w.:/-])([^#|]*)/.exec(code) ??
     [];
-  // `docker build -t mandate .`, `create secret generic mandate --from-literal`, `deployment/mandate --`.
+  // These are no commands: `docker build -t mandate .`, `create secret generic mandate`, `deployment/mandate --`.
   if (words === '' || /(?:-t|generic|deployment\/) ?$/.test(before) || /=$/.test(before)) return undefined;
   return { words, options: rest.match(/(?<= )--[a-z][a-z-]*/g) ?? [] };
 }
@@ -42,7 +42,7 @@ for (const page of pages) {
 }
 
 describe('The commands in the pages', () => {
-  it('are found in the pages', () => {
+  it('are found, so that the tests below are not empty', () => {
     expect([...uses.keys()]).to.include.members(['doctor', 'migrate', 'keys rotate', 'agent apply', 'audit-verify']);
     expect([...(uses.get('doctor')?.options ?? [])]).to.include.members(['--json', '--subject-token', '--person']);
   });

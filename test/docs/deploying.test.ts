@@ -1,7 +1,4 @@
-/**
- * Compares the Dockerfile, the deployment examples and their page with the code. No container engine runs: the tests
- * read the files.
- */
+/** Compares the Dockerfile, the deployment examples and their page with the code. No container engine runs. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -26,7 +23,7 @@ const text = (path: string) => readFileSync(at(path), 'utf8');
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The value at a path of members; `undefined` if a member is missing. */
+/** Reads the value at a path of member names; `undefined` if a member is missing. */
 function dig(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((part, name) => (part as Members | undefined)?.[name], value);
 }
@@ -55,14 +52,14 @@ const { bin, files, engines } = JSON.parse(text('package.json')) as {
   files: readonly string[];
   engines: { node: string };
 };
-/** The time limit for requests under way after SIGTERM. */
+/** How long the service waits after SIGTERM for running requests. */
 const DRAIN_SECONDS = Number(/DRAIN_MS = (\d+)_000;/.exec(text('adapters/http/server/server.ts'))?.[1]);
 const PORT = catalogue.PORT.default;
 const program = asProgram(at('composition/main.ts'));
 const nothing = async () => 0;
 
 const composeText = text('docs/examples/deploy/compose.yaml');
-/** An operator's `.env` with every variable of the example. */
+/** An operator's `.env` file with every variable of the example. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: 'superuser-password',
   MANDATE_OWNER_PASSWORD: 'owner-password',
@@ -167,16 +164,16 @@ describe('The deployment examples', () => {
 });
 
 describe('The image', () => {
-  it('is not writable, and runs as a user that is not root, by number', () => {
+  it('has only files that its user cannot write, and a user id other than root', () => {
     expect(last('USER')?.rest[0]).to.match(/^[1-9]\d*:[1-9]\d*$/);
-    // A COPY after USER, or a chown, would make files writable.
+    // A COPY after USER, or a chown, would give files to that user.
     expect(finalStage.findLastIndex(({ instruction }) => instruction === 'COPY')).to.be.lessThan(
       finalStage.findIndex(({ instruction }) => instruction === 'USER'),
     );
     expect(finalStage.map(({ line }) => line).join('\n')).not.to.match(/--chown|chown /);
   });
 
-  it('starts the mandate command of package.json, by default with serve', () => {
+  it('runs the mandate command of package.json, by default with serve', () => {
     expect(execForm('ENTRYPOINT')).to.deep.equal(['node', `/app/${bin.mandate}`]);
     expect(execForm('CMD')).to.deep.equal(['serve']);
     expect(last('WORKDIR')?.rest).to.deep.equal(['/app']);
@@ -186,7 +183,7 @@ describe('The image', () => {
   it('contains only the compiled code of the package and its production packages', () => {
     const copied = finalStage.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest.join(' '));
     const [dist] = files;
-    // The OpenAPI document is for clients: the service does not read it.
+    // Clients use the OpenAPI document; the service does not read it.
     expect(files).to.deep.equal(['dist', 'adapters/http/openapi.json']);
     expect(copied).to.deep.equal([
       '--chmod=0644 package.json LICENSE ./',
@@ -198,7 +195,7 @@ describe('The image', () => {
     expect(installs.at(-1)).to.deep.equal([]);
   });
 
-  it('copies only existing files, every compiled folder, and nothing that .dockerignore excludes', () => {
+  it('copies only existing files, every folder of compiled code, and nothing that .dockerignore excludes', () => {
     const sources = dockerfile
       .filter(({ instruction, rest }) => instruction === 'COPY' && !rest[0]?.startsWith('--from'))
       .flatMap(({ rest }) => rest.slice(0, -1).filter((word) => !word.startsWith('--')));
@@ -212,7 +209,7 @@ describe('The image', () => {
     expect(exceptions.map((line) => line.slice(1))).to.have.members([...new Set(sources)]);
   });
 
-  it('has one Node for build and run, which package.json and better-sqlite3 support', () => {
+  it('builds and runs with the same Node, which package.json and better-sqlite3 support', () => {
     const images = dockerfile.filter(({ instruction }) => instruction === 'ARG').map(({ rest }) => rest[0] ?? '');
     const [build = '', slim = ''] = images.map((image) => image.split('=')[1] ?? '');
     expect(slim).to.equal(`${build}-slim`);
@@ -227,7 +224,7 @@ describe('The image', () => {
     const script = execForm('HEALTHCHECK').at(-1) ?? '';
     expect(execForm('HEALTHCHECK').slice(0, 2)).to.deep.equal(['node', '-e']);
     expect(script).to.include(`|| ${PORT}) + '/healthz'`);
-    // No process listens on this port: the check exits with 1.
+    // No process listens on port 9, so the check exits with 1.
     const unhealthy = run(process.execPath, ['-e', script], { env: { PORT: '9' } });
     expect(
       await unhealthy.then(
@@ -239,7 +236,7 @@ describe('The image', () => {
 });
 
 describe('The Compose file', () => {
-  it('migrates when Postgres answers, then serves, both locked down', () => {
+  it('migrates once Postgres answers, then serves, both with few privileges', () => {
     expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
     const after = dig(compose, 'services', 'mandate', 'depends_on', 'migrate', 'condition');
     expect(after).to.equal('service_completed_successfully');
@@ -264,7 +261,7 @@ describe('The Compose file', () => {
 
   it('creates one role that can migrate, and one that can serve but not change the schema', async function () {
     this.timeout(60_000);
-    // Roles belong to a whole server, and the shared one has a role of the same name.
+    // Roles belong to a whole server. The shared test server already has a role of this name.
     const { server, stop } = await startPostgresServer();
     const as = async <Result>(role: string, database: string, act: (client: pg.Client) => Promise<Result>) => {
       const client = new pg.Client({ connectionString: server.url(role, database) });

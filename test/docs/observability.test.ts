@@ -27,7 +27,7 @@ const MAIN = new URL('../../composition/main.ts', import.meta.url);
 const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
 const file = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
 
-/** The first cells of the rows of a table, without backticks. @param head the first cell of its head */
+/** The first cell of each row of a table, without backticks. @param head the first cell of the head */
 function table(head: string): readonly (readonly string[])[] {
   const [, body = ''] = new RegExp(`^\\| ${head} \\|.*\\n\\|[-|]+\\|\\n((?:\\|.*\\n)+)`, 'm').exec(page) ?? [];
   return body
@@ -43,7 +43,7 @@ function table(head: string): readonly (readonly string[])[] {
 
 describe('The files for Prometheus and Grafana', () => {
   for (const [name, { url, text }] of Object.entries(generatedFiles)) {
-    it(`${name} is what scripts/observability/main.ts writes`, () => {
+    it(`${name} has exactly what scripts/observability/main.ts writes`, () => {
       const present = readFileSync(url, 'utf8');
       expect(text(present)).to.equal(present);
     });
@@ -66,7 +66,7 @@ describe('The files for Prometheus and Grafana', () => {
     );
     for (const { annotations } of rules) {
       expect(annotations).to.have.all.keys('summary', 'first_step');
-      // They are read as plain text.
+      // Prometheus and Grafana show these texts unformatted.
       expect(JSON.stringify(annotations)).not.to.match(/[`\]]/);
     }
   });
@@ -76,13 +76,13 @@ describe('The files for Prometheus and Grafana', () => {
     expect(queries.flatMap(({ expression }) => unknownNames(expression))).to.deep.equal([]);
     expect(alerts.flatMap(({ expression }) => unknownNames(expression))).to.deep.equal([]);
     for (const { expression, legend = '' } of queries) {
-      // A label in a legend that the query drops would stay empty.
+      // The query must keep each label that its legend shows.
       const grouped = /\bby \(([^)]*)\)/.exec(expression)?.[1]?.split(', ') ?? ['instance'];
       for (const [, label = ''] of legend.matchAll(/\{\{(\w+)\}\}/g)) expect(grouped, expression).to.include(label);
     }
   });
 
-  it('metrics that other programs also have are selected by the job', () => {
+  it('queries of metrics that other programs also have select the job', () => {
     const queries = [...alerts, ...rows.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries))];
     for (const { expression } of queries) {
       expect(expression).not.to.match(/\b(?:up|(?:process|nodejs)_[a-z0-9_]+)(?!\w|\{job="mandate"\})/);
@@ -108,7 +108,7 @@ describe('The files for Prometheus and Grafana', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
   });
 
-  it('the scrape job has the name that the queries select, and loads the rules', () => {
+  it('the scrape job has the name that the queries select, and Prometheus loads the rules', () => {
     const configuration = parse(file('prometheus.yaml'));
     expect(configuration).to.deep.nested.include({ 'scrape_configs[0].job_name': 'mandate' });
     expect(configuration.rule_files).to.deep.equal(['mandate.rules.yaml']);
@@ -138,13 +138,13 @@ describe('docs/observability.md', () => {
     );
   });
 
-  it('says where every field of a record is', () => {
+  it('says which attribute has each field of a record', () => {
     const record = { ...fullEntry(0, NOON), seq: 1, checkpoint: 2 };
     const fields = table('Field of the record').flatMap(([cell = '']) => cell.split(', '));
     expect(fields.toSorted()).to.deep.equal(Object.keys(presentRecord(record)).toSorted());
   });
 
-  it('names the attributes that an event of each class has', () => {
+  it('names the attributes of an event of each class', () => {
     for (const [column, event] of [
       [1, 'token.issued'],
       [2, 'agent.updated'],
@@ -157,7 +157,7 @@ describe('docs/observability.md', () => {
     }
   });
 
-  it('its commands export a ledger, as they are written', async function () {
+  it('has commands that export a ledger without any change', async function () {
     this.timeout(60_000);
     const key = await makeSealingKey();
     const database = await freshDatabase('sqlite');
@@ -179,12 +179,12 @@ describe('docs/observability.md', () => {
           execFile('sh', ['-e', '-c', commands], { env, cwd }, (error, out) => (error ? reject(error) : resolve(out)));
         });
       const [direct = '', script = ''] = shell;
-      // The second command begins after a number above those of this ledger.
+      // The second command begins after a number above all numbers of this ledger.
       expect((await run(direct)).trim().split('\n')).to.have.length(20);
       const events = join(folder, 'events');
       await run(script.replace('/var/lib/mandate-events', events));
       expect(readFileSync(join(events, 'position'), 'utf8')).to.equal('20\n');
-      // Vector looks for the files under these names.
+      // Vector reads the files with such names.
       const pattern = /mandate-\*\.ndjson/.exec(file('vector.yaml'))?.[0] ?? '';
       expect((await run(`ls '${events}'/${pattern}`)).trim().split('\n')).to.have.length(1);
     } finally {

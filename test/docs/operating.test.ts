@@ -1,4 +1,4 @@
-/** Compares docs/operating.md with the metrics and settings: renaming a metric, a label or a reason breaks alerts. */
+/** Compares docs/operating.md with the metrics and settings. A renamed metric, label or reason would break alerts. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -53,7 +53,7 @@ describe('docs/operating.md', () => {
     expect(named.filter((key) => !isKnown(key))).to.deep.equal([]);
   });
 
-  it('links only to its existing headings', () => {
+  it('links only to headings of the page', () => {
     const anchors = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
       heading
         .toLowerCase()

@@ -1,4 +1,4 @@
-/** Every page of the repository: its links, headings, paths and settings exist, and every page can be reached. */
+/** Checks every page: its links, headings, paths and settings exist, and docs/README.md leads to it. */
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { operations } from '../support/openapi/api-document.ts';
 
 const root = new URL('../../', import.meta.url);
-/** Paths of this repository, but no media type. */
+/** Paths of this repository; a media type is no path. */
 const FOLDERS =
   /`((?:domain|application(?!\/(?:json|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
 
@@ -118,7 +118,7 @@ describe('docs/threat-model.md', () => {
     for (const [, attempt, shown] of rows) expect(shown, attempt).to.match(/`(?:test|application)\/[\w./-]+\.ts`/);
   });
 
-  it('says what remains after every attacker', () => {
+  it('names the remaining risk of every attacker', () => {
     const sections = attackers.split(/^### /m).slice(1);
     expect(sections.length).to.be.greaterThan(4);
     for (const section of sections.filter((one) => one.includes('| Attempt |'))) {

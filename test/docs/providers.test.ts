@@ -1,7 +1,4 @@
-/**
- * Reads the settings of the provider pages with the settings reader of the service, and compares Keycloak's realm with its
- * page. No provider runs here.
- */
+/** Checks the settings on the provider pages, and compares Keycloak's realm with its page. No provider runs here. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -11,7 +8,7 @@ import { endsPeople } from '../support/ends-people.ts';
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const text = (path: string) => readFileSync(at(path), 'utf8');
 
-/** What every service needs beside the settings of its provider. */
+/** Settings that every service needs, beside those of its provider. */
 const REST: Readonly<Record<string, string>> = {
   Service__Issuer: 'https://mandate.example',
   Service__Database__ConnectionString: 'postgresql://mandate:secret@db.example/mandate',
@@ -19,7 +16,7 @@ const REST: Readonly<Record<string, string>> = {
 };
 const SECRETS: Readonly<Record<string, string>> = { SCIM_TOKEN: 'a'.repeat(32), SSF_TOKEN: 'b'.repeat(32) };
 
-/** The marked blocks of settings of a page, as environment variables; with `in addition` they extend the block before. */
+/** The marked settings of a page, as environment variables. `in addition` extends the block before. */
 function environments(page: string): readonly Readonly<Record<string, string>>[] {
   const found: Record<string, string>[] = [];
   for (const [, mark, block = ''] of page.matchAll(/^<!-- settings(: in addition)? -->\n```sh\n(.*?)^```$/gms)) {
@@ -50,9 +47,9 @@ describe('docs/providers', () => {
   for (const name of names) {
     const page = text(`docs/providers/${name}`);
 
-    it(`${name} has only settings with which the service starts and learns of disabled persons`, () => {
+    it(`${name} has only valid settings, with which the service notices that the provider disabled a person`, () => {
       const found = environments(page);
-      // A block without its mark would not be read.
+      // Every block must have its mark; other blocks are not read.
       expect(found)
         .to.have.lengthOf(page.match(/^```sh\nService__/gm)?.length ?? 0)
         .greaterThan(0);
@@ -63,7 +60,7 @@ describe('docs/providers', () => {
       }
     });
 
-    it(`${name} says what was tried, names the person's claim, and ends with doctor`, () => {
+    it(`${name} says what was tried, names the claim of the person, and ends with doctor`, () => {
       expect(page).to.include('**What was tried.**');
       expect(page).to.match(/claim(?: that)? is the person/);
       const ending = page.slice(page.indexOf('\n## Test it\n'));
@@ -117,14 +114,14 @@ describe("Keycloak's realm", () => {
   const portal = clientOf(of('BackchannelLogout__Audience'));
   const poll = clientOf(of('SponsorCheck__ClientId'));
 
-  it('has the name that the settings have, and the lifetime of tokens that the page has', () => {
+  it('has the name in the settings, and the token lifetime on the page', () => {
     expect(of('Issuer')).to.match(new RegExp(`/realms/${realm.realm}$`));
     expect(of('SponsorCheck__UsersUrl')).to.match(new RegExp(`/admin/realms/${realm.realm}/users$`));
     expect(of('SponsorCheck__TokenUrl')).to.equal(`${of('Issuer')}/protocol/openid-connect/token`);
     expect(keycloak).to.include(`Tokens live ${realm.accessTokenLifespan} seconds`);
   });
 
-  it('is described completely: the page names its clients, and their scopes and mappers of Mandate', () => {
+  it('has no client, scope or mapper for Mandate that the page does not name', () => {
     for (const { clientId } of realm.clients) expect(keycloak).to.include(`| client | \`${clientId}\` |`);
     for (const name of ['mandate', ...portal.optionalClientScopes]) {
       expect(keycloak).to.match(new RegExp(`^\\| client scope[^|]*\\|[^|]*\`${name}\``, 'm'));
@@ -132,7 +129,7 @@ describe("Keycloak's realm", () => {
     for (const { name } of scopeOf('mandate').protocolMappers ?? []) expect(keycloak).to.include(`\`${name}\``);
   });
 
-  it('adds the audience of the settings to the access tokens of the portal', () => {
+  it('adds the audience in the settings to access tokens of the portal', () => {
     expect(portal.defaultClientScopes).to.include.members(['mandate', 'basic']);
     const [audience, ...others] = scopeOf('mandate').protocolMappers ?? [];
     expect(others).to.deep.equal([]);
@@ -143,7 +140,7 @@ describe("Keycloak's realm", () => {
     });
   });
 
-  it('adds sub, and the scopes that the portal requests, to its access tokens', () => {
+  it('adds sub, and the scopes that the portal requests, to access tokens', () => {
     const sub = scopeOf('basic').protocolMappers?.find(({ protocolMapper }) => protocolMapper === 'oidc-sub-mapper');
     expect(sub?.config).to.include({ 'access.token.claim': 'true' });
     expect(portal.optionalClientScopes).to.have.length.greaterThan(0);
@@ -165,7 +162,7 @@ describe("Keycloak's realm", () => {
     });
   });
 
-  it('lets Mandate authenticate with its own key, and only look at users', () => {
+  it('lets Mandate authenticate with its own key, and only view users', () => {
     expect(poll).to.include({
       publicClient: false,
       standardFlowEnabled: false,
@@ -185,7 +182,7 @@ describe("Keycloak's realm", () => {
       serviceAccountClientId: poll.clientId,
     });
     expect(account?.clientRoles).to.deep.equal({ 'realm-management': ['view-users'] });
-    // Keycloak's admin API reads the roles from the token, so the client needs the scope that adds them.
+    // Keycloak's admin API reads roles from the token, and the scope `roles` adds them.
     expect(poll.defaultClientScopes).to.include('roles');
     const kinds = scopeOf('roles').protocolMappers?.map(({ protocolMapper }) => protocolMapper);
     expect(kinds).to.include('oidc-usermodel-client-role-mapper');

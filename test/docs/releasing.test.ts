@@ -1,4 +1,4 @@
-/** One form of the command in the README and all pages, and the commands of docs/releasing.md. */
+/** All pages write the command in the same form. The commands of docs/releasing.md work. */
 
 import { exec } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const text = (path: string) => readFile(join(root, path), 'utf8');
 const shellLines = (page: string) =>
   [...page.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n'));
 
-/** A command without npx, at the start of a line or after a variable. The image is named so too, after `docker run`. */
+/** A command without npx, at the start of a line or after variables, but not the image after `docker run`. */
 const OTHER_FORM = /^\s*(?:\S+=\S* )*(?:mandate|node dist\/composition\/main\.js) /;
 
 describe('The commands of the pages', () => {
@@ -67,7 +67,7 @@ describe('The commands of the pages', () => {
       expect(lock).to.deep.equal(expected);
     });
 
-    it('are scripts of package.json, where they are run by npm', async () => {
+    it('are scripts of package.json if npm runs them', async () => {
       const { scripts } = JSON.parse(await text('package.json')) as { scripts: Record<string, string> };
       const named = [...(await text('docs/releasing.md')).matchAll(/`npm run ([a-z:]+)`/g)].map(
         ([, name = '']) => name,

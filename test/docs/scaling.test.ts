@@ -1,4 +1,4 @@
-/** Checks the arithmetic of docs/scaling.md, and its connections against the code. */
+/** Checks the arithmetic of docs/scaling.md, and compares its numbers of connections with the code. */
 
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
@@ -6,7 +6,7 @@ import { CONNECTIONS_PER_PROCESS, POOL_SIZE } from '../../adapters/storage/postg
 
 const page = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
 
-/** The CPU time of one request, from the table of measured costs. */
+/** The CPU time of one request, in the table of measured costs. */
 function measured(what: string) {
   const [, service, postgres] = new RegExp(`^\\| ${what} \\| ([0-9.]+) ms \\| ([0-9.]+) ms \\|`, 'm').exec(page) ?? [];
   return { service: Number(service), postgres: Number(postgres) };
@@ -21,7 +21,7 @@ function row(what: string): readonly number[] {
 describe('docs/scaling.md', () => {
   const fleets = [1000, 10_000, 100_000];
 
-  it('has the connections of a process', () => {
+  it('names the number of connections of a process', () => {
     expect(page).to.include(
       `${CONNECTIONS_PER_PROCESS} each (\`CONNECTIONS_PER_PROCESS\`), ${POOL_SIZE} of them for requests`,
     );
@@ -45,7 +45,7 @@ describe('docs/scaling.md', () => {
     }
   });
 
-  it('computes the ledger from the four records of a task', () => {
+  it('computes the size of the ledger from the four records of a task', () => {
     const bytes = ['exchange', 'first renewal', 'end'].map((what) => {
       const [, each = ''] = new RegExp(`^\\| ${what} \\|.*ledger ([0-9,]+) B`, 'm').exec(page) ?? [];
       return each;

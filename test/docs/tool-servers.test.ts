@@ -45,7 +45,7 @@ describe('docs/tool-servers.md', () => {
     for (const name of Object.keys(members)) expect(page).to.include(`\n| \`${name}\` | `);
   });
 
-  it('lists the fields of an event in their order', () => {
+  it('lists the fields of an access event in their order', () => {
     const act = { sub: 'agent:a', instance: 'b', depth: 1 };
     const event = accessEvent({ at: 0, route: 'x', reason: null, signed: { act } });
     const fields = Object.keys(event).map((field) => `\`${field}\``);

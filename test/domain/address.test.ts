@@ -48,12 +48,12 @@ describe('an audience', () => {
     ['a character too many', `https://jira.example/${'x'.repeat(2048 - 20)}`],
   ];
   for (const [what, text] of refused) {
-    it(`may not be or have ${what}`, () => {
+    it(`is refused if it is or has ${what}`, () => {
       expect(audienceProblem(text)).to.be.a('string');
     });
   }
 
-  it('is the same URL to every reader: the parser changes nothing', () => {
+  it('stays the same if a URL parser reads and writes it', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, validSchemes: ['http', 'https'] }), (text) => {
         if (audienceProblem(text) !== undefined) return;

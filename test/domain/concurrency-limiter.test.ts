@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { concurrencyLimiter, type Permit, type QueueEntry } from '../../domain/concurrency-limiter.ts';
 
-/** A limiter with a clock of the test, and the outcome of each `acquire`. */
+/** A limiter whose clock the test moves, and the outcome of each `acquire`. */
 function fixture(limits: { concurrency: number; queue: number; waitMs?: number }) {
   let now = 1000;
   const limiter = concurrencyLimiter({ waitMs: 100, ...limits }, () => now);
@@ -31,7 +31,7 @@ function fixture(limits: { concurrency: number; queue: number; waitMs?: number }
 }
 
 describe('A concurrency limiter', () => {
-  it('grants permits at once while some are free, then in the order of the requests', () => {
+  it('grants permits at once while some are free, then in the order of the queue', () => {
     const s = fixture({ concurrency: 2, queue: 3 });
     for (const name of ['a', 'b', 'c', 'd']) s.ask(name);
     expect(s.started).to.deep.equal(['a', 'b']);
@@ -42,7 +42,7 @@ describe('A concurrency limiter', () => {
     expect(s.limiter).to.include({ busy: 2, waiting: 0 });
   });
 
-  it('refuses at once when the queue is full', () => {
+  it('refuses an entry at once if the queue is full', () => {
     const s = fixture({ concurrency: 1, queue: 2 });
     for (const name of ['a', 'b', 'c']) s.ask(name);
     expect(s.limiter.isFull).to.equal(true);
@@ -50,14 +50,14 @@ describe('A concurrency limiter', () => {
     expect(s.refused).to.deep.equal(['d']);
   });
 
-  it('grants at once or refuses with a queue of zero', () => {
+  it('grants or refuses at once if the queue has no place', () => {
     const s = fixture({ concurrency: 1, queue: 0 });
     s.ask('a');
     s.ask('b');
     expect([s.started, s.refused]).to.deep.equal([['a'], ['b']]);
   });
 
-  it('refuses an entry once it has waited for the limit, and not before', () => {
+  it('refuses an entry after it has waited for the limit, and not earlier', () => {
     const s = fixture({ concurrency: 1, queue: 5 });
     s.ask('a');
     s.ask('b');
@@ -75,7 +75,7 @@ describe('A concurrency limiter', () => {
     expect(s.refused).to.deep.equal(['b', 'c']);
   });
 
-  it('grants a released permit to the first entry that is in time, even before `expire` was called', () => {
+  it('grants a released permit to the first entry that has not timed out, even before `expire` is called', () => {
     const s = fixture({ concurrency: 1, queue: 5 });
     s.ask('a');
     s.ask('late');
@@ -86,7 +86,7 @@ describe('A concurrency limiter', () => {
     expect([s.started, s.refused]).to.deep.equal([['a', 'c'], ['late']]);
   });
 
-  it('grants nothing to an entry that has left, and removes it from the queue at once', () => {
+  it('grants no permit to an entry that has left the queue, and removes the entry at once', () => {
     const s = fixture({ concurrency: 1, queue: 2 });
     s.ask('a');
     const b = s.ask('b');
@@ -109,7 +109,7 @@ describe('A concurrency limiter', () => {
     expect(s.limiter).to.include({ busy: 1, waiting: 1 });
   });
 
-  it('keeps its limits in any history: each entry is settled at most once, and no permit is lost', () => {
+  it('keeps its limits in any order of calls: it settles each entry at most once, and loses no permit', () => {
     const step = fc.oneof(
       fc.record({ does: fc.constant('ask' as const) }),
       fc.record({ does: fc.constant('release' as const), who: fc.nat(60) }),
@@ -155,11 +155,11 @@ describe('A concurrency limiter', () => {
     );
   });
 
-  it('takes constant time to leave a long queue', () => {
+  it('removes an entry from a long queue in constant time', () => {
     const s = fixture({ concurrency: 1, queue: 200_000 });
     s.ask('first');
     const entries = Array.from({ length: 200_000 }, (_, at) => s.ask(String(at)));
-    // CPU time of this process: a busy machine changes nothing.
+    // The CPU time of this process, which other processes do not change.
     const began = process.cpuUsage();
     for (let at = 0; at < entries.length; at += 2) entries[at]?.leave();
     expect(s.limiter.waiting).to.equal(100_000);

@@ -9,7 +9,7 @@ import { securityEventDenialReasons } from '../../domain/signals/security-event.
 const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
 
 describe('the catalogue of refusals', () => {
-  it('names every reason by a fixed snake_case word', () => {
+  it('names every reason in fixed snake_case', () => {
     for (const reason of denialReasons) expect(reason).to.match(/^[a-z]+(_[a-z]+)*$/);
   });
 
@@ -29,7 +29,7 @@ describe('the catalogue of refusals', () => {
     ]);
   });
 
-  it('ends every public sentence with a full stop, and has no placeholders', () => {
+  it('ends every public sentence with a full stop, without placeholders', () => {
     for (const reason of denialReasons) {
       const { sentence } = describeDenial(reason);
       expect(sentence).to.match(/^[A-Z].*\.$/);
@@ -44,7 +44,7 @@ describe('the catalogue of refusals', () => {
     }
   });
 
-  it('has a remedy for every reason in that documentation', () => {
+  it('has a remedy for every reason in the documentation of refusals', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]*\| ([^|]*) \|$/gm)];
     expect(rows.map(([, reason]) => reason)).to.deep.equal(denialReasons);
     for (const [, reason, remedy] of rows) expect(remedy, reason).to.match(/^[A-Z`].{3,}\.$/);

@@ -74,7 +74,7 @@ describe('parseIsoDuration', () => {
   }
 
   for (const [text] of TIME_SPANS) {
-    it(`refuses the time span ${text}`, () => expect(parseIsoDuration(text)).to.equal(undefined));
+    it(`refuses the duration ${text}`, () => expect(parseIsoDuration(text)).to.equal(undefined));
   }
 
   for (const [text, why] of NEITHER) {
@@ -111,7 +111,7 @@ describe('formatDuration', () => {
     it(`writes ${seconds} seconds as ${text}`, () => expect(formatDuration(seconds)).to.equal(text));
   }
 
-  it('writes any length so that parseIsoDuration reads it back', () => {
+  it('writes any duration such that parseIsoDuration reads it back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3_155_760_000 }), (seconds) => {
         expect(parseIsoDuration(formatDuration(seconds))).to.equal(seconds);
@@ -119,7 +119,7 @@ describe('formatDuration', () => {
     );
   });
 
-  it('writes equal lengths the same way', () => {
+  it('writes equal durations the same way', () => {
     const lengths = ['PT90M', 'PT1H30M', 'PT5400S', '01:30:00'].map(parseDuration);
     expect(lengths.map((seconds) => formatDuration(seconds ?? 0))).to.deep.equal(Array(4).fill('PT1H30M'));
   });

@@ -11,13 +11,13 @@ describe('scopes', () => {
     expect(parseScope('')).to.deep.equal([]);
   });
 
-  it('are invalid with a character that RFC 6749 §3.3 does not allow in a scope-token', () => {
+  it('are invalid if a name has a character that RFC 6749 §3.3 does not allow', () => {
     for (const text of ['a"b', 'a\\b', 'a\tb', 'a\nb', 'a\u0000', 'é', 'a\u007f', '\u00a0']) {
       expect(parseScope(text), JSON.stringify(text)).to.equal(undefined);
     }
   });
 
-  it('have exactly the names in their intersection that all of them have', () => {
+  it('intersect to exactly the names that all of them have', () => {
     fc.assert(
       fc.property(scope, scope, scope, (a, b, c) => {
         const both = intersectScopes(a, b, c);

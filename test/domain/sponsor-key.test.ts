@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 
 describe('a sponsor key', () => {
-  it('is 1 to 256 characters without white space or control characters, and can be part of a path', () => {
+  it('has 1 to 256 characters, no white space and no control characters, and fits into a path', () => {
     for (const key of ['a', 'f47ac10b-58cc', 'é@example.com', '...', '.a', '__proto__', 'x'.repeat(256)]) {
       expect(parseSponsorKey(key), key).to.equal(key);
     }

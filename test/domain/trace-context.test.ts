@@ -42,13 +42,13 @@ const ignored: readonly (readonly [title: string, header: string])[] = [
 
 describe('traceparent (W3C Trace Context §3.2)', () => {
   for (const [title, header, parsed] of accepted) {
-    it(`one ${title} is read`, () => expect(parseTraceparent(header)).to.deep.equal(parsed));
+    it(`a header ${title} is read`, () => expect(parseTraceparent(header)).to.deep.equal(parsed));
   }
   for (const [title, header] of ignored) {
-    it(`one ${title} is treated as missing`, () => expect(parseTraceparent(header)).to.equal(undefined));
+    it(`a header ${title} is treated as missing`, () => expect(parseTraceparent(header)).to.equal(undefined));
   }
 
-  it('is passed on in version 00, with our span as the parent and only the sampled flag', () => {
+  it("is sent on in version 00, with the service's span as the parent and only the sampled flag", () => {
     const spanId = 'b7ad6b7169203331';
     expect(formatTraceparent({ ...sampled, spanId })).to.equal(`00-${TRACE}-${spanId}-01`);
     expect(formatTraceparent({ ...unsampled, spanId })).to.equal(`00-${TRACE}-${spanId}-00`);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { travelsInTheClear } from '../../domain/address.ts';
 
-describe('a request', () => {
+describe('a request over the network', () => {
   for (const [address, inTheClear] of [
     ['https://mandate.example', false],
     ['http://mandate.example', true],

@@ -1,6 +1,6 @@
 /**
- * Installs the packed packages from the registry, each into an empty folder, and uses them. `npm test` has the same
- * checks with the packages of this repository (test/package.test.ts), because it must not need the registry.
+ * Installs the packed packages from the registry, each into an empty folder, and uses them. test/package.test.ts checks
+ * the same without the registry.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ import { useLibraries } from '../support/used-libraries.ts';
 
 const run = promisify(execFile);
 
-/** The packages that an installation may bring, and its megabytes; the service has no better-sqlite3. */
+/** The most packages and megabytes of an installation. That of the service is without better-sqlite3. */
 const LIMITS: Readonly<Record<string, readonly [packages: number, megabytes: number]>> = {
   '@mandate/agent': [3, 1],
   '@mandate/tool-server': [3, 1],
@@ -26,7 +26,7 @@ const LIMITS: Readonly<Record<string, readonly [packages: number, megabytes: num
   mandate: [170, 40],
 };
 
-/** npm asks the registry only for what its cache does not have. */
+/** npm asks the registry only for packages that its cache lacks. */
 const QUIETLY = ['--prefer-offline', '--no-audit', '--no-fund'];
 
 describe('The packages, installed into an empty folder', function () {
@@ -48,7 +48,7 @@ describe('The packages, installed into an empty folder', function () {
 
   const projectOf = (name: string): string => projects.get(name) ?? expect.fail(`${name} is not installed`);
   for (const [name, [most, megabytes]] of Object.entries(LIMITS)) {
-    it(`${name} stays within its limits: ${most} packages, ${megabytes} MB`, async () => {
+    it(`${name} has at most ${most} packages and ${megabytes} MB`, async () => {
       const packages = await installedIn(projectOf(name));
       const bytes = await Promise.all(packages.map((each) => sizeOf(join(projectOf(name), 'node_modules', each))));
       expect(packages).to.include(name).and.not.to.include('better-sqlite3');
@@ -57,7 +57,7 @@ describe('The packages, installed into an empty folder', function () {
     });
   }
 
-  it('exchange a token, check it, and verify a record of it', async () => {
+  it('exchange a token, check the token, and verify a record of the exchange', async () => {
     await npm(['install', ...QUIETLY, 'express@5'], projectOf('@mandate/tool-server'));
     const { agentId, agent, auditor } = await useLibraries({
       agent: projectOf('@mandate/agent'),
@@ -93,7 +93,7 @@ describe('The packages, installed into an empty folder', function () {
     await database.drop();
   });
 
-  it('have a list of parts that names every installed package, as docs/releasing.md makes it', async () => {
+  it('have a parts list with every installed package, made as docs/releasing.md says', async () => {
     const project = projectOf('mandate');
     await npm(['pkg', 'set', 'name=parts', 'version=1.0.0'], project);
     const { components } = JSON.parse(await npm(['sbom', '--sbom-format', 'cyclonedx'], project));
@@ -103,7 +103,7 @@ describe('The packages, installed into an empty folder', function () {
   });
 });
 
-/** The names of all packages that npm installed in a project, also those inside other packages. */
+/** The names of all packages that npm installed in a project, including nested ones. */
 async function installedIn(project: string): Promise<readonly string[]> {
   const lock = JSON.parse(await readFile(join(project, 'node_modules', '.package-lock.json'), 'utf8'));
   return Object.keys(lock.packages).map((path) => path.replace(/^node_modules\//, ''));

@@ -7,13 +7,13 @@ import { byLength } from '../support/length.ts';
 
 interface Project {
   readonly tests: string;
-  /** A second test file, in a parallel process. */
+  /** A second test file, which a parallel process runs. */
   readonly parallel?: string;
   readonly typecheck?: string;
   readonly lint?: string;
 }
 
-/** Runs .ci/run in a project with these tests and checks. Returns its exit code and its last line. */
+/** Runs .ci/run in a project with these tests and checks. Returns its exit code and the last line of its output. */
 function ciRun({
   tests,
   parallel,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 
-/** A temporary project whose only package is a local folder: npm installs it without a network. */
+/** A temporary project whose only package is a local folder, so that npm installs it without the registry. */
 function project(engine = '>=20.19') {
   const root = mkdtempSync(join(tmpdir(), 'mandate-install-'));
   const write = (path: string, value: unknown) => writeFileSync(join(root, path), JSON.stringify(value));
@@ -104,7 +104,7 @@ describe('ensure-installed', () => {
     this.timeout(60_000);
     const { root } = fresh();
     mkdirSync(join(root, '.mandate'));
-    // The id of a process that has ended.
+    // The id of a process that has already ended.
     writeFileSync(join(root, '.mandate/installing'), String(spawnSync(process.execPath, ['-e', '']).pid));
     expect(run(root)).to.include({ status: 0 });
   });
@@ -121,7 +121,7 @@ describe('ensure-installed', () => {
   it('fails if the optional native package cannot be loaded after npm ci', function () {
     this.timeout(60_000);
     const { root } = fresh();
-    // Installed, but without a module: as after a compilation that failed.
+    // Installs a package without code, as a failed compilation leaves it.
     const manifest = { name: 'host', version: '1.0.0', engines: { node: '>=20.19' } };
     const optionalDependencies = { 'better-sqlite3': 'file:part' };
     writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, optionalDependencies }));

@@ -1,4 +1,4 @@
-/** The admin, audit and agent key surfaces over real HTTP, on a SQLite database in memory. */
+/** The endpoints for operators, auditors and keys of agents, over real HTTP, on SQLite in memory. */
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -45,17 +45,17 @@ export interface AdminApi {
   readonly storage: Storage;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
-  /** The reason in the log line of each request. */
+  /** The denial reason in the log line of each request. */
   readonly reasons: unknown[];
-  /** Sends the request with the admin key. */
+  /** Sends a request with the admin key. */
   send(method: Method, path: string, body?: unknown): supertest.Test;
   /** Sends requests without the admin key. */
   readonly stranger: ReturnType<typeof supertest>;
-  /** Sends the text as UTF-8 and resolves with everything received. */
+  /** Sends this text as UTF-8, and resolves with all received bytes. */
   raw(text: string): Promise<string>;
-  /** Seals the unsealed records. */
+  /** Seals all unsealed records. */
   seal(): Promise<void>;
-  /** Every record so far, in the format of `GET /audit`. */
+  /** All records, in the format of `GET /audit`. */
   records(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   stop(): Promise<void>;
 }
@@ -63,10 +63,10 @@ export interface AdminApi {
 type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
 export interface AdminApiOptions {
-  /** `null`: no admin key is configured. */
+  /** With `null`, the service has no admin key. */
   readonly apiKey?: string | null;
   readonly rules?: RegistrationRules;
-  /** Wrappers around the ports, for failures that a real database does not produce on demand. */
+  /** These wrap the ports, for failures that a real database does not produce on demand. */
   readonly decisions?: (decisions: Decisions) => Decisions;
   readonly agents?: (agents: Agents) => Agents;
   readonly ledger?: (ledger: Ledger) => Ledger;
@@ -93,10 +93,10 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     clock,
     log,
     digest: sha256,
-    // One record each; the tests of aggregation are elsewhere.
+    // Without a window, each anonymous denial has its own record.
     anonymous: anonymousDenials({ decisions, clock, log }, undefined),
     rules: options.rules ?? RULES,
-    // No test here fetches keys.
+    // No test with this service fetches keys.
     agentKeys: agentKeys({ send: () => Promise.reject(new NetworkFailure('no network in these tests')) }, clock, log),
   };
   const apiKey = options.apiKey === null ? undefined : new Secret(options.apiKey ?? ADMIN_KEY);

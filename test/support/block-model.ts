@@ -1,5 +1,5 @@
 /**
- * A model of one person's blocks, for random tests: which blocks and which records must exist after each act of an
+ * A model of one person's blocks, for random tests. It predicts the blocks and the records after each act of an
  * operator, SCIM or Shared Signals (specification "Sponsor block").
  */
 
@@ -22,7 +22,7 @@ import { NOON } from './domain-fixtures.ts';
 
 type OperatorAct = 'block' | 'lift';
 type ScimAct = 'off' | 'on' | 'remove';
-/** With the `iat` of its token, in seconds after noon. */
+/** An act, and the `iat` of its token in seconds after noon. */
 type SignalAct = readonly ['disabled' | 'purged' | 'enabled', number];
 export type Act =
   | { readonly source: 'admin'; readonly act: OperatorAct }
@@ -113,7 +113,7 @@ export function blockModel(sponsorKey: SponsorKey) {
   }
 
   return {
-    /** @returns the records that the act must have, each as event, decision and reason */
+    /** Performs the act. @returns the records that it must have, each as event, decision and reason */
     act(decisions: Decisions, { source, act }: Act, at: Instant): Promise<readonly string[]> {
       switch (source) {
         case 'admin':
@@ -124,7 +124,7 @@ export function blockModel(sponsorKey: SponsorKey) {
           return signal(decisions, act, at);
       }
     },
-    /** Oldest first. */
+    /** The blocks that must exist, oldest first. */
     blocks: () => [...blocks.values()].sort((one, other) => one.blockedAt - other.blockedAt),
   };
 }

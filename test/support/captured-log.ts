@@ -1,4 +1,4 @@
-/** A log that keeps its lines in the operator's format. */
+/** A log that keeps its lines, in the format that operators see. */
 
 import type { Log, LogFields } from '../../application/ports/telemetry.ts';
 

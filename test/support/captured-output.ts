@@ -6,7 +6,7 @@ export interface CapturedOutput<Result> {
   readonly err: string;
 }
 
-/** No other code may write to the streams during `run`. */
+/** While `run` runs, no other code may write to the standard streams. */
 export async function capturingOutput<Result>(run: () => Promise<Result>): Promise<CapturedOutput<Result>> {
   const [out, err]: [string[], string[]] = [[], []];
   const release = [keep(process.stdout, out), keep(process.stderr, err)];
@@ -28,14 +28,14 @@ function keep(stream: NodeJS.WriteStream, into: string[]): () => void {
   };
   return () => {
     stream.write = write;
-    // Commands keep their error listeners until their process ends.
+    // A command keeps its error listeners until its process ends, so they are removed here.
     for (const listener of stream.listeners('error')) {
       if (!listeners.includes(listener)) stream.off('error', listener as () => void);
     }
   };
 }
 
-/** Runs with only these environment variables and PATH. */
+/** Runs `run` with only these environment variables and PATH. */
 export async function withEnvironment<Result>(
   variables: Readonly<Record<string, string | undefined>>,
   run: () => Promise<Result>,

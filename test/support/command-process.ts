@@ -1,4 +1,4 @@
-/** Runs `mandate` as an operator does: in a child process, from the sources, with only the settings in its environment. */
+/** Runs `mandate` as a child process, from the sources, with only these settings in its environment. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { asProgram } from '../../scripts/from-source.ts';
@@ -15,13 +15,13 @@ interface Ended {
 export interface CommandProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Resolves with the output so far once it contains the text; rejects if the process ends first. */
+  /** Resolves with the output once it contains the text. Rejects if the process ends before. */
   said(text: string): Promise<string>;
 }
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** @param shell runs before the process in its shell, for example `ulimit -f 8` */
+/** @param shell a command that the shell of the process runs first, such as `ulimit -f 8` */
 export function startCommand(args: readonly string[], settings: Settings, shell?: string): CommandProcess {
   const line = [process.execPath, ...asProgram(MAIN), ...args];
   const [program = '', ...rest] = shell === undefined ? line : ['sh', '-c', `${shell}; exec "$@"`, 'sh', ...line];

@@ -1,7 +1,7 @@
 /**
- * The databases of the tests as data: a SQLite file, SQLite in memory, and a real Postgres. Each `fresh()` creates a
- * database with the schema. On Postgres the serving role does not own the schema, so a missing privilege fails a
- * test.
+ * The databases of the tests: a SQLite file, SQLite in memory, and a real Postgres. Each `fresh()` creates a database
+ * with the schema. On Postgres the serving role does not own the schema, so that a test fails if the role lacks a
+ * privilege.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,37 +20,37 @@ import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.t
 import { type Storage, withMethods } from './storage.ts';
 
 export interface FreshDatabase {
-  /** The settings of a process that uses the database. */
+  /** The settings of a service that uses the database. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Opens another storage on the same database; the caller closes it. */
+  /** Opens another storage on the same database. The caller closes it. */
   open(options?: OpenOptions): Promise<Storage>;
-  /** Opens an SQL connection for the test itself; `undefined` if only the service can reach the database. */
+  /** Opens an SQL connection for the test itself. Absent if the database has only one connection. */
   readonly outside: ((role?: Role) => Promise<OutsideConnection>) | undefined;
   drop(): Promise<void>;
 }
 
 interface OpenOptions extends Partial<StorageSurroundings> {
-  /** On Postgres; TENFOLD_LIMITS by default. */
+  /** The limits on Postgres, by default TENFOLD_LIMITS. */
   readonly limits?: LimitsByUse;
 }
 
-/** An SQL connection of the test itself. Values have the types of the engine's driver. */
+/** A test's own SQL connection. Values have the types of the engine's driver. */
 export interface OutsideConnection {
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   close(): Promise<void>;
 }
 
-/** Postgres roles; a SQLite file has none. */
+/** The roles in Postgres. A SQLite file has no roles. */
 export type Role = 'owner' | 'serving' | 'superuser';
 
 export interface TestDatabase {
   readonly name: string;
   readonly engine: 'sqlite' | 'postgres';
-  /** @param schema applied by default */
+  /** @param schema `applied` by default */
   fresh(schema?: 'applied' | 'absent'): Promise<FreshDatabase>;
 }
 
-/** For tests that do not depend on the engine. */
+/** For tests whose subject does not depend on the engine. */
 export const sqliteFile: TestDatabase = {
   name: 'SQLite',
   engine: 'sqlite',
@@ -74,7 +74,7 @@ export const sqliteFile: TestDatabase = {
 
 let migrated: Promise<Uint8Array> | undefined;
 
-/** The file of a migrated database. */
+/** The bytes of a database file with the schema. */
 async function migratedFile(): Promise<Uint8Array> {
   const database = await sqliteFile.fresh('absent');
   await migrateOnce(database.open);
@@ -84,7 +84,7 @@ async function migratedFile(): Promise<Uint8Array> {
   return content;
 }
 
-/** Exists in one connection only: no other process or connection can reach it. */
+/** Exists in one connection only, which no other process or connection can use. */
 export const sqliteInMemory: TestDatabase = {
   name: 'SQLite in memory',
   engine: 'sqlite',
@@ -110,7 +110,7 @@ export const postgres: TestDatabase = {
     await preparePostgres();
     const name = `mandate_${process.pid}_${++created}`;
     const from = schema === 'applied' ? TEMPLATE : 'template0';
-    // Copying files takes a third of the CPU time of the default strategy, which writes every page to the WAL.
+    // The default strategy writes every page to the WAL, and takes three times the CPU time.
     await asSuperuser(`create database ${name} owner ${OWNER} template ${from} strategy = file_copy`);
     const roles = { owner: OWNER, serving: SERVING, superuser: SUPERUSER };
     const connectionString = server.url(SERVING, name);
@@ -131,7 +131,7 @@ export const postgres: TestDatabase = {
   },
 };
 
-/** The databases that a server process can use. */
+/** The databases that a separate process can use. */
 export const databases: readonly TestDatabase[] = [sqliteFile, postgres];
 
 /** Every database that implements the storage ports. */
@@ -148,7 +148,7 @@ export async function connectOutside(database: FreshDatabase, role?: Role): Prom
 }
 
 /**
- * The statement by which a service appends entries on Postgres.
+ * The statement with which a service appends entries on Postgres.
  * @param entries an SQL expression: a JSON array of objects whose members are the columns of `ledger_entry`
  */
 export function appendsEntries(entries: string): string {
@@ -159,10 +159,7 @@ const OWNER = 'mandate_owner';
 const SERVING = 'mandate_app';
 const TEMPLATE = 'mandate_template';
 
-/**
- * Ten times the limits of the service, so that a decision that waits for another one does not time out on a busy
- * machine.
- */
+/** Ten times the time limits of the service: on a busy machine a decision may wait long for another one. */
 export const TENFOLD_LIMITS: LimitsByUse = {
   serving: tenfold(LIMITS.serving),
   revoking: tenfold(LIMITS.revoking),
@@ -178,13 +175,13 @@ function tenfold(limits: Limits): Limits {
 let template: Promise<void> | undefined;
 let created = 0;
 
-/** Runs once per test run, in the process that started the server. */
+/** Runs once per test run, in the process that starts the server. */
 export async function preparePostgres(): Promise<void> {
   template ??= postgresIsShared() ? Promise.resolve() : prepareTemplate();
   await template;
 }
 
-/** Copying a migrated database is several times faster than migrating a new one. */
+/** Copying a database with the schema is several times faster than applying the schema. */
 async function prepareTemplate(): Promise<void> {
   const server = await postgresServer();
   await asSuperuser(`create role ${OWNER} login`);
@@ -207,7 +204,7 @@ async function prepareTemplate(): Promise<void> {
 async function migrateOnce(open: FreshDatabase['open']): Promise<void> {
   const storage = await open();
   await storage.migrate();
-  // The fixtures have timestamps around NOON, not the current time.
+  // The fixtures have times around NOON, so their partitions must exist.
   await storage.createPartitions(NOON, 2);
   await storage.close();
 }
@@ -225,7 +222,7 @@ async function asSuperuser(statement: string): Promise<void> {
 
 async function outsidePostgres(connectionString: string): Promise<OutsideConnection> {
   const client = new pg.Client({ connectionString });
-  // A test may drop the database or stop the server while the connection is open.
+  // A test may drop the database or stop the server while this connection is open.
   client.on('error', () => undefined);
   await client.connect();
   return {

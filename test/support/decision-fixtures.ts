@@ -1,4 +1,4 @@
-/** What the tests of decisions share: people, tasks, facts about them, the effects of their end, and locks as text. */
+/** People, tasks, facts and effects for the tests of decisions. */
 
 import type { Effect, EndedTask, EndedTasks } from '../../application/decisions/effect.ts';
 import type { LiveTasks } from '../../application/decisions/fact.ts';
@@ -14,11 +14,11 @@ export const ADA = 'ada@example.org' as SponsorKey;
 export const GRACE = 'grace@example.org' as SponsorKey;
 export const SOURCES = ['admin', 'scim', 'ssf'] as const;
 const taskIdOf = (last: string) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`);
-/** In the order of their creation. */
+/** Four task ids, in the order of creation. */
 export const TASKS = [taskIdOf('A'), taskIdOf('B'), taskIdOf('C'), taskIdOf('D')] as const;
 export const NO_TASKS = liveTasks([]);
 
-/** @param sponsors of the selected tasks */
+/** @param sponsors the people of the selected tasks */
 export function liveTasks(
   selected: readonly TaskId[],
   delegated: readonly TaskId[] = [],
@@ -28,13 +28,13 @@ export function liveTasks(
   return { taskIds, delegated: new Set(delegated), sponsors: selected.length === 0 ? [] : sponsors };
 }
 
-/** Placed and stated at times that no test gives a new block. */
+/** Its times differ from those of every new block in the tests. */
 export function aStatedBlock(changes: Partial<StatedBlock> = {}): StatedBlock {
   const [blockedAt, statedAt] = [instantFromMicros(NOON + 11), instantFromMicros(NOON + 7)];
   return { sponsorKey: ADA, source: 'ssf', kind: 'deleted', blockedAt, statedAt, ...changes };
 }
 
-/** Tasks that are revoked, each for its reason. */
+/** Tasks that are revoked at this time, each for its reason. */
 export function revoked(at: Instant, ...tasks: readonly (readonly [TaskId, RevocationReason])[]): EndedTasks {
   const all = tasks.map(([taskId, reason]): EndedTask => {
     return { taskId, end: { state: 'revoked', record: { event: 'task.revoked', reason } } };
@@ -42,7 +42,7 @@ export function revoked(at: Instant, ...tasks: readonly (readonly [TaskId, Revoc
   return { tasks: all, at, renewalsEvent: 'token.refreshed' };
 }
 
-/** The effects of such an end: the rows that change, and the records after the given entries. */
+/** The effects of these ends: the changed rows, and the records of the ends after the given entries. */
 export function endEffects(ended: EndedTasks, ...entries: readonly LedgerEntry[]): readonly Effect[] {
   return [
     { effect: 'end_tasks', ...ended },
@@ -54,7 +54,7 @@ export function signalRecord(sponsor: string | undefined, at: Instant, reason: s
   return { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
 }
 
-/** `mode class key` of each lock, in the order in which the decision names them. */
+/** Each lock as `mode class key`, in the order in which the decision names its locks. */
 export function lockNames(locks: readonly Lock[]): readonly string[] {
   return locks.map(({ mode, on, key }) => `${mode} ${on} ${key}`);
 }

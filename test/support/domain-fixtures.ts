@@ -1,4 +1,4 @@
-/** Domain values with a value in every field, so that a test notices a lost one. */
+/** Domain values in which every field has a value, so that a test notices a lost field. */
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeTaskId, parseAgentId, type SponsorKey } from '../../domain/identifiers.ts';

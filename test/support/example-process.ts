@@ -1,4 +1,4 @@
-/** Runs a program of docs/examples in a child process: in this repository, or in a project with the packed packages. */
+/** Runs a program of docs/examples as a child process, here or in a project with the packed packages. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { transformSync } from 'esbuild';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The working directory of the examples, and Node's arguments for one of them. */
+/** The working directory of an example, and the arguments of Node. */
 export interface ExamplePlace {
   readonly folder: string;
   argumentsFor(name: string): readonly string[];
@@ -25,7 +25,7 @@ const repository: ExamplePlace = {
   argumentsFor: (name) => ['--import', 'tsx', sourceOf(name)],
 };
 
-/** A project in which the packages are installed. The examples are compiled there: Node 20 does not run TypeScript. */
+/** A project with the packages installed. The examples are compiled there: Node 20 does not run TypeScript. */
 export function projectPlace(folder: string): ExamplePlace {
   return {
     folder,
@@ -40,12 +40,12 @@ export function projectPlace(folder: string): ExamplePlace {
 export interface ExampleServer {
   readonly url: string;
   readonly child: ChildProcess;
-  /** The lines it printed after its address. */
+  /** The lines that the example printed after its address. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Starts an example that prints its address. */
+/** Starts an example that serves, and waits until it prints its address. */
 export async function startExample(
   name: string,
   environment: Environment,
@@ -71,7 +71,7 @@ export async function startExample(
   };
 }
 
-/** Runs an example to its end. */
+/** Runs an example until it exits. */
 export async function runExample(
   name: string,
   environment: Environment,

@@ -1,4 +1,4 @@
-/** Files of test/long import this first: the suites that they import next run at full length. */
+/** Files of test/long import this file first, so that the suites that they import next run at full length. */
 
 import { LENGTH } from './length.ts';
 

@@ -1,4 +1,4 @@
-/** The HTTP server with a test's handler instead of the application. */
+/** The HTTP server of the service, with a handler of the test instead of the application. */
 
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { type HttpServer, type HttpServerOptions, startHttpServer } from '../../adapters/http/server/server.ts';

@@ -1,12 +1,12 @@
-/** An https server on loopback that publishes agents' key sets and counts the requests. */
+/** An https server on loopback that publishes key sets of agents and counts the requests. */
 
 import { freePort } from '../../scripts/free-port.ts';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
 
 export interface KeyServer {
-  /** Publishes a key set and resolves with its URI. */
+  /** Publishes a key set. Resolves with its URI. */
   serve(jwks: object): Promise<string>;
-  /** A URI on which no server listens. */
+  /** Resolves with a URI at which no server listens. */
   unusedUri(): Promise<string>;
   requests(uri: string): number;
   stop(): Promise<void>;

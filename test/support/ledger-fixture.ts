@@ -1,4 +1,4 @@
-/** A ledger on a SQLite file without its triggers, and the use cases that seal, prove and verify it. */
+/** A ledger on a SQLite file, with the use cases that seal, prove and verify it. */
 
 import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { generateSigningKey } from '../../adapters/jose/signing-key.ts';
@@ -20,19 +20,19 @@ import type { Storage } from './storage.ts';
 export interface LedgerFixture {
   readonly storage: Storage;
   readonly keys: SigningKeys;
-  /** Advances only when told to. */
+  /** A clock that only `advance` moves. */
   readonly clock: { now(): Instant; advance(seconds: number): void };
-  /** Appends different records; together they have a value in every field. */
+  /** Appends records that differ. Together they have a value in every field. */
   append(count: number): Promise<void>;
-  /** Consumes sequence numbers, as appends do that are rolled back. */
+  /** Takes sequence numbers without a record, as rolled-back appends do. */
   skipNumbers(count: number): void;
   seal(changes?: Partial<LedgerSealing>): Promise<SealOutcome>;
-  /** Appends and seals. */
+  /** Appends records and seals them. */
   sealed(count: number): Promise<Checkpoint>;
   verify(changes?: Partial<LedgerVerification>): Promise<VerificationOutcome>;
-  /** A prover with an empty cache. */
+  /** Makes a prover with an empty cache. */
   prover(changes?: Partial<TreeReading>): (seq: number) => Promise<ProofOutcome>;
-  /** An SQL connection to the file, whose triggers are removed so that a test can tamper with records. */
+  /** An SQL connection to the file. Its triggers are removed, so that a test can change records. */
   readonly withoutTriggers: Handle;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     keys,
     clock,
     withoutTriggers,
-    // By SQL: the port would take minutes for large ledgers.
+    // Appends by SQL, because the storage port would take minutes for a large ledger.
     append: async (count) => {
       withoutTriggers.exec('begin');
       for (let written = 0; written < count; written += 1) insert.run(entryRow(appended++));

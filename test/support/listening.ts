@@ -1,4 +1,4 @@
-/** Servers of tests listen on loopback, on a free port. */
+/** Lets a test's server listen on loopback, by default on a free port. */
 
 import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'node:net';
@@ -15,7 +15,7 @@ export function listen(server: Server, port = 0): Promise<number> {
   });
 }
 
-/** Stops listening and cuts every connection. */
+/** Stops the server and closes all its connections. */
 export async function closeServer(server: Pick<HttpServer, 'listening' | 'close' | 'closeAllConnections'>) {
   if (!server.listening) return;
   await new Promise<void>((resolve) => {

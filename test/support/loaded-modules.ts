@@ -1,11 +1,11 @@
-/** Lists the modules that an import loads, by module hooks in a child process. */
+/** Lists the modules that an import loads. A child process imports, and module hooks print each module. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Hooks that print the address of each module they load. */
+/** Module hooks that print the URL of each module that Node loads. */
 const HOOKS = `
   import { writeSync } from 'node:fs';
   export async function load(url, context, next) {
@@ -15,8 +15,9 @@ const HOOKS = `
 `;
 
 /**
- * The URLs of all modules that an import loads, in order. @param specifier a package, resolved from `cwd`,
- * or an address. @throws if the import fails
+ * @param specifier a package, resolved from `cwd`, or a URL
+ * @returns the URLs of all modules that the import loads, in order
+ * @throws if the import fails
  */
 export async function loadedModules(
   specifier: string,

@@ -1,4 +1,4 @@
-/** A real HTTP or HTTPS server on loopback. It keeps the requests; a test sets its answers. */
+/** A real HTTP or HTTPS server on loopback. It keeps the requests, and a test sets its answers. */
 
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,23 +10,23 @@ interface ReceivedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;
-  /** The client's port, equal for requests of one connection. */
+  /** The port of the client. Requests of one connection have the same. */
   readonly connection: number;
 }
 
 export type Handler = (request: ReceivedRequest, response: ServerResponse) => void;
 
 export interface Loopback {
-  /** Without a trailing slash. */
+  /** Ends without a slash. */
   readonly url: string;
   readonly received: ReceivedRequest[];
-  /** Answers the next requests. */
+  /** The answer to the next requests, which a test may replace. */
   answer: Handler;
-  /** Stops listening and cuts every connection. */
+  /** Stops the server and closes all its connections. */
   close(): Promise<void>;
 }
 
-/** The certificate's authority (tls/README.md). */
+/** The authority that signed the certificate (tls/README.md). */
 export const testAuthority = readTls('ca.pem');
 
 export async function startLoopback(answer: Handler, options: { readonly tls?: boolean } = {}): Promise<Loopback> {
@@ -50,7 +50,7 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
   return loopback;
 }
 
-/** A loopback for a suite: started before its tests, closed after them, with `received` empty before each test. */
+/** Starts a server before the tests of the suite and closes it after them. `received` is emptied before each test. */
 export function loopbackForSuite(
   answer: Handler = answering({}),
   options: { readonly tls?: boolean } = {},

@@ -1,4 +1,4 @@
-/** The whole service over real HTTP on loopback, with a real identity provider and database. Tests move its clock. */
+/** The whole service over real HTTP, with a real identity provider and database. Tests move its clock. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,7 +30,7 @@ const POLL_MS = 50;
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON body; an empty object if there is none. */
+  /** The JSON body, or an empty object if there is no JSON. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
@@ -43,7 +43,7 @@ export interface Mandate {
   readonly provider: IdentityProvider;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
-  /** Publishes the keys of agents that have a jwks_uri. */
+  /** Publishes the keys of agents that have a `jwks_uri`. */
   readonly keyServer: KeyServer;
   send(path: string, init: RequestInit): Promise<Answer>;
   post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -51,22 +51,22 @@ export interface Mandate {
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The body of the introspection response. @param token a token, or the response that issued it */
   introspect(token: string | Pick<Answer, 'body'>): Promise<Answer['body']>;
-  /** Polls `/readyz` until it answers 200, for at most 10 s: a busy machine may exceed its database limit. */
+  /** Polls `/readyz` until it answers 200, for at most 10 s: a busy machine may exceed the limit of one check. */
   untilReady(headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Registers an agent with a fresh key. */
   agent(changes?: Readonly<Record<string, unknown>>): Promise<RegisteredAgent>;
-  /** Every record so far, oldest first. */
+  /** All records, oldest first. */
   ledger(): Promise<readonly LedgerLine[]>;
   /** Places an operator's block, which ends the person's tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
   readonly engine: 'sqlite' | 'postgres';
-  /** Runs a statement as the database's owner, outside the service. */
+  /** Runs a statement as the owner of the database. */
   sql(text: string): Promise<void>;
-  /** Starts a second instance on the same database, with these settings, a separate clock and the real network. */
+  /** Starts another instance on the same database, with these settings, its own clock and the real network. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
-  /** Runs each recurring job at once. */
+  /** Runs a recurring job at once. */
   readonly jobs: Jobs;
-  /** The records that `act` adds. */
+  /** Resolves with the records that `act` adds. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   stop(): Promise<void>;
 }
@@ -77,16 +77,16 @@ export interface RegisteredAgent {
   readonly id: string;
   readonly key: AgentKey;
   assertion(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** Parameters of a valid exchange for Ada. The given ones replace the usual ones; `undefined` removes one. */
+  /** The parameters of a valid exchange for Ada. Given ones replace the defaults; `undefined` removes a parameter. */
   exchangeForm(changes?: Form): Form;
   refreshForm(grant: string, changes?: Form): Form;
   revokeForm(token: string, changes?: Form): Form;
   exchange(changes?: Form): Promise<Answer>;
-  /** A subject token with these claims that is valid for an hour, for Ada unless the claims say otherwise. */
+  /** A subject token with these claims, valid for an hour. Without a `sub` it is Ada's. */
   subjectToken(claims?: Readonly<Record<string, unknown>>): string;
-  /** An exchange whose subject token has these claims. */
+  /** Sends an exchange whose subject token has these claims. */
   exchangeFor(claims: Readonly<Record<string, unknown>>, changes?: Form): Promise<Answer>;
-  /** The grant of a new task for Ada. @throws if the exchange is refused */
+  /** Starts a task for Ada. Resolves with its grant. @throws if the exchange is refused */
   grant(): Promise<string>;
   refresh(grant: string, changes?: Form): Promise<Answer>;
   revoke(token: string, changes?: Form): Promise<Answer>;
@@ -94,15 +94,15 @@ export interface RegisteredAgent {
 
 export interface MandateOptions {
   readonly database: TestDatabase;
-  /** For tests that stop the provider or rotate its keys; all others share one. */
+  /** For tests that stop the provider or rotate its keys. All other tests share one provider. */
   readonly provider?: IdentityProvider;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Makes the issuer the address on which the service listens, for clients that compare the two. */
+  /** With `own-address` the issuer is the address at which the service listens, as OAuth clients demand. */
   readonly issuer?: 'own-address';
-  /** The issuer's path, such as `/tenant`; none by default. */
+  /** The path of the issuer, such as `/tenant`. By default it has none. */
   readonly issuerPath?: string;
   readonly timeLimits?: TimeLimits;
-  /** How hosts resolve and which addresses are public. */
+  /** How host names are resolved, and which addresses are public. */
   readonly network?: NetworkOptions;
 }
 
@@ -136,7 +136,7 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
 
 let common: Promise<IdentityProvider> | undefined;
 
-/** One provider for this process: making an RSA key takes longer than starting the service. */
+/** One provider for this process: making its RSA key takes longer than starting the service. */
 function commonProvider(): Promise<IdentityProvider> {
   common ??= startIdentityProvider();
   return common;
@@ -145,8 +145,8 @@ function commonProvider(): Promise<IdentityProvider> {
 const shared = new Map<TestDatabase, Promise<Mandate>>();
 
 /**
- * One running service per database, for test files that neither move its clock, nor change its settings, nor count the
- * records of its whole ledger. It listens at its issuer's address until the process ends.
+ * One running service per database, for test files that do not move its clock, change its settings or count all its
+ * records. It listens at the address of its issuer until the process ends.
  */
 export function sharedMandate(database: TestDatabase): Promise<Mandate> {
   const started = shared.get(database) ?? startShared(database);
@@ -156,7 +156,7 @@ export function sharedMandate(database: TestDatabase): Promise<Mandate> {
 
 async function startShared(database: TestDatabase): Promise<Mandate> {
   const fresh = await database.fresh();
-  // Removes the directory of a SQLite file; the whole Postgres server is removed at the end.
+  // Removes the directory of a SQLite file. The end of the test run removes the Postgres server.
   if (database.engine === 'sqlite') process.once('exit', () => void fresh.drop());
   return startMandate({ database: { ...database, fresh: async () => fresh }, issuer: 'own-address' });
 }
@@ -178,11 +178,11 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:Admin:ApiKey': ADMIN_KEY,
-    // Longer than any test: a test runs a job itself when it needs it.
+    // Longer than any test, because a test runs a job itself when it needs the job.
     'Service:Audit:Checkpoint:Interval': 'PT1H',
     'Service:Audit:DrainInterval': 'PT1H',
     'Service:Tasks:SweepInterval': 'PT1H',
-    // All test requests come from one address.
+    // All requests of the tests come from one address.
     'Service:RateLimit:Enabled': 'false',
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
@@ -235,7 +235,8 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     },
     agent: (changes = {}) => registerAgent(mandate, changes),
     async recorded(act) {
-      // The greatest, not the last: records are ordered by time, and a test may have moved a clock.
+      // The highest number, not that of the last record: records are ordered by time, and a test may have moved the
+      // clock.
       const before = Math.max(0, ...(await ledger()).map((line) => line.seq));
       await act();
       return (await ledger()).filter((line) => line.seq > before);
@@ -268,7 +269,7 @@ export async function sendTo(url: string, init: RequestInit): Promise<Answer> {
   return { status, headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Reads the ledger page by page, oldest record first. @param filter further query parameters of `GET /audit` */
+/** Reads the ledger page by page, oldest record first. @param filter more query parameters of `GET /audit` */
 export async function recordsOf(admin: Mandate['admin'], filter = ''): Promise<readonly LedgerLine[]> {
   const lines: LedgerLine[] = [];
   let cursor: unknown = null;
@@ -281,19 +282,19 @@ export async function recordsOf(admin: Mandate['admin'], filter = ''): Promise<r
   return lines;
 }
 
-/** These fields of each record, in this order. */
+/** The values of these fields in each record, in this order. */
 export function fieldsOf(lines: readonly LedgerLine[], ...names: readonly string[]): readonly (readonly unknown[])[] {
   return lines.map((line) => names.map((name) => line[name]));
 }
 
-/** Settings as the service reads them from its environment. */
+/** Reads settings as the service does, from environment variables. */
 function settingsFrom(given: Readonly<Record<string, string>>) {
   const result = readSettings({ environment: environmentOf(given), overrides: [] });
   if (result.kind !== 'invalid') return result.settings;
   throw new Error(result.errors.map((error) => `${error.key} ${error.problem}`).join(', '));
 }
 
-/** Settings by key as environment variables. */
+/** The environment variables of these settings. */
 export function environmentOf(settings: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).flatMap(([key, value]) => (value === undefined ? [] : [[variableOf(key), value]])),
@@ -308,7 +309,7 @@ export function encodeForm(form: Form): string {
   return parameters.toString();
 }
 
-/** A valid body of `POST /admin/agents`, but for its keys. */
+/** A valid body of `POST /admin/agents`, except that it has no keys. */
 export function aRegistration(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     agent_id: 'jira-triage',

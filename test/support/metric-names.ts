@@ -1,11 +1,11 @@
-/** Compares queries for Prometheus with the metrics of the service: an unknown name or label value finds nothing. */
+/** Compares Prometheus queries with the metrics of the service: a query with an unknown name finds nothing. */
 
 import { processMetrics, serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 
-/** The values of each label that a query may select. */
+/** The label values that a query may select, by label. */
 const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   surface: surfaces,
   outcome: outcomes,
@@ -16,12 +16,12 @@ const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   job: ['mandate'],
   owner: ['identity_provider', 'transmitter'],
 };
-/** Labels of Prometheus itself, on every metric. */
+/** Labels that Prometheus itself puts on metrics. */
 const OWN_LABELS = ['instance', 'job', 'le'];
 
 const NAME = /\b(?:(?:mandate|process|nodejs)_[a-z0-9_]+|up)\b/g;
 
-/** The metrics in a query or in a text, without the suffixes of a histogram. */
+/** The metrics that a query or a text names, without the suffixes of a histogram. */
 export function metricsIn(text: string): readonly string[] {
   return [...text.matchAll(NAME)].map(([name]) => (isMetric(name) ? name : name.replace(/_(bucket|count|sum)$/, '')));
 }
@@ -37,7 +37,7 @@ const known = new Map<string, readonly string[]>([
     .map(({ name }) => [name, []] as const),
 ]);
 
-/** Names in a query that do not exist: metrics, selected label values, and labels that it groups by. */
+/** The unknown names in a query: metrics, selected label values, and labels that it groups by. */
 export function unknownNames(query: string): readonly string[] {
   const metrics = metricsIn(query);
   const selected = [...query.matchAll(/[{,](\w+)(?:=~|!=|=)"([^"]*)"/g)].flatMap(([, label = '', values = '']) =>

@@ -1,11 +1,11 @@
-/** Reads a scrape by the rules of Prometheus's text format, without the library that wrote it. */
+/** Parses a scrape by the rules of Prometheus's text format, without the library that writes the format. */
 
 export interface Scrape {
   readonly text: string;
-  /** Values by name and sorted labels: `mandate_x{a="1",b="2"}`. */
+  /** Each value by its name and sorted labels, such as `mandate_x{a="1",b="2"}`. */
   readonly values: ReadonlyMap<string, number>;
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
-  /** HELP and TYPE by name. */
+  /** HELP and TYPE of each metric. */
   readonly families: ReadonlyMap<string, { readonly help: string; readonly type: string }>;
 }
 

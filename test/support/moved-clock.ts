@@ -1,13 +1,13 @@
-/** The system clock plus an offset that a test sets. It can be stopped. */
+/** The system clock plus an offset that a test sets. A test can also stop it. */
 
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, instantFromMillis, plusSeconds, toSeconds } from '../../domain/instant.ts';
 
 export interface MovedClock extends Clock {
   advance(seconds: number): void;
-  /** Stops the clock: only `advance` moves it. */
+  /** Stops the clock. From then on, only `advance` moves it. */
   standStill(): void;
-  /** Whole seconds since the epoch, as in tokens. */
+  /** Whole seconds since the epoch, as tokens have them. */
   seconds(): number;
 }
 

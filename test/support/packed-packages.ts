@@ -1,4 +1,4 @@
-/** The packages of this repository, packed by npm as from a fresh clone: `mandate` and the libraries. */
+/** The packages of this repository, packed by npm as from a fresh clone: the service `mandate` and the libraries. */
 
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export interface Manifest {
 
 export interface SourcePackage {
   readonly manifest: Manifest;
-  /** Its folder in the repository; empty for the service. */
+  /** The package's folder in the repository, or the empty string for the service. */
   readonly source: string;
 }
 
@@ -41,11 +41,11 @@ export const libraries: readonly SourcePackage[] = await Promise.all(
 
 export interface PackedPackage extends SourcePackage {
   readonly tarball: string;
-  /** The unpacked files. */
+  /** The folder of the unpacked files. */
   readonly folder: string;
 }
 
-/** Runs npm: the one that runs the tests, otherwise the one on the path. */
+/** Runs the npm that runs the tests, otherwise the npm on the PATH. */
 export async function npm(args: readonly string[], cwd: string): Promise<string> {
   const cli = process.env.npm_execpath;
   const [command, ...first] = cli?.endsWith('.js') ? [process.execPath, cli] : ['npm'];
@@ -57,12 +57,12 @@ export async function npm(args: readonly string[], cwd: string): Promise<string>
   return stdout;
 }
 
-/** Packs a clone after `npm ci`, before any build. @returns the packages by name */
+/** Packs a clone in which `npm ci` has run, but no build. @returns the packages by name */
 export async function packEverything(folder: string): Promise<ReadonlyMap<string, PackedPackage>> {
   const clone = join(folder, 'clone');
   await mkdir(clone);
   const names = [...LAYERS, 'package.json', 'README.md', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json'];
-  // Needed to pack, or present in a clone; none of them may be packed.
+  // A clone has these files, and packing needs some of them. No package may contain them.
   names.push('docs', 'scripts', '.gitignore');
   const isOfClone = (path: string) => !['dist', 'node_modules'].includes(basename(path)) && !isCopiedLicence(path);
   for (const name of names) await cp(join(root, name), join(clone, name), { recursive: true, filter: isOfClone });
@@ -80,12 +80,12 @@ export async function packEverything(folder: string): Promise<ReadonlyMap<string
   return new Map(await Promise.all(packed));
 }
 
-/** Left in a library's folder by an earlier `npm pack`. */
+/** An earlier `npm pack` leaves such a file in the folder of a library. */
 function isCopiedLicence(path: string): boolean {
   return basename(path) === 'LICENSE' && relative(root, dirname(path)) !== '';
 }
 
-/** The files of a folder and its subfolders, as relative paths. */
+/** The files of a folder and its subfolders, as paths relative to the folder. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -93,7 +93,7 @@ export async function filesIn(folder: string): Promise<readonly string[]> {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
 }
 
-/** The bytes of a folder's files. */
+/** The size of all files in a folder, in bytes. */
 export async function sizeOf(folder: string): Promise<number> {
   const files = await filesIn(folder);
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).size));

@@ -1,4 +1,4 @@
-/** Blocks and provisioned users in memory: runs the judges on many histories. No person has a task. */
+/** Runs decisions about users and blocks in memory, for tests of many random histories. No person has a task. */
 
 import type { Decision } from '../../application/decisions/decision.ts';
 import type { Effect } from '../../application/decisions/effect.ts';
@@ -82,6 +82,6 @@ export function peopleInMemory() {
       return verdict;
     },
   };
-  /** `records` grows with each decision. */
+  /** Each decision adds its records to `records`. */
   return { decisions, blocksOf, records };
 }

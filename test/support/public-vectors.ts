@@ -1,17 +1,17 @@
-/** Public test vectors outside the checkout, in `../shared/vectors/public`. Without them their suites are skipped. */
+/** Public test vectors in `../shared/vectors/public`, outside this checkout. Without them their suites are skipped. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { sampleByLength } from './length.ts';
 
 const FOLDER = new URL('../../../shared/vectors/public/', import.meta.url);
 
-/** Reads a file of the folder; `undefined` if it does not exist. */
+/** Reads a file of the folder. Returns `undefined` if it does not exist. */
 function publicVectors<Content>(name: string): Content | undefined {
   const file = new URL(name, FOLDER);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Content) : undefined;
 }
 
-/** Declares a suite over such a file, or one skipped test if the file does not exist. */
+/** Declares a suite about this file of vectors, or one skipped test if the file does not exist. */
 export function describeVectors<Content>(title: string, name: string, suite: (content: Content) => void): void {
   const content = publicVectors<Content>(name);
   describe(title, () => {
@@ -25,12 +25,12 @@ export function describeVectors<Content>(title: string, name: string, suite: (co
   });
 }
 
-/** The file of JWS vectors of Wycheproof. */
+/** The JWS vectors of Wycheproof. */
 interface JwsVectors {
   readonly testGroups: readonly { readonly tests: readonly { readonly tcId: number; readonly jws: string }[] }[];
 }
 
-/** Declares a suite over every non-empty JWS of Wycheproof, each with the id of its case. */
+/** Declares a suite about every JWS of Wycheproof that is not empty, each with the id of its case. */
 export function describeForeignJws(
   suite: (vectors: readonly { readonly tcId: number; readonly jws: string }[]) => void,
 ) {
@@ -39,10 +39,10 @@ export function describeForeignJws(
   );
 }
 
-/** Enough requests to keep the service busy without waiting for a socket. */
+/** Requests at once: enough to keep the service busy, and few enough sockets. */
 const CONCURRENCY = 24;
 
-/** Tries every vector in the long suites and every tenth otherwise, several at once. */
+/** Tries every vector at full length, otherwise every tenth, several at once. */
 export async function tryEach<Vector>(
   vectors: readonly Vector[],
   attempt: (vector: Vector) => Promise<void>,

@@ -1,18 +1,18 @@
-/** HTTP as bytes on a TCP connection, for clients that are slow, disconnect, or pipeline requests. */
+/** Sends HTTP as bytes over TCP, for clients that are slow, disconnect or pipeline requests. */
 
 import { connect, type Socket } from 'node:net';
 
 export interface RawConnection {
   readonly socket: Socket;
   send(text: string): void;
-  /** Everything received so far. */
+  /** All bytes received so far. */
   received(): string;
-  /** Resolves once the text has been received or the connection has ended. */
+  /** Resolves once the received bytes contain the text, or the connection has ended. */
   until(text: string): Promise<string>;
   leave(): void;
 }
 
-/** @param allowHalfOpen keeps our side open after the other side has ended */
+/** @param allowHalfOpen keeps this side open after the server has ended its side */
 export async function rawConnection(url: string, { allowHalfOpen = false } = {}): Promise<RawConnection> {
   const { hostname: host, port } = new URL(url);
   const socket = connect({ host, port: Number(port), noDelay: true, allowHalfOpen });
@@ -40,7 +40,7 @@ export async function rawConnection(url: string, { allowHalfOpen = false } = {})
           if (received.includes(text)) done();
         };
         socket.once('close', done);
-        // The connection may have ended before.
+        // The connection may have ended already.
         if (socket.closed) done();
         else look();
       }),
@@ -48,7 +48,7 @@ export async function rawConnection(url: string, { allowHalfOpen = false } = {})
   };
 }
 
-/** A form post. @param sent the length of the body's part that is sent with the head */
+/** An HTTP request that posts a form. @param sent how much of the body it includes */
 export function formPost(path: string, body: string, sent = body.length): string {
   const head = `POST ${path} HTTP/1.1\r\nHost: mandate.test\r\nContent-Type: application/x-www-form-urlencoded\r\n`;
   return `${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`;

@@ -1,9 +1,9 @@
-/** Registrations without default values. */
+/** Registrations in which no field has its default value. */
 
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import type { RegistrationDraft } from '../../domain/agents/registration-draft.ts';
 
-/** The public half of the key in RFC 7515 appendix A.3. */
+/** The public part of the key in RFC 7515 appendix A.3. */
 export const P256_KEY = {
   kty: 'EC',
   crv: 'P-256',
@@ -14,10 +14,10 @@ export const P256_KEY = {
   alg: 'ES256',
 };
 
-/** The same key with a y that is not on the curve. */
+/** The same key with a `y` for which the point is not on the curve. */
 export const OFF_CURVE_KEY = { ...P256_KEY, kid: 'off-curve', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4' };
 
-/** The specification's defaults and bounds ("Lifetimes"), in seconds. */
+/** The default settings of the specification ("Lifetimes"), in seconds. */
 export const RULES: RegistrationRules = {
   issuer: 'https://mandate.test',
   lifetimes: {
@@ -48,7 +48,7 @@ export function aDraft(changes: Partial<RegistrationDraft> = {}): RegistrationDr
   };
 }
 
-/** The body of POST /admin/agents. */
+/** A body of POST /admin/agents. */
 export function aRegistrationBody(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     agent_id: 'jira-triage',

@@ -13,15 +13,15 @@ export const scimSettings = {
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
-/** A PATCH that replaces these attributes. */
+/** The body of a PATCH that replaces these attributes. */
 export function patch(value: Readonly<Record<string, unknown>>): object {
   return { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', value }] };
 }
 
 export interface ScimClient {
-  /** @param body a string is sent unchanged, anything else as JSON */
+  /** @param body sent unchanged if it is a string, otherwise as JSON */
   send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Creates a user and resolves with its id. @throws unless the status is 201 */
+  /** Creates a user. Resolves with the user's id. @throws unless the status is 201 */
   create(body: Readonly<Record<string, unknown>>): Promise<string>;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Private keys for tests, and compact JWS of any header and payload, including malformed ones that a library would
- * refuse to sign.
- */
+/** Private keys for tests. They sign anything, including malformed tokens that a library would refuse to sign. */
 
 import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -10,19 +7,19 @@ export type SigningAlgorithm = 'ES256' | 'RS256' | 'PS256';
 
 export interface SigningKey {
   readonly alg: SigningAlgorithm;
-  /** RFC 7638 thumbprint. */
+  /** The RFC 7638 thumbprint of the key. */
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** With `alg`, `kid`, `use` and the private members. */
+  /** Has `alg`, `kid`, `use` and the private members. */
   readonly privateJwk: JsonWebKey;
   readonly publicJwk: JsonWebKey;
-  /** A compact JWS. Objects are serialized as JSON; strings and bytes stay unchanged. Nothing is checked or added. */
+  /** Signs a compact JWS. Objects become JSON; strings and bytes stay unchanged. It checks and adds nothing. */
   sign(header: object | string, payload: object | string | Uint8Array): string;
 }
 
 const generate = promisify(generateKeyPair);
 
-/** A P-256 key for ES256, an RSA key of 2048 bits otherwise. */
+/** Makes a P-256 key for ES256, otherwise an RSA key of 2048 bits. */
 export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey> {
   const { privateKey, publicKey } =
     alg === 'ES256' ? await generate('ec', { namedCurve: 'P-256' }) : await generate('rsa', { modulusLength: 2048 });

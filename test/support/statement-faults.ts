@@ -1,6 +1,6 @@
 /**
- * A proxy to Postgres that makes one statement fail: it sends a statement that raises the error instead, so session
- * and transaction end up as after a real failure.
+ * A proxy to Postgres that makes one statement fail. It replaces the statement by one that raises the error, so that
+ * session and transaction end up as after a real failure.
  */
 
 import { connect, createServer, type Socket } from 'node:net';
@@ -8,22 +8,22 @@ import { listen } from './listening.ts';
 
 export interface Fault {
   readonly sqlState: string;
-  /** Whether the session ends too. */
+  /** With `session`, the session ends too. */
   readonly ends?: 'session';
-  /** Whether the server executes the statement, so that only its response is lost. */
+  /** The server executes the statement, and only its response is lost. */
   readonly executes?: true;
 }
 
-/** The server gets another statement, which does not fail. */
+/** Another statement, sent in place of the original. */
 export interface Replacement {
   readonly instead: string;
 }
 
 export interface StatementFaults {
   readonly port: number;
-  /** Counts statements from now on; the nth, from 1, fails. */
+  /** Counts statements from now on, and lets statement number `nth` fail. The first is 1. */
   arm(nth: number, fault: Fault | Replacement): void;
-  /** Stops failing, and returns the number of statements since `arm`. */
+  /** Lets no statement fail any more. Returns the number of statements since `arm`. */
   disarm(): number;
   close(): Promise<void>;
 }
@@ -33,11 +33,11 @@ export const LOST_RESPONSE: Fault = { sqlState: '57P01', ends: 'session', execut
 const TYPE_AND_LENGTH = 5;
 const SYNC = 'S';
 const SIMPLE_QUERY = 'Q';
-/** The server's last message about a statement: ReadyForQuery. */
+/** ReadyForQuery, the server's last message about a statement. */
 const READY = 'Z';
-/** Messages of the extended protocol before their Sync. */
+/** Messages of the extended query protocol that come before Sync. */
 const PARTS = new Set(['P', 'B', 'D', 'E', 'C', 'H']);
-/** The first statement of each connection, and the rollback of a failed transaction. */
+/** Not counted: the first statement of each connection, and the rollback after a failure. */
 const NOT_COUNTED = /^\s*(set time zone|rollback)/;
 
 export async function statementFaults(target: number): Promise<StatementFaults> {
@@ -45,7 +45,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   let armed: { readonly nth: number; readonly fault: Fault | Replacement } | undefined;
   let counted = 0;
 
-  /** The fault of the next statement, if it is the nth. */
+  /** Counts a statement. Returns the fault if the statement is the nth. */
   const nextFault = (): Fault | Replacement | undefined => {
     if (armed === undefined) return undefined;
     counted += 1;
@@ -65,7 +65,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
         other.destroy();
       });
     }
-    /** For each statement without a complete answer, whether its answer is lost. */
+    /** Statements whose answer is not complete: for each, whether the client must not get it. */
     const unanswered: boolean[] = [];
     far.on(
       'data',
@@ -103,7 +103,7 @@ export async function statementFaults(target: number): Promise<StatementFaults> 
   };
 }
 
-/** Splits the client's bytes into statements. */
+/** Splits the bytes of the client into statements. */
 function statementReader(
   send: (statement: Buffer, fault: Fault | Replacement | undefined) => void,
   pass: (other: Buffer) => void,
@@ -122,7 +122,7 @@ function statementReader(
   });
 }
 
-/** Splits bytes into messages. The client's first one, for the start-up, has no type. */
+/** Splits bytes into messages. The first message of a client, StartupMessage, has no type byte. */
 function messageReader(
   whose: 'of the client' | 'of the server',
   accept: (type: string | undefined, message: Buffer) => void,

@@ -1,4 +1,4 @@
-/** A storage with a method for each decision, to keep tests short. */
+/** A storage with one method for each decision, which keeps tests short. */
 
 import type { Storage as Product } from '../../adapters/storage/storage.ts';
 import { append } from '../../application/decisions/append.ts';
@@ -25,7 +25,7 @@ import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { GrantHash, Revocation, RevocationReason } from '../../domain/tasks/task.ts';
 
 export type TaskSelection =
-  /** Without the person, who is looked up first. */
+  /** Without `sponsorKey`, the storage first reads the person of the task. */
   | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey?: SponsorKey }
   | { readonly kind: 'agent'; readonly agentId: AgentId }
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };

@@ -1,23 +1,23 @@
 /**
- * A TCP proxy that can drop all data, as a frozen host or a broken network does: neither side is notified, not even
- * of the other side's end.
+ * A TCP proxy that can drop all data, as if the server were frozen or the network broken. Neither side is notified, not
+ * even if the other side ends the connection.
  */
 
 import { connect, createServer, type Socket } from 'node:net';
 import { listen } from './listening.ts';
 
-/** The lost data: all of it, or only the server's. */
+/** Which data is lost: all, or only that of the server. */
 type Silence = 'both_ways' | 'answers';
 
 export interface TcpProxy {
   readonly port: number;
-  /** Applies to old and new connections. */
+  /** Drops data on open and new connections from now on. */
   silence(lost?: Silence): void;
-  /** Cuts the connections that have lost data; new ones work. */
+  /** Closes the connections that have lost data, and forwards new ones. */
   resume(): void;
-  /** The times that the client has sent after the server: the round trips, on one connection. */
+  /** The number of round trips on one connection: how often the client sent after the server had sent. */
   roundTrips(): number;
-  /** The connections that are open on the client's side. */
+  /** The number of open connections of clients. */
   connections(): number;
   close(): Promise<void>;
 }

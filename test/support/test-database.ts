@@ -1,4 +1,4 @@
-/** A migrated SQLite database in memory, for tests of other parts than storage. */
+/** A SQLite database in memory with the schema, for tests whose subject is not the storage. */
 
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { StorageSurroundings } from '../../adapters/storage/storage.ts';

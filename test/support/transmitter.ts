@@ -1,4 +1,4 @@
-/** A Shared Signals transmitter: a server with its metadata and keys, and security event tokens that it signs. */
+/** A Shared Signals transmitter: a server with metadata and keys, and the security event tokens that it signs. */
 
 import { randomUUID } from 'node:crypto';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
@@ -13,7 +13,7 @@ export const PUSH_HEADERS = {
   'content-type': 'application/secevent+jwt',
 } as const;
 
-/** Settings that enable every receiver. Their transmitter is unreachable. */
+/** Settings that turn every receiver on. The transmitter that they name does not answer. */
 export const EVERY_RECEIVER = {
   ...scimSettings,
   'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
@@ -27,16 +27,16 @@ export interface Transmitter {
   readonly issuer: string;
   readonly server: Loopback;
   readonly key: SigningKey;
-  /** Settings that make the service trust it. */
+  /** Settings with which the service accepts the tokens of this transmitter. */
   readonly settings: Readonly<Record<string, string>>;
-  /** A token with a new `jti`. The given members replace the usual ones; `undefined` removes one. */
+  /** A token with a new `jti`. Given claims replace the defaults; `undefined` removes a claim. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** A token about this opaque subject with one event. */
+  /** A token with one event about the person with this opaque id. */
   event(type: string, id: string, claims?: Readonly<Record<string, unknown>>): string;
   stop(): Promise<void>;
 }
 
-/** @param now seconds since the epoch, by the service's clock */
+/** @param now the service's clock, in seconds since the epoch */
 export async function startTransmitter(now: () => number = () => Math.floor(Date.now() / 1000)): Promise<Transmitter> {
   const key = await makeSigningKey('RS256');
   const server = await startLoopback((request, response) => {

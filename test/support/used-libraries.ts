@@ -1,4 +1,4 @@
-/** Uses the libraries against a running service, from the projects in which they are installed. */
+/** Uses the libraries with a running service, in the projects that have them installed. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -8,21 +8,20 @@ import { projectPlace, runExample, startExample } from './example-process.ts';
 import { ADMIN_KEY, JIRA, startMandate } from './mandate.ts';
 
 interface Projects {
-  /** Has `@mandate/agent`. */
+  /** The folder of a project with `@mandate/agent`. */
   readonly agent: string;
-  /** Has `@mandate/tool-server` and Express. */
+  /** The folder of a project with `@mandate/tool-server` and Express. */
   readonly toolServer: string;
-  /** Has `@mandate/audit`. */
+  /** The folder of a project with `@mandate/audit`. */
   readonly auditor: string;
 }
 
 type Ended = Awaited<ReturnType<typeof runExample>>;
 
 /**
- * Runs the examples of the documentation: an agent exchanges a token and calls a tool server, which checks the token,
- * and an auditor verifies a record of that exchange.
- *
- * @returns what the two programs printed, and the agent's id
+ * Runs the examples of the documentation: an agent exchanges a token and calls a tool server, the tool server checks
+ * the token, and an auditor verifies the record of the exchange.
+ * @returns the output of the agent and the auditor, and the agent's id
  */
 export async function useLibraries(
   projects: Projects,

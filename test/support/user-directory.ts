@@ -1,14 +1,14 @@
-/** The identity provider's user endpoint for the sponsor check, and the token endpoint that its client needs. */
+/** The endpoints of an identity provider that the sponsor check uses: users, and Mandate's own access token. */
 
 import { answering, type Handler, type Loopback, startLoopback } from './loopback.ts';
 
 export interface UserDirectory {
   readonly server: Loopback;
-  /** Settings that make the service poll it. */
+  /** Settings with which the service queries these endpoints. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Answers questions about a user. */
+  /** Answers queries about a person. */
   answer: Handler;
-  /** Answers requests for a service token. */
+  /** Answers requests of Mandate for its own access token. */
   answerToken: Handler;
 }
 

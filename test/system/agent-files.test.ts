@@ -1,4 +1,4 @@
-/** Agent files from `mandate agent init` to a token: the commands against a running service. */
+/** Agents as files, from `mandate agent init` to a token, with a running service. */
 
 import { spawn } from 'node:child_process';
 import { createPrivateKey, sign } from 'node:crypto';
@@ -57,7 +57,7 @@ describe('Agent files', () => {
   const apply = (file: string, ...more: readonly string[]) => agent(['apply', file, '--server', mandate.url, ...more]);
   const registered = async (id: string): Promise<Answer['body']> =>
     (await mandate.admin('GET', `/admin/agents/${id}`)).body;
-  /** Event, agent, decision and reason of the records that `act` adds. */
+  /** The event, agent, decision and reason of the records that `act` adds. */
   const recorded = async (act: () => Promise<unknown>) =>
     fieldsOf(await mandate.recorded(act), 'event', 'agent_id', 'decision', 'reason');
 
@@ -66,7 +66,7 @@ describe('Agent files', () => {
       .flatMap(([name, value]) => (value === undefined ? [] : `${name}: ${JSON.stringify(value)}\n`))
       .join('');
 
-  it('mandate agent init writes a key pair and a registration; once applied, the agent can exchange tokens', async () => {
+  it('mandate agent init writes a key pair and a registration; after mandate agent apply, the agent exchanges tokens', async () => {
     const args = ['--scope', 'jira:read', '--scope', 'jira:comment', '--audience', JIRA, '--to', folder];
     const made = await agent(['init', 'from-a-file', ...args], undefined);
     expect(made).to.include({ code: 0, err: '' });
@@ -257,7 +257,7 @@ describe('Agent files', () => {
         said += chunk;
       });
     }
-    // The writer of the key need not close the pipe.
+    // The writer of the key does not close the pipe.
     child.stdin.write(`${ADMIN_KEY}\n`);
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect([code, said]).to.deep.equal([0, 'piped: created\n1 agent: 1 created.\n']);

@@ -1,4 +1,4 @@
-/** Which hosts may publish agents' keys: `Service:AgentKeys:BlockPrivateNetworks`, off and on. */
+/** The hosts that may publish keys of agents, with `Service:AgentKeys:BlockPrivateNetworks` on and off. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -10,14 +10,14 @@ for (const database of databases) {
   describe(`Service:AgentKeys:BlockPrivateNetworks on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;
-    /** The next answers of the resolver for `localhost`; the last one repeats. */
+    /** The next answers of the resolver for `localhost`. The last one repeats. */
     let answers: string[][];
     before(async () => {
       mandate = await startMandate({
         database,
         settings: { [SETTING]: 'true', 'Service:Audit:Aggregation:Enabled': 'false' },
         network: {
-          // Makes the loopback server count as public.
+          // The loopback server counts as public, so that a test can allow it.
           isPublic: (address) => address === '127.0.0.1',
           resolve: async () => {
             const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
@@ -87,7 +87,7 @@ for (const database of databases) {
       }
     });
 
-    it('resolves the host again for every fetch', async () => {
+    it('resolves the host name again for every fetch', async () => {
       answers = [['10.0.0.7'], ['127.0.0.1'], ['10.0.0.7']];
       const { agent, asked } = await agentAt(named);
       await expectRefused(mandate, agent);
@@ -97,7 +97,7 @@ for (const database of databases) {
     });
 
     it('refuses private addresses in a jwks_uri, and localhost', async () => {
-      // With the system's resolver. Registration accepts one spelling of an IPv4 address only.
+      // This instance uses the system's resolver. A registration accepts only one notation of an IPv4 address.
       const real = await mandate.another({ [SETTING]: 'true' });
       const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[0:0::1]', '169.254.169.254', '[64:ff9b::a9fe:a9fe]'];
       for (const host of [...hosts, 'localhost']) {
@@ -108,7 +108,7 @@ for (const database of databases) {
       await real.stop();
     });
 
-    it('fetches from private addresses while the setting is off, once for two agents', async () => {
+    it('fetches from private addresses while the setting is off, and fetches once for two agents', async () => {
       const off = await mandate.another({ [SETTING]: '' });
       const { agent, uri, asked } = await agentAt();
       await expectServed(off, agent);

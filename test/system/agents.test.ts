@@ -1,4 +1,4 @@
-/** The limits of a registration's fields, by `POST` and `PATCH` (specification "Agent registration"). */
+/** The limits of the fields of a registration, by `POST` and `PATCH` (specification "Agent registration"). */
 
 import { expect } from 'chai';
 import { makeAgentKey } from '../support/agents/agent-key.ts';
@@ -6,7 +6,7 @@ import { databases } from '../support/databases.ts';
 import { type Answer, aRegistration, type Mandate, sharedMandate } from '../support/mandate.ts';
 import { P256_KEY } from '../support/registrations.ts';
 
-/** One character for a reader, two UTF-16 code units. */
+/** A reader sees one character; it has two UTF-16 code units. */
 const EMOJI = '👋';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ for (const database of databases) {
       expect(answer.body).to.deep.include(changes);
       return `/admin/agents/${String(answer.body.agent_id)}`;
     };
-    /** `POST` and `PATCH` both refuse the value, name only that field and write nothing. */
+    /** Expects that `POST` and `PATCH` refuse the value, name only this field and write nothing. */
     const expectRefused = async (field: string, value: unknown): Promise<void> => {
       const path = await expectAccepted();
       const before = (await mandate.admin('GET', path)).body;
@@ -54,7 +54,7 @@ for (const database of databases) {
       for (const value of [false, null]) await expectRefused('sponsor_required', value);
     });
 
-    it('accepts a display_name of 1 to 256 UTF-16 code units without control characters and line separators', async () => {
+    it('accepts a display_name of 1 to 256 UTF-16 code units, without control characters and line separators', async () => {
       for (const name of ['x', 'x'.repeat(256), EMOJI.repeat(128), ' inner  space ', '\u202eright to left']) {
         await expectAccepted({ display_name: name });
       }

@@ -1,4 +1,4 @@
-/** `mandate audit-archive` moves months out of a real Postgres (specification "Ledger and seal"). */
+/** `mandate audit-archive` archives months of a real Postgres (specification "Ledger and seal"). */
 
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -30,13 +30,13 @@ import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.t
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** The fixtures have partitions for September to November 2026. */
+/** The test database has partitions for September to November 2026. */
 const SEPTEMBER = at('2026-09-17T10:00:00Z');
 const OCTOBER = at('2026-10-01T00:00:00Z');
 const NOVEMBER = at('2026-11-01T00:00:00Z');
 const NOW = at('2026-11-15T12:00:00Z');
 const THIS_MONTH = monthOf('2026-11');
-/** When a run is killed, as shares of the duration of a run that does nothing. */
+/** The times at which runs are killed, relative to the duration of a run that archives nothing. */
 const KILLED_AT = byLength({ short: [0.9, 1.1], full: [0.6, 0.8, 0.9, 1, 1.1, 1.2] });
 const FILES = ['audit-2026-09.service-archive.gz', 'audit-2026-10.service-archive.gz'];
 
@@ -110,7 +110,7 @@ describe('audit-archive on Postgres', function () {
     return fixture;
   }
 
-  /** Four checkpoints; the second has records of September and October. */
+  /** Makes four checkpoints. The second one has records of September and October. */
   async function fixture(): Promise<Fixture> {
     const made = await emptyScene();
     const { storage } = made;
@@ -144,7 +144,7 @@ describe('audit-archive on Postgres', function () {
     expect(outcome.counts).to.include({ checkpoints: 4, archived: 3, records: 3 });
   }
 
-  it('exports and drops each month, and exports a checkpoint over two months with the earlier month', async () => {
+  it('exports and drops each month, and exports a checkpoint that spans two months with the earlier month', async () => {
     const made = await fixture();
     expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
     await expectAllArchived(made);
@@ -154,7 +154,7 @@ describe('audit-archive on Postgres', function () {
     ]);
   });
 
-  it('records each export with its hash, and reports the end of the archived months in GET /audit', async () => {
+  it('records each export with its hash, and names the last archived record in GET /audit', async () => {
     const { archiving, archived, storage, directory } = await fixture();
     await archive(THIS_MONTH, archiving);
     const page = await storage.ledger.page({ limit: 100, now: NOW });
@@ -193,7 +193,7 @@ describe('audit-archive on Postgres', function () {
     expect((await verifyLedger({ ...archiving, ledger: storage.checkpoints })).kind).to.equal('intact');
   });
 
-  it('exports no record twice if the checkpoints of a month were exported with the month before', async () => {
+  it("exports no record twice if the earlier month's export already has the checkpoints of a month", async () => {
     const { archiving, archived, storage } = await emptyScene();
     await append(storage, 3, SEPTEMBER);
     await append(storage, 3, OCTOBER, 3);
@@ -206,7 +206,7 @@ describe('audit-archive on Postgres', function () {
     ]);
     const outcome = await verifyLedger({ ...archiving, ledger: storage.checkpoints });
     expect(outcome.kind).to.equal('intact');
-    // Records of November stay in the ledger until November is archived.
+    // The records of November stay until November is archived.
     expect((await storage.ledger.page({ limit: 100, now: NOW })).records.map(({ seq }) => seq)).to.include.members([
       7, 8, 9,
     ]);
@@ -216,7 +216,7 @@ describe('audit-archive on Postgres', function () {
     type Step = 'prepare' | 'find' | 'draft' | 'publish' | 'sha256' | 'remove' | 'exported';
     class Interrupted extends Error {}
 
-    /** Fails the nth call of one step, before or after the step is done. */
+    /** Lets call number `nth` of a step fail, before or after it has its effect. */
     function interrupted(archiving: Archiving, step: Step, when: 'before' | 'after', nth: number): Archiving {
       let calls = 0;
       const wrap =
@@ -251,7 +251,7 @@ describe('audit-archive on Postgres', function () {
 
     for (const step of ['prepare', 'find', 'draft', 'publish', 'remove', 'exported'] as const) {
       for (const when of ['before', 'after'] as const) {
-        it(`archives every record once if the earlier runs failed ${when} "${step}"`, async () => {
+        it(`archives every record once if earlier runs failed ${when} the step "${step}"`, async () => {
           const made = await fixture();
           for (const nth of [1, 2]) {
             const run = interrupted(made.archiving, step, when, nth);
@@ -261,7 +261,7 @@ describe('audit-archive on Postgres', function () {
             );
             const there = await made.owner.sql('select count(*)::integer as held from ledger where seq <= 20');
             const left = await partitions(made.owner);
-            // The second checkpoint has five records in October.
+            // Five records of the second checkpoint are in October.
             const expected = left.includes('ledger_2026_09') ? 20 : left.includes('ledger_2026_10') ? 5 : 0;
             expect(there[0]?.held).to.equal(expected);
           }
@@ -274,12 +274,12 @@ describe('audit-archive on Postgres', function () {
       }
     }
 
-    it('archives every record once if earlier runs were killed at any moment', async function () {
+    it('archives every record once, whenever earlier runs were killed', async function () {
       this.timeout(120_000);
       const made = await fixture();
       const settings = { ...made.database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
       const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
-      // The time until a run can be interrupted depends on the machine.
+      // How long a run takes to start depends on the machine.
       const began = performance.now();
       await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
       const usual = performance.now() - began;
@@ -299,7 +299,7 @@ describe('audit-archive on Postgres', function () {
     });
   });
 
-  describe('if an export with the same name exists', () => {
+  describe('if a file with the name of the export exists', () => {
     async function standing(): Promise<{ made: Fixture; path: string; text: string }> {
       const made = await fixture();
       const { archiving } = made;
@@ -324,7 +324,7 @@ describe('audit-archive on Postgres', function () {
       ['has bytes after its end', (text) => Buffer.concat([gzipSync(text), Buffer.alloc(512)])],
     ];
     for (const [title, alter] of alterations) {
-      it(`refuses an existing export that ${title}, names its path and drops no partition`, async () => {
+      it(`refuses an existing file that ${title}, names its path and drops no partition`, async () => {
         const { made, path, text } = await standing();
         const altered = alter(text);
         writeFileSync(path, altered);
@@ -336,15 +336,15 @@ describe('audit-archive on Postgres', function () {
       });
     }
 
-    it('accepts an existing export with the same content', async () => {
+    it('accepts an existing file with the same export', async () => {
       const { made, path, text } = await standing();
-      // The same text in another compression.
+      // The same export, compressed in another way.
       writeFileSync(path, gzipSync(text, { level: 1 }));
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({ months: 2, stop: undefined });
       await expectAllArchived(made);
     });
 
-    it('does not overwrite a file that appears during the export', async () => {
+    it('does not overwrite a file that another process creates during the export', async () => {
       const made = await fixture();
       const { folder } = made.archiving;
       const path = join(made.directory, FILES[0] ?? '');
@@ -374,7 +374,7 @@ describe('audit-archive on Postgres', function () {
     expect(await partitions(made.owner)).to.include('ledger_2026_09');
   });
 
-  it('keeps a partition that gained a record during the export, and archives it in a later run', async () => {
+  it('keeps a partition that gets a record during the export, and archives it in a later run', async () => {
     const made = await fixture();
     const { archives } = made.archiving;
     const remove: typeof archives.remove = async (departure) => {
@@ -391,12 +391,12 @@ describe('audit-archive on Postgres', function () {
     expect((await verifyLedger({ ...made.archiving, ledger: made.storage.checkpoints })).kind).to.equal('intact');
   });
 
-  it('waits for a reading transaction without delaying appends', async function () {
-    // Measures elapsed time, which a busy machine may delay.
+  it('waits for a transaction that reads the ledger, and does not delay appends', async function () {
+    // Retries, because a busy machine may exceed the time limit.
     this.retries(2);
     const made = await fixture();
     await made.owner.sql('begin; select 1 from ledger limit 1');
-    // With the time limits of requests.
+    // This connection has the time limits of requests.
     const requests = await made.database.open({ clock: { now: () => NOW }, limits: LIMITS });
     const { archives } = made.archiving;
     const waits = new EventEmitter();
@@ -411,7 +411,7 @@ describe('audit-archive on Postgres', function () {
       isReleased = true;
     });
     const leaving = archive(THIS_MONTH, { ...made.archiving, archives: { ...archives, remove } });
-    // The lock timeout of the archive is one second. An append behind a longer wait would fail after two.
+    // The archive waits at most one second for its lock. An append that waits behind it would fail after two.
     const failures: unknown[] = [];
     for (let index = 0; !isReleased; index += 1) {
       const entry = fullEntry(200 + index, NOW);
@@ -433,7 +433,7 @@ describe('audit-archive on Postgres', function () {
       return stop;
     }
 
-    it('a cutoff after the current month', async () => {
+    it('a cutoff later than the current month', async () => {
       expect(await refusal(await fixture(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
     });
 
@@ -443,7 +443,7 @@ describe('audit-archive on Postgres', function () {
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_sealed', month: '2026-09' });
     });
 
-    it('a later month with an unsealed record, after it has archived the earlier months', async () => {
+    it('a later month with an unsealed record, after archiving the earlier months', async () => {
       const made = await fixture();
       await append(made.storage, 1, OCTOBER, 90);
       expect(await archive(THIS_MONTH, made.archiving)).to.deep.equal({
@@ -463,7 +463,7 @@ describe('audit-archive on Postgres', function () {
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
-    it('to run while another audit-archive runs', async () => {
+    it('a run while another audit-archive runs', async () => {
       const made = await fixture();
       const other = openPostgresArchives(
         made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
@@ -474,14 +474,14 @@ describe('audit-archive on Postgres', function () {
       await other.close();
     });
 
-    it('a month with records that the sink has not received', async () => {
+    it('a month with records that the sink has not received yet', async () => {
       const made = await fixture();
       await made.owner.sql('update outbox_queueing set queueing = true; insert into outbox values (3, now(), 2)');
       expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'undelivered', month: '2026-09' });
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
-    it('a directory that does not exist or is a file', async () => {
+    it('a directory that does not exist, and a file in place of a directory', async () => {
       const made = await fixture();
       for (const [path, problem] of [
         [join(made.directory, 'none'), 'missing'],
@@ -515,7 +515,7 @@ describe('audit-archive on Postgres', function () {
       made.directory,
       ...more,
     ];
-    /** Archives both months. `verify` checks exports with the published keys only. */
+    /** Archives both months. `verify` reads the exports with nothing but the published keys. */
     async function exported() {
       const made = await fixture();
       await archive(THIS_MONTH, made.archiving);
@@ -538,7 +538,7 @@ describe('audit-archive on Postgres', function () {
       await expectAllArchived(made);
     });
 
-    it('prints a line of JSON for each month with --json, and nothing if no month is left', async () => {
+    it('prints a line of JSON for each month with --json, and no line if no month is left', async () => {
       const made = await fixture();
       const line = lineOf(made, '--json');
       const { code, out, err } = await runCommand(line, settingsOf(made));
@@ -556,7 +556,7 @@ describe('audit-archive on Postgres', function () {
       expect(await runCommand(line, settingsOf(made))).to.deep.equal({ code: 0, out: '', err: '' });
     });
 
-    it('writes exports that audit-verify verifies with the published keys alone', async () => {
+    it('writes exports that audit-verify can verify with the published keys alone', async () => {
       const { made, first, second, verify, text } = await exported();
       const [, straddling, third] = await made.storage.checkpoints.page(0, 10);
       if (straddling === undefined || third === undefined) throw new Error('there are four checkpoints');
@@ -618,7 +618,7 @@ describe('audit-archive on Postgres', function () {
       }
     });
 
-    it("needs only the owner's connection and the published keys with --jwks", async () => {
+    it("needs only the owner's connection string and, by --jwks, the published keys", async () => {
       const made = await fixture();
       const jwks = join(made.directory, 'keys.json');
       const owner = made.database.settings['Service:Database:MigrationConnectionString'] ?? '';
@@ -637,7 +637,7 @@ describe('audit-archive on Postgres', function () {
       await expectAllArchived(made);
     });
 
-    it('refuses the serving role, and refuses to run without keys, and names the missing setting', async () => {
+    it('refuses to run as the serving role or without keys, and names the missing setting', async () => {
       const made = await fixture();
       const serving = await runCommand(lineOf(made), {
         ...settingsOf(made),
@@ -654,7 +654,7 @@ describe('audit-archive on Postgres', function () {
       expect(await partitions(made.owner)).to.include('ledger_2026_09');
     });
 
-    it('takes the cutoff from Service:Audit:Retention, and exits with 2 if it has no cutoff', async () => {
+    it('takes the cutoff from Service:Audit:Retention, and exits with 2 without any cutoff', async () => {
       const made = await emptyScene();
       const line = ['audit-archive', '--to', made.directory];
       const none = await runCommand(line, settingsOf(made));
@@ -669,7 +669,7 @@ describe('audit-archive on Postgres', function () {
       const made = await emptyScene();
       await append(made.storage, 600, SEPTEMBER);
       await seal(made.storage, key.signer, SEPTEMBER);
-      // The system limits files to 512 or 1,024 bytes, as a full disk would.
+      // `ulimit -f 1` limits each file to 512 or 1,024 bytes, as a full disk would.
       const line = ['audit-archive', '--before', '2026-10', '--to', made.directory];
       const { code, out, err } = await runCommand(line, settingsOf(made), 'ulimit -f 1');
       expect(code).to.equal(1);
@@ -699,7 +699,7 @@ async function partitions(owner: OutsideConnection): Promise<readonly unknown[]>
   return rows.map(({ relname }) => relname);
 }
 
-/** The owner of the tables can disable their triggers. */
+/** The owner of the tables can disable the triggers. */
 async function tamper(owner: OutsideConnection, statement: string): Promise<void> {
   await owner.sql(`
     grant update, delete on ledger to current_user;

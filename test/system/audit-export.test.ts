@@ -1,4 +1,4 @@
-/** `mandate audit-export` as an operator runs it, alone and by docs/examples/observability/export-ocsf.sh. */
+/** `mandate audit-export` as an operator runs it: directly, and by docs/examples/observability/export-ocsf.sh. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ import type { Storage } from '../support/storage.ts';
 
 const MAIN = new URL('../../composition/main.ts', import.meta.url);
 const SCRIPT = fileURLToPath(new URL('../../docs/examples/observability/export-ocsf.sh', import.meta.url));
-/** More than one page, and more bytes than a pipe holds. */
+/** More records than a page has, and more bytes than a pipe holds. */
 const RECORDS = 1_200;
 const UNSEALED = 3;
-/** For the script, which does not see pages. */
+/** Fewer, because pages make no difference to the script. */
 const SCRIPTED = 60;
 
 interface Event {
@@ -58,7 +58,7 @@ for (const kind of databases) {
     const exported = (...options: readonly string[]) =>
       runCommand(['audit-export', '--format', 'ocsf', ...options], database.settings);
 
-    it('writes each sealed record of every kind as a valid event on a line', async () => {
+    it('writes each sealed record of every kind as a line with a valid event', async () => {
       const { code, out, err } = await exported();
       expect([code, err]).to.deep.equal([0, '']);
       expect(sequences(out)).to.deep.equal(upTo(RECORDS));
@@ -67,11 +67,11 @@ for (const kind of databases) {
       expect(new Set(events.map(({ metadata }) => metadata.event_code))).to.deep.equal(new Set(ledgerEvents));
     });
 
-    it('continues after a number', async () => {
+    it('continues after a sequence number', async () => {
       expect(sequences((await exported('--after', '700')).out)).to.deep.equal(upTo(RECORDS, 701));
     });
 
-    it('exits with 1 if its reader goes away, whose lines end before a record', async () => {
+    it('exits with 1 if its reader closes the pipe; the reader can continue after the last complete line', async () => {
       const { child, ended } = startCommand(['audit-export', '--format', 'ocsf'], database.settings);
       child.stdout?.once('data', () => child.stdout?.destroy());
       const { code, err, out } = await ended;
@@ -79,7 +79,7 @@ for (const kind of databases) {
       expect(err).to.equal(
         'mandate: Standard output was closed, or could not be written: the export ends before the last record.\n',
       );
-      // The last line may be cut. The one before it says where to continue.
+      // The last line may be incomplete. The line before says where to continue.
       const whole = sequences(out.slice(0, out.lastIndexOf('\n') + 1));
       const rest = sequences((await exported('--after', String(whole.at(-1) ?? 0))).out);
       expect([...whole, ...rest]).to.deep.equal(upTo(RECORDS));
@@ -109,7 +109,7 @@ describe('audit-export, run by export-ocsf.sh', function () {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** @param command instead of `mandate` */
+  /** @param command runs in place of `mandate` */
   function script(command = [process.execPath, ...asProgram(MAIN)].join(' ')): Promise<number> {
     const env = { PATH: process.env.PATH, ...environmentOf(database.settings), MANDATE_COMMAND: command };
     return new Promise((resolve) => {
@@ -122,7 +122,7 @@ describe('audit-export, run by export-ocsf.sh', function () {
       .sort()
       .flatMap((name) => sequences(readFileSync(join(folder, name), 'utf8')));
 
-  it('writes a file with the new records, and none without new records', async () => {
+  it('writes a file with the new records, and writes no file if there are none', async () => {
     expect([await script(), await script()]).to.deep.equal([0, 0]);
     expect(files()).to.deep.equal(['mandate-0000000000000000.ndjson']);
     expect(all()).to.deep.equal(upTo(SCRIPTED));
@@ -145,14 +145,14 @@ describe('audit-export, run by export-ocsf.sh', function () {
     writeFileSync(join(folder, 'fails.sh'), `cat '${cut}'; exit 1\n`);
     expect(await script(`sh ${join(folder, 'fails.sh')}`)).to.equal(1);
     expect(files()).to.deep.equal([]);
-    // Between the two renames: the file of events, and no position.
+    // A run that was killed between its two renames has left the file of events, and no position.
     writeFileSync(join(folder, 'mandate-0000000000000000.ndjson'), `${first}\n`);
     for (let run = 0; run < 3; run += 1) expect(await script()).to.equal(0);
     expect(all()).to.deep.equal(upTo(SCRIPTED));
     expect(files()).to.have.length(2);
   });
 
-  it('leaves the records to a run that is not done yet', async () => {
+  it('exports nothing while another run holds the lock', async () => {
     const busy = execFile('flock', [join(folder, '.lock'), 'sh', '-c', 'echo locked; read end']);
     await new Promise((locked) => busy.stdout?.once('data', locked));
     expect(await script('false')).to.equal(0);
@@ -166,7 +166,7 @@ describe('audit-export, run by export-ocsf.sh', function () {
 describe('audit-export of a ledger with archived months', function () {
   this.timeout(60_000);
 
-  it('exits with 3 and names the last archived number, unless the export begins after it', async () => {
+  it('exits with 3 and names the last archived sequence number, unless the export begins after it', async () => {
     const key = await makeSealingKey();
     const database = await freshDatabase('postgres');
     const storage = await database.open({ clock: { now: () => NOON } });

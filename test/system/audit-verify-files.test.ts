@@ -1,4 +1,4 @@
-/** `mandate audit-verify` never changes the SQLite file that it reads. */
+/** `mandate audit-verify` never changes the SQLite file that it verifies. */
 
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** Runs a command as a user who owns none of the files: root could write to any directory. */
+/** Runs a command as a user who owns none of the files, because root could write to any directory. */
 const AS_NOBODY = process.getuid?.() === 0 ? 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' : undefined;
 
 describe('audit-verify on a SQLite file', function () {
@@ -50,7 +50,7 @@ describe('audit-verify on a SQLite file', function () {
   const verify = (file: string, shell?: string) => runCommand(['audit-verify'], settingsFor(file), shell);
   const sentence = (what: string) => `mandate: Service:Database:Path (Service__Database__Path) names ${what}\n`;
 
-  it('verifies a ledger while another process appends and seals', async () => {
+  it('verifies a ledger while another process appends and seals records', async () => {
     const { ended } = startCommand(['audit-verify'], settingsFor(path));
     let done = false;
     void ended.then(() => {
@@ -65,7 +65,7 @@ describe('audit-verify on a SQLite file', function () {
     expect(out).to.match(/^The seal is intact: \d+ checkpoints? and \d+ records verified\.\n/);
   });
 
-  it('does not change the file of a stopped service or of a crashed one', async () => {
+  it('changes the file neither of a stopped service nor of a crashed one', async () => {
     const crashed = join(directory, 'crashed.sqlite');
     cpSync(path, crashed);
     cpSync(`${path}-wal`, `${crashed}-wal`);
@@ -105,7 +105,7 @@ describe('audit-verify on a SQLite file', function () {
     expect(readdirSync(directory).toSorted()).to.deep.equal(['empty', 'folder', 'foreign', 'text']);
   });
 
-  it('suggests a copy of the file if SQLite cannot read it in its directory', async () => {
+  it('suggests a copy of the file if SQLite cannot read the file in its directory', async () => {
     await storage.close();
     const file = join(directory, 'mandate.sqlite');
     cpSync(path, file);

@@ -1,4 +1,4 @@
-/** `mandate audit-verify` on ledgers that their owner has tampered with. */
+/** `mandate audit-verify` on ledgers that their owner has changed. */
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,9 +22,9 @@ import { byLength } from '../support/length.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
 import type { Storage } from '../support/storage.ts';
 
-/** A statement takes longer on Postgres; the rule is the same on both engines. */
+/** Fewer on Postgres, where a statement takes longer. */
 const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1_000, postgres: 100 } });
-/** Records of each checkpoint; one checkpoint has a single record. */
+/** The number of records of each checkpoint. */
 const SIZES = [7, 1, 5, 8, 3, 6];
 
 for (const kind of databases) {
@@ -54,7 +54,7 @@ for (const kind of databases) {
       return (await storage.checkpoints.page(0, 100)).map(formatMark);
     }
 
-    it('reports an intact seal for a ledger without a checkpoint', async () => {
+    it('reports an intact seal for a ledger without checkpoints', async () => {
       const { code, out, err } = await runCommand(['audit-verify'], settings);
       expect([code, err]).to.deep.equal([0, '']);
       expect(out).to.include('The seal is intact: there is no checkpoint yet.');
@@ -71,7 +71,7 @@ for (const kind of databases) {
         await append(storage, 4, NOON, first);
       });
 
-      it('exits with 0 and prints only the counts and the last mark into a pipe', async () => {
+      it('exits with 0, and prints into a pipe only the counts and the last mark', async () => {
         const { code, out, err } = await runCommand(['audit-verify'], settings);
         expect([code, err]).to.deep.equal([0, '']);
         expect(out.split('\n')).to.deep.equal([
@@ -82,7 +82,7 @@ for (const kind of databases) {
         ]);
       });
 
-      it('confirms several marks at once, and ignores invalid settings that it does not need', async () => {
+      it('confirms several marks at once, and ignores invalid settings that the command does not need', async () => {
         const kept = await marks();
         const others = { 'Service:Issuer': 'ftp://nonsense', 'Service:Audit:Checkpoint:Interval': 'never' };
         const { code } = await runCommand(['audit-verify', `${kept[1]},${kept[3]}`], { ...settings, ...others });
@@ -102,11 +102,11 @@ for (const kind of databases) {
         });
       });
 
-      it('exits with 3 if a mark contradicts a checkpoint or names a missing one', async () => {
+      it('exits with 3 if a mark contradicts its checkpoint or names an absent one', async () => {
         const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
         expect(contradicted.code).to.equal(3);
         expect(contradicted.out).to.match(/^The seal is not intact\. Checkpoint 4 has another root than the mark says/);
-        // Checkpoint 4 is not counted.
+        // Checkpoint 4, which the mark contradicts, is not counted.
         expect(contradicted.out.split('\n').slice(1)).to.deep.equal([
           'Verified up to checkpoint 3: 3 checkpoints and 15 records.',
           `The last mark before the fault: ${(await marks())[2]}`,
@@ -142,7 +142,7 @@ for (const kind of databases) {
         expect(endless).to.deep.include({ code: 1, err: 'mandate: --jwks names a file of more than 1048576 bytes.\n' });
       });
 
-      it('exits with its verdict if the reader closes the pipe, and with 1 if standard output cannot be written', async () => {
+      it('exits with its verdict if the reader closes the pipe, and with 1 if standard output cannot be written to', async () => {
         const { child, ended } = startCommand(['audit-verify'], settings);
         child.stdout?.destroy();
         expect(await ended).to.deep.equal({ code: 0, out: '', err: '' });
@@ -171,7 +171,7 @@ for (const kind of databases) {
       });
 
       if (kind.engine === 'postgres') {
-        it('waits longer for a slow database than a request does', async () => {
+        it('waits longer for a slow database than requests do', async () => {
           const owner = await connectOutside(database, 'owner');
           const seconds = LIMITS.serving.statement / 1_000 + 0.5;
           const requests = await database.open({ limits: LIMITS });
@@ -216,7 +216,7 @@ for (const kind of databases) {
 
         const later = kind.engine === 'sqlite' ? 'ts + 1000' : "ts + interval '1 millisecond'";
         const sooner = kind.engine === 'sqlite' ? 'ts - 1000000' : "ts - interval '1 second'";
-        /** SQL values that differ from the stored one. */
+        /** For each column, SQL values other than the stored one. */
         const values: Readonly<Record<string, readonly string[]>> = {
           ts: [later, sooner],
           ...Object.fromEntries(
@@ -240,7 +240,7 @@ for (const kind of databases) {
 
         const rest =
           'ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail';
-        /** The statements of one random edit, and the first checkpoint that it breaks. */
+        /** The statements of a random edit, and the first checkpoint that fails then. */
         function randomEdit(nth: number, seq: number, last: number, random: (below: number) => number) {
           const { checkpointId } = sealing(seq);
           const choice = random(10);
@@ -257,7 +257,7 @@ for (const kind of databases) {
           if (choice === 7) return { what: 'delete', checkpointId, statements: [removal] };
           const other = 1 + ((seq + random(last - 1)) % last);
           if (choice === 8) {
-            // A copy of another record: the count stays the same.
+            // A copy of another record in its place, so that the count stays the same.
             const copy = `insert into ledger (seq, ${rest}) select ${seq}, ${rest} from ledger where seq = ${other}`;
             return { what: 'replace', checkpointId, statements: other === seq ? [] : [removal, copy] };
           }
@@ -269,7 +269,7 @@ for (const kind of databases) {
           return { what: 'swap', checkpointId: Math.min(checkpointId, sealing(other).checkpointId), statements };
         }
 
-        it(`names the broken checkpoint after each of ${EDITS[kind.engine]} random edits, and no fault after they are undone`, async function () {
+        it(`names the first failing checkpoint after each of ${EDITS[kind.engine]} random edits, and no fault after they are undone`, async function () {
           this.timeout(300_000);
           const random = seeded(20_261_121);
           const last = sealed.at(-1)?.lastSeq ?? 0;
@@ -288,7 +288,7 @@ for (const kind of databases) {
           expect((await verify(sealed)).kind).to.equal('intact');
         });
 
-        it('finds a record that was moved into a gap or before the first record', async () => {
+        it('finds a record that was moved into a gap, or before the first record', async () => {
           await tampering.sql('delete from ledger where seq = 1', 'update ledger set seq = 0 where seq = 2');
           expect((await verify()).kind).to.equal('broken');
           await tampering.undo();
@@ -319,7 +319,7 @@ for (const kind of databases) {
           ['signature', "''"],
         ];
         for (const [column, value] of altered) {
-          it(`finds a checkpoint whose ${column} became ${value}`, async () => {
+          it(`finds a checkpoint whose ${column} was changed to ${value}`, async () => {
             for (const { checkpointId } of sealed) {
               if (column === 'prev_checkpoint_hash' && value === 'null' && checkpointId === 1) continue;
               const where = `where checkpoint_id = ${checkpointId}`;
@@ -330,7 +330,7 @@ for (const kind of databases) {
           });
         }
 
-        it('finds a checkpoint that was removed from the beginning or the middle', async () => {
+        it('finds that a checkpoint at the beginning or in the middle was removed', async () => {
           for (const { checkpointId } of sealed.slice(0, -1)) {
             await tampering.sql(`delete from checkpoints where checkpoint_id = ${checkpointId}`);
             const outcome = await verify();
@@ -342,7 +342,7 @@ for (const kind of databases) {
           }
         });
 
-        it("finds a checkpoint that was signed again with a foreign key or the service's own key", async () => {
+        it("finds a checkpoint that was signed again, with a foreign key or the service's own key", async () => {
           const forger = await makeSealingKey();
           const third = sealed[2];
           if (third === undefined) throw new Error('no third');
@@ -350,7 +350,7 @@ for (const kind of databases) {
           for (const [changed, signer, found] of [
             [forged, forger.signer, { kind: 'unknown_key', checkpointId: 3 }],
             [third, forger.signer, { kind: 'invalid_signature', checkpointId: 3 }],
-            // The service's own key verifies, but the link of the next checkpoint breaks.
+            // The signature of the service's own key is valid, but the link of the next checkpoint is not.
             [{ ...third, closedAt: NOON }, key.signer, { kind: 'link_broken', checkpointId: 4 }],
           ] as const) {
             const signature = await signer.sign(canonicalCheckpoint(changed));
@@ -365,7 +365,7 @@ for (const kind of databases) {
           }
         });
 
-        it('finds that the last checkpoint was cut off only with a mark', async () => {
+        it('finds that the last checkpoint was removed, but only with a mark', async () => {
           const end = sealed.at(-2)?.lastSeq;
           await tampering.sql(
             'delete from checkpoints where checkpoint_id = 6',

@@ -87,7 +87,7 @@ for (const database of databases) {
       await grace.signOut();
     });
 
-    it('ends every task of the person if the token names no session, and lets the person start a new task', async () => {
+    it('ends every task of the person if the logout token names no session, and accepts a new exchange', async () => {
       const tasks = [await newTask({ sid: 'one' }), await newTask({ sid: 'two' }), await newTask({ sid: undefined })];
       const grace = await newTask({ sub: 'grace' });
       expectAccepted(await send(sign()));
@@ -96,7 +96,7 @@ for (const database of databases) {
       expect(await introspect(await newTask())).to.deep.include({ active: true });
     });
 
-    it('reads a null sid as an absent one, in a logout token and in the subject token of the task', async () => {
+    it('reads a null sid as absent, both in a logout token and in the subject token of a task', async () => {
       const tasks = [await newTask({ sid: null }), await newTask({ sid: 'one' })];
       const grace = await newTask({ sub: 'grace', sid: null });
       const lines = await mandate.recorded(async () => expectAccepted(await send(sign({ sid: null }))));
@@ -106,7 +106,7 @@ for (const database of databases) {
       expect(await introspect(grace)).to.deep.include({ active: true });
     });
 
-    it('records the sponsor whose task ended, and null if no task ended', async () => {
+    it('records the sponsor whose task ended, or null if no task ended', async () => {
       const sid = randomUUID();
       await newTask({ sid });
       for (const sponsor of ['ada', null]) {
@@ -116,7 +116,7 @@ for (const database of databases) {
       }
     });
 
-    it('finds the tasks by sub if the sponsor key is another claim', async () => {
+    it('finds the tasks by sub if the sponsor key is in another claim', async () => {
       const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       const issued = await (await keyed.agent()).exchangeFor({ oid: 'object-7' });
       expect(issued.status, issued.text).to.equal(200);
@@ -125,7 +125,7 @@ for (const database of databases) {
       await keyed.stop();
     });
 
-    it('answers 200 to a repeated token, acts once, and records a logout without a task', async () => {
+    it('answers 200 to a repeated logout token, acts once, and records a logout that ends no task', async () => {
       const token = sign({ sub: `nobody-${randomUUID()}` });
       const first = await mandate.recorded(async () => expectAccepted(await send(token)));
       expect(first.map((line) => line.event)).to.deep.equal(['sponsor.signal']);
@@ -156,7 +156,7 @@ for (const database of databases) {
       expect(await introspect(task)).to.deep.include({ active: false });
     });
 
-    /** The claims and header members that differ from a valid token. */
+    /** Faults: the claims and header members that differ from those of a valid token. */
     const faults: readonly (readonly [reason: string, when: string, Members, Members?])[] = [
       ['logout_malformed', 'its sid is a number', { sid: 7 }],
       ['logout_malformed', 'it has a critical extension', {}, { crit: ['exp'] }],
@@ -181,7 +181,7 @@ for (const database of databases) {
     ];
     const given = (members: Members = {}) => (typeof members === 'function' ? members() : members);
 
-    /** One record without sponsor, agent or task. The body does not name the failed check. */
+    /** Expects one record without sponsor, agent and task, and a response that does not name the failed check. */
     async function expectRefused(
       reason: string,
       act: () => Promise<Answer>,
@@ -206,7 +206,7 @@ for (const database of databases) {
       });
     }
 
-    it('refuses a signature of another key and a signature over other claims', async () => {
+    it('refuses a signature by another key, and a signature over other claims', async () => {
       const other = await makeSigningKey('RS256');
       const header = { alg: 'RS256', typ: 'logout+jwt', kid: provider.signingKey().kid };
       const [head, claims = '', signature] = sign().split('.');
@@ -216,7 +216,7 @@ for (const database of databases) {
       await expectRefused('logout_invalid_signature', () => send(`${head}.${payload}.${signature}`));
     });
 
-    it("answers 503 while the provider's keys are unavailable; every denial reason has been recorded", async () => {
+    it("answers 503 while the provider's keys are unavailable; together, these tests record every denial reason of logout tokens", async () => {
       const blind = await mandate.another(DOWN);
       const token = sign();
       const lines = await mandate.recorded(async () => {
@@ -244,7 +244,7 @@ for (const database of databases) {
       ]);
     });
 
-    it('refuses every other kind of token; a logout token is neither a subject token nor an assertion', async () => {
+    it('refuses every other kind of token, and accepts a logout token as no other kind of token', async () => {
       const { idToken, accessToken, signOut } = await provider.signIn('ada');
       const ours = await newTask();
       for (const token of [
@@ -269,7 +269,7 @@ for (const database of databases) {
       await signOut();
     });
 
-    it('refuses a request without a single form parameter logout_token as an OAuth error, and records it', async () => {
+    it('refuses a request without exactly one form parameter logout_token as an OAuth error, and records it', async () => {
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
       for (const [init, detail] of [
         [{ headers: form, body: '' }, 'The parameter logout_token is missing.'],
@@ -293,7 +293,7 @@ for (const database of databases) {
       expect(lines.map((line) => line.reason)).to.deep.equal(['logout_malformed']);
     });
 
-    it('answers 404 if it is not configured, and is absent from the metadata', async () => {
+    it('answers 404 if the receiver is not configured, and is absent from the metadata', async () => {
       const without = await mandate.another({ 'Service:UpstreamIdp:BackchannelLogout:Audience': '' });
       const task = await newTask();
       const lines = await mandate.recorded(async () => {
@@ -308,7 +308,7 @@ for (const database of databases) {
       expect(text).not.to.include('logout');
     });
 
-    it('accepts a token up to ten minutes and the clock skew after its iat', async () => {
+    it('accepts a logout token until ten minutes and the clock skew after its iat', async () => {
       mandate.clock.standStill();
       const early = sign({ exp: undefined });
       const late = sign({ exp: undefined });
@@ -319,7 +319,7 @@ for (const database of databases) {
     });
 
     describeForeignJws((vectors) => {
-      it('back-channel logout refuses every foreign JWS', async () => {
+      it('refuses every public JWS vector as a logout token', async () => {
         await tryEach(vectors, async ({ tcId, jws }) => {
           const answer = await send(jws);
           expect(answer.status, String(tcId)).to.equal(400);
@@ -329,7 +329,7 @@ for (const database of databases) {
     });
 
     describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
-      it("accepts naughty strings as sub and sid without ending another person's task", async () => {
+      it("accepts unusual strings as sub and sid, and ends no other person's task", async () => {
         const task = await newTask();
         await tryEach([...new Set(strings)], async (value) => {
           const answer = await send(sign({ sub: value, sid: `${value}#` }));

@@ -1,4 +1,4 @@
-/** Malformed requests get a recorded refusal in the surface's format, never a 5xx, and no echo of their content. */
+/** Malformed requests get a recorded refusal in the format of the surface, no 5xx, and no echo of their content. */
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -7,12 +7,12 @@ import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, encodeForm, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Aggregation would hide the records of single refusals; ledger-seal.test.ts covers it. */
+/** Each refusal has its own record. ledger-seal.test.ts tests aggregation. */
 const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
 
 const ENDPOINTS = ['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke'];
 
-/** The response to these bytes. The connection closes after at most 3 s. */
+/** Sends these bytes. Returns the response, after at most 3 s. */
 async function raw(mandate: Mandate, head: string, body = ''): Promise<string> {
   return (await sendBytes(mandate.url, `${head}\r\n\r\n${body}`, { timeoutMs: 3000 })).text;
 }
@@ -43,7 +43,7 @@ for (const database of databases) {
       };
       const send = (init: RequestInit) => () => mandate.send(path, { method: 'POST', ...init });
 
-      it(`${path} refuses other media types and charsets`, async () => {
+      it(`to ${path} are refused with another media type or charset`, async () => {
         const form = encodeForm(agent.exchangeForm());
         const types = [
           'application/json',
@@ -57,17 +57,17 @@ for (const database of databases) {
         await expectInvalid(send({ body: new Uint8Array(Buffer.from(form)) }), /x-www-form-urlencoded/);
       });
 
-      it(`${path} accepts the form media type with a charset parameter`, async () => {
+      it(`to ${path} do not include the form media type with a charset parameter, which is accepted`, async () => {
         const { text } = await send({ headers: { 'content-type': `${FORM}; Charset="UTF-8"` }, body: 'token=x' })();
         expect(text).not.to.match(/urlencoded/);
       });
 
-      it(`${path} refuses compressed bodies`, async () => {
+      it(`to ${path} are refused with a compressed body`, async () => {
         const headers = { 'content-type': FORM, 'content-encoding': 'gzip' };
         await expectInvalid(send({ headers, body: 'token=x' }), /compressed/);
       });
 
-      it(`${path} refuses a body over 64 KiB, with and without Content-Length`, async () => {
+      it(`to ${path} are refused with a body of more than 64 KiB, with and without Content-Length`, async () => {
         const large = `token=${'x'.repeat(64 * 1024)}`;
         await expectInvalid(send({ headers: { 'content-type': FORM }, body: large }), /64 KiB/);
         const stream = new ReadableStream({
@@ -81,7 +81,7 @@ for (const database of databases) {
         await expectInvalid(send(init), /64 KiB/);
       });
 
-      it(`${path} refuses a Content-Length over 64 KiB before the body arrives`, async () => {
+      it(`to ${path} are refused with a Content-Length of more than 64 KiB before the body arrives`, async () => {
         const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Content-Type: ${FORM}`, 'Content-Length: 99999999'].join(
           '\r\n',
         );
@@ -91,19 +91,19 @@ for (const database of databases) {
           .and.to.match(/64 KiB/);
       });
 
-      it(`${path} refuses repeated parameters, and names only those it knows`, async () => {
+      it(`to ${path} are refused with repeated parameters, of which only known ones are named`, async () => {
         const form = { headers: { 'content-type': FORM } };
         await expectInvalid(send({ ...form, body: 'token=a&token=b&scope=a&scope=b' }), /parameter token is repeated/);
         await expectInvalid(send({ ...form, body: 'secret-thing=a&secret-thing=b' }), /^A parameter is repeated\.$/);
       });
 
-      it(`${path} refuses malformed percent-encoding and invalid UTF-8`, async () => {
+      it(`to ${path} are refused with malformed percent-encoding and invalid UTF-8`, async () => {
         for (const body of ['token=%', 'token=%zz', 'token=%ff', new Uint8Array([0x74, 0x3d, 0xff])]) {
           await expectInvalid(send({ headers: { 'content-type': FORM }, body }), /well-formed/);
         }
       });
 
-      it(`${path} answers 400 or 404 for other spellings of its path`, async () => {
+      it(`to another spelling of ${path} get 400 or 404`, async () => {
         const others = [`${path}/`, path.toUpperCase(), path.replace('oauth2', 'OAuth2'), `/${path}`, `${path}//`];
         for (const other of others) {
           const head = [`POST ${other} HTTP/1.1`, 'Host: x', `Content-Type: ${FORM}`, 'Content-Length: 7'].join('\r\n');
@@ -113,7 +113,7 @@ for (const database of databases) {
         }
       });
 
-      it(`${path} refuses other methods`, async () => {
+      it(`to ${path} are refused with another method`, async () => {
         for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
           await expectInvalid(send({ method }), /POST only/, 405);
         }
@@ -153,7 +153,7 @@ for (const database of databases) {
       }
     });
 
-    it('get an answer that reveals neither the framework nor the path', async () => {
+    it('get an answer that names neither the web framework nor the path', async () => {
       const answer = await mandate.get('/nothing-here');
       expect(answer.status).to.equal(404);
       expect(answer.headers.get('x-powered-by')).to.equal(null);
@@ -162,7 +162,7 @@ for (const database of databases) {
       expect(answer.text).not.to.include('nothing-here');
     });
 
-    it('get a challenge in the scheme of their Authorization header', async () => {
+    it('get a challenge for the scheme of their Authorization header', async () => {
       const form = agent.exchangeForm({ actor_token: undefined });
       const answer = await mandate.post('/oauth2/token', form, { authorization: 'Basic eDp5' });
       expect(answer.status).to.equal(401);

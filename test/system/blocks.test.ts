@@ -1,6 +1,6 @@
 /**
- * Blocks by an operator, SCIM and Shared Signals on two replicas of one database. No source replaces or lifts the
- * block of another; a person is refused until no block is left.
+ * An operator, SCIM and Shared Signals block one person, on two replicas of one database. No source replaces or lifts
+ * the block of another source. The person is refused until no block is left.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ const RUNS = repetitions(5);
 
 type Source = 'admin' | 'scim' | 'ssf';
 
-/** Every order of the three sources. */
+/** The three sources in every order. */
 const ORDERS: readonly (readonly [Source, Source, Source])[] = [
   ['admin', 'scim', 'ssf'],
   ['admin', 'ssf', 'scim'],
@@ -64,7 +64,7 @@ for (const database of databases) {
       await transmitter.stop();
     });
 
-    /** Moves the clocks of both replicas, so that no two blocks have one timestamp. */
+    /** Moves the clocks of both replicas, so that each block has another time. */
     const later = () => {
       for (const instance of [mandate, replica]) instance.clock.advance(1);
     };
@@ -117,7 +117,7 @@ for (const database of databases) {
     }
 
     for (const order of ORDERS) {
-      it(`placed in the order ${order.join(', ')} refuse the person until the last one is lifted`, async () => {
+      it(`placed in the order ${order.join(', ')} refuse the person until the last of them is lifted`, async () => {
         for (const way of [order, order.toReversed()]) {
           const { sub, place, lift } = aPerson();
           const issued = await exchange(sub);
@@ -162,7 +162,7 @@ for (const database of databases) {
       });
     }
 
-    it('show the oldest block, and list the others in a member that is absent for a single block', async () => {
+    it('are shown as the oldest one, with a list of the others if there are any', async () => {
       const { sub, place, lift } = aPerson();
       await place.scim();
       const alone = await shown(sub);
@@ -184,7 +184,7 @@ for (const database of databases) {
       expect((await shown(sub)).text).to.equal(alone.text);
     });
 
-    it('are lifted by an operator with 204; 409 if only other sources have one, 404 if none has one', async () => {
+    it("get 204 if an operator lifts the operator's block, 409 if only other sources have one, and 404 without a block", async () => {
       const { sub, place, lift } = aPerson();
       const answers: unknown[] = [];
       const remove = async () => {
@@ -204,7 +204,7 @@ for (const database of databases) {
       expect(answers).to.deep.equal([404, 409, refused, 204, lifted, 409, refused, 404]);
     });
 
-    it('still refuse the person by the block of SCIM after the operator has lifted the operator’s block', async () => {
+    it('refuse the person by the block of SCIM after the operator has lifted the operator’s block', async () => {
       const { sub, place, lift } = aPerson();
       await place.admin();
       later();
@@ -215,7 +215,7 @@ for (const database of databases) {
       expect(lines, 'it restates what holds').to.deep.equal([]);
     });
 
-    it('stay when an account-enabled event arrives that was stated before the block; it is recorded as outdated', async () => {
+    it('stay if an account-enabled event arrives that was stated before the block, which is recorded as outdated', async () => {
       const { sub, place, signal } = aPerson();
       await place.ssf();
       later();
@@ -242,7 +242,7 @@ for (const database of databases) {
       acts<SignalAct>('account-disabled', 'account-purged', 'account-enabled', 'late'),
     );
 
-    it("that race end as each source's last request says, with every request recorded and no task left", async function () {
+    it('that race end as the last request of each source says, with a record for each request and no live task', async function () {
       this.timeout(120_000);
       await fc.assert(
         fc.asyncProperty(several, async ([operatorActs, scimActs, signalActs]) => {

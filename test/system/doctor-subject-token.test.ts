@@ -1,4 +1,4 @@
-/** `mandate doctor --subject-token -` explains why a token would be accepted or refused, and never prints the token. */
+/** `mandate doctor --subject-token -` says why the service would accept or refuse a token, and never prints the token. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -140,13 +140,13 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'token aud')?.length).to.be.lessThan(300);
     });
 
-    it('fails with subject_keys_unavailable if the identity provider is unreachable', async () => {
+    it('fails with subject_keys_unavailable if the identity provider does not answer', async () => {
       const findings = await explain(mint(), { changes: { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' } });
       expect(failedOf(findings)).to.deep.equal(['token signature', 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('temporarily_unavailable, reason subject_keys_unavailable');
     });
 
-    it('includes logouts of the person if tokens from before a logout are refused', async () => {
+    it('checks logouts of the person if the service refuses tokens from before a logout', async () => {
       const clock = movedClock();
       const at = clock.now();
       const changes = {
@@ -178,7 +178,7 @@ for (const kind of databases) {
       expect((await logoutOf({ sid: session.sessionId }))?.status).to.equal('ok');
     });
 
-    it('includes the blocks of the person and the status at the identity provider if --person is given', async () => {
+    it('checks the blocks of the person and the status at the identity provider if --person is given', async () => {
       const asked = async () => (await explain(mint(), { person: true })).slice(CHECKS.length);
       expect((await asked()).map(({ check, status }) => [check, status])).to.deep.equal([
         ['person block', 'ok'],
@@ -215,7 +215,7 @@ for (const kind of databases) {
       expect(refused.at(-1)).to.deep.include({ check: 'person', status: 'skipped' });
     });
 
-    // Engine-independent: this command does not open the database.
+    // This command opens no database, so one engine is enough.
     if (kind.engine === 'sqlite')
       it('reads the token from standard input, and exits with 0 or 3', async () => {
         const folder = mkdtempSync(join(tmpdir(), 'mandate-token-'));
@@ -243,7 +243,7 @@ for (const kind of databases) {
   });
 }
 
-/** The same token with a claim changed after signing. */
+/** The same token, with a claim that was changed after signing. */
 function tampered(token: string): string {
   const [header, payload = '', signature] = token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;

@@ -1,4 +1,4 @@
-/** `mandate doctor` against real servers and databases, with and without faults. */
+/** `mandate doctor` with real servers and databases, with and without faults. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -25,10 +25,10 @@ import { startUserDirectory, type UserDirectory } from '../support/user-director
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** No output may contain a part of this value. */
+/** A secret of which no output may contain a part. */
 const SECRET = 'zq7-recognisable-secret-zq7';
 
-/** The correct answer about the id that no user has. */
+/** The identity provider's correct answer about a user that does not exist. */
 const unknownUser = answering({}, 404);
 
 const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
@@ -88,7 +88,7 @@ for (const kind of databases) {
       clock = movedClock();
     });
     after(async () => {
-      // Stopping the service also drops the database.
+      // Stopping the service also removes the database.
       await mandate.stop();
       await Promise.all([provider.stop(), directory.server.close(), transmitter.stop()]);
       sink.close();
@@ -100,10 +100,11 @@ for (const kind of databases) {
       return examineEverything(settings, clock);
     };
 
-    /** Returns the findings that failed or warn. */
+    /** The findings that failed or warn. */
     async function complaints(changes: Settings = {}): Promise<readonly NamedFinding[]> {
       let found = await examine(changes);
-      // Connecting to a database is limited to two seconds, which a busy machine may exceed: examine again.
+      // The limit for a connection to the database is two seconds, which a busy machine may exceed. Then the test
+      // repeats the checks.
       for (let again = 0; again < 2 && found.some(isUnseen); again += 1) found = await examine(changes);
       for (const { sentence, remedy } of found)
         expect(`${sentence} ${remedy}`).not.to.match(/undefined\.|NaN|\[object/);
@@ -123,12 +124,12 @@ for (const kind of databases) {
       for (const { remedy } of found) expect(remedy, report).to.match(/^[^ ].*\.$/);
     }
 
-    /** Expects one finding that failed or warns. */
+    /** Expects exactly one finding that failed or warns. */
     async function expectFinding(changes: Settings, check: string, status: string, sentence: RegExp): Promise<void> {
       await expectOnly(await complaints(changes), [check, status, sentence]);
     }
 
-    /** Uses a fresh database and a connection of its owner. */
+    /** Runs `act` with a fresh database and a connection of the database's owner. */
     async function onFresh(act: (fresh: FreshDatabase, sql: OutsideConnection['sql']) => Promise<void>): Promise<void> {
       const fresh = await kind.fresh();
       const connection = await connectOutside(fresh);
@@ -167,7 +168,7 @@ for (const kind of databases) {
       }
     });
 
-    it('prints no secret, as text or as JSON, and exits with 3 if a check fails', async () => {
+    it('prints no secret, neither as text nor as JSON, and exits with 3 if a check fails', async () => {
       const long = (name: string) => `${SECRET}-${name}-0123456789-0123456789`;
       const settings = {
         ...good,
@@ -208,7 +209,7 @@ for (const kind of databases) {
         .and.not.to.include('zq7');
     });
 
-    it('names every invalid setting, and examines the sections that are valid', async () => {
+    it('names every invalid setting, and checks the sections that are valid', async () => {
       const found = await complaints({ 'Service:Tokens:DefaultTaskTtl': 'soon', 'Service:Audit:DrainBatchSize': '0' });
       await expectOnly(
         found.map((one) => ({ remedy: 'As it says.', ...one })),
@@ -226,7 +227,7 @@ for (const kind of databases) {
       );
     });
 
-    it('finds a provider whose issuer differs, that redirects, or that is down', async () => {
+    it('finds an identity provider whose issuer differs, that redirects, or that does not answer', async () => {
       const skippedThen = (found: readonly NamedFinding[]) => found.filter(({ check }) => check.startsWith('provider'));
       const slash = await complaints({ 'Service:UpstreamIdp:Issuer': `${provider.issuer}/` });
       await expectOnly(skippedThen(slash), ['provider discovery', 'failed', /The document names another issuer\.$/]);
@@ -245,7 +246,7 @@ for (const kind of databases) {
       await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /There was no answer \(ECONNREFUSED\)\.$/]);
     });
 
-    it('finds a provider that publishes no usable key', async () => {
+    it('finds an identity provider that publishes no usable key', async () => {
       const other = await startLoopback((request, response) => {
         const document = { issuer: other.url, jwks_uri: `${other.url}/keys` };
         const keys = { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] };
@@ -273,7 +274,7 @@ for (const kind of databases) {
         ['gets a server error', { status: 500, body: {} }, /status was 500/, /should be 404/],
       ];
     for (const [title, asked, sentence, remedy] of directories) {
-      it(`finds a service client that ${title}`, async () => {
+      it(`finds a client for the sponsor check that ${title}`, async () => {
         directory.answer = answering(asked.body, asked.status);
         const found = await complaints();
         await expectOnly(found, ['sponsor check', 'failed', sentence]);
@@ -281,12 +282,12 @@ for (const kind of databases) {
       });
     }
 
-    it('finds a service client that gets no service token', async () => {
+    it('finds a client for the sponsor check that gets no access token', async () => {
       directory.answerToken = answering({}, 401);
       await expectFinding({}, 'sponsor check', 'failed', /no service token\. The token endpoint's status was 401/);
     });
 
-    it('fails mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {
+    it('fails in mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {
       const without = (receivers: RegExp) => ({
         ...Object.fromEntries(
           Object.keys(good)
@@ -329,7 +330,7 @@ for (const kind of databases) {
       }
     });
 
-    it('names the configured receivers, and whether subject tokens from before a logout are refused', async () => {
+    it('names the configured receivers, and says whether subject tokens from before a logout are refused', async () => {
       const setting = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
       for (const [value, sentence] of [
         ['false', 'Configured: /backchannel-logout, /scim/v2, /events.'],
@@ -343,7 +344,7 @@ for (const kind of databases) {
       }
     });
 
-    it('warns of iss_sub subjects if the sponsor key claim is not sub and events can be received', async () => {
+    it('warns of iss_sub subjects if security events are received and the sponsor key claim is not sub', async () => {
       const other = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
       const found = await complaints(other);
       await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
@@ -351,7 +352,7 @@ for (const kind of databases) {
       await expectOnly(await complaints({ ...other, ...none }));
     });
 
-    it('finds a transmitter and a sink that are down', async () => {
+    it('finds a transmitter and a sink that do not answer', async () => {
       const found = await complaints({
         'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant-7',
         'Service:Audit:Sink:Url': 'http://127.0.0.1:9/records',
@@ -363,7 +364,7 @@ for (const kind of databases) {
       );
     });
 
-    it('warns if nothing, or another issuer, answers at Service:Issuer', async () => {
+    it('warns if nothing answers at Service:Issuer, or a service with another issuer', async () => {
       await expectFinding({ 'Service:Issuer': 'http://127.0.0.1:9' }, 'own address', 'warning', /ECONNREFUSED/);
       const other = mandate.issuer.replace('127.0.0.1', 'localhost');
       await expectFinding({ 'Service:Issuer': other }, 'own address', 'warning', /another issuer/);
@@ -388,7 +389,7 @@ for (const kind of databases) {
     });
 
     if (isPostgres) {
-      it('names the connection string if its certificate cannot be read', async () => {
+      it('names the connection string whose certificate file cannot be read', async () => {
         const found = await complaints({
           'Service:Database:ConnectionString': 'postgresql://mandate@127.0.0.1/mandate?sslrootcert=/nowhere.pem',
         });
@@ -401,18 +402,18 @@ for (const kind of databases) {
       });
     }
 
-    it('warns of a clock that is off by more than 5 seconds, and fails one that is off by more than the skew', async () => {
+    it('warns of a clock that differs by more than 5 seconds, and fails with one that differs by more than the clock skew', async () => {
       clock.advance(20);
       const began = performance.now();
       const few = (await complaints()).filter(({ check }) => check.endsWith('clock'));
       const took = Math.ceil((performance.now() - began) / 1000);
-      // Each clock is read some time after ours.
+      // Each clock is read a little later than this machine's.
       const apart = (whose: string, atMostLess: number) => {
         const seconds = Array.from({ length: atMostLess + 1 }, (_, less) => 20 - less);
         return new RegExp(`^${whose} clock is (${seconds.join('|')}) seconds behind`);
       };
       const database = isPostgres ? [['database clock', 'warning', apart("The database's", took)] as const] : [];
-      // The provider's date has whole seconds.
+      // The Date header of the provider has whole seconds.
       const ofProvider = apart("The identity provider's", took + 1);
       await expectOnly(few, ...database, ['provider clock', 'warning', ofProvider]);
       clock.advance(100);
@@ -421,7 +422,7 @@ for (const kind of databases) {
       expect(many.at(-1)?.sentence).to.match(/more than the 60 seconds/);
     });
 
-    it('finds a schema that is newer or absent', async () => {
+    it('finds a schema that is too new or absent', async () => {
       await mandate.sql("insert into schema_migrations (name, batch) values ('9999-of-a-newer-release', 2)");
       await expectFinding({}, 'schema', 'warning', /newer release/);
       await mandate.sql("delete from schema_migrations where name = '9999-of-a-newer-release'");
@@ -433,7 +434,7 @@ for (const kind of databases) {
       else await expectOnly(found, ['database', 'failed', /names no file/]);
     });
 
-    it('finds a lifted guard on any table of the ledger', async () => {
+    it('finds a removed trigger on each table of the ledger', async () => {
       const lifted: readonly (readonly [string, RegExp])[] = isPostgres
         ? [
             ['drop trigger checkpoints_append_only on checkpoints', /checkpoints: no trigger refuses statements/],
@@ -470,7 +471,7 @@ for (const kind of databases) {
       });
     });
 
-    it('warns of unsealed records, of checkpoints whose key is gone, and of records that wait without a sink', async () => {
+    it('warns of unsealed records, of checkpoints whose key is not published, and of queued records without a sink', async () => {
       const fresh = await kind.fresh();
       const hourAgo = plusSeconds(instantFromMillis(Date.now()), -3600);
       const storage = await fresh.open({ clock: { now: () => hourAgo } });
@@ -527,7 +528,7 @@ for (const kind of databases) {
         }
       });
 
-      it('finds a serving role that is the owner or a superuser, or has too many or too few privileges', async () => {
+      it('finds a serving role that is owner or superuser, and one with too many or too few privileges', async () => {
         const { 'Service:Database:MigrationConnectionString': owner = '' } = database.settings;
         const serving = (connection: string) => complaints({ 'Service:Database:ConnectionString': connection });
         await expectOnly(await serving(owner), ['database role', 'failed', /mandate_owner, owns the ledger/]);
@@ -561,7 +562,7 @@ for (const kind of databases) {
         });
       });
 
-      it('reports an unreachable database once, with the cause', async () => {
+      it('reports a database that does not answer once, with the cause', async () => {
         const down = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
         await expectFinding(down, 'database', 'failed', /did not answer \(ECONNREFUSED\)/);
         const unknown = good['Service:Database:ConnectionString']?.replace(/\w+$/, 'no_such_database');
@@ -580,7 +581,7 @@ for (const kind of databases) {
         );
       });
 
-      it('finds a sequence that was set back below numbers in use', async () => {
+      it('finds a sequence that was set back below used numbers', async () => {
         await onFresh(async (fresh, sql) => {
           const storage = await fresh.open();
           await append(storage, 4, clock.now());
@@ -590,7 +591,7 @@ for (const kind of databases) {
         });
       });
 
-      it('ends within 15 seconds if the database, the provider and the sink all hang', async () => {
+      it('ends within 15 seconds if neither the database nor the provider nor the sink answers', async () => {
         const proxy = await tcpProxy(Number(new URL(good['Service:Database:ConnectionString'] ?? '').port));
         proxy.silence();
         const silent = createServer(() => undefined);
@@ -617,14 +618,14 @@ for (const kind of databases) {
   });
 }
 
-/** The partition `ahead` months from now, as in `ledger_2026_11`. */
+/** The name of the partition `ahead` months from now, such as `ledger_2026_11`. */
 function partition(ahead: number): string {
   const now = new Date();
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
   return `ledger_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 }
 
-/** The checks in the first column of the table, in the first section of docs/operating.md. */
+/** The checks that the first table of docs/operating.md explains. */
 function explainedChecks(): readonly string[] {
   const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split(/^## /m);

@@ -1,4 +1,4 @@
-/** The end of a task and its retention (supplement "Sizes and forms nobody wrote down"; `Service:Tasks:Retention`). */
+/** The end of a task and how long it is stored (supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
@@ -29,8 +29,8 @@ for (const database of databases) {
     };
     const isActive = async (token: unknown) => (await mandate.introspect(String(token))).active;
 
-    it('ends at a whole second, rounded down, in the answer, the token and the refusals', async () => {
-      // Moves the clock to 0.9 s into a second.
+    it('ends at a whole second, rounded down, as the answer, the token and the refusals say', async () => {
+      // Moves the clock to 0.9 s after a whole second.
       const into = (mandate.clock.now() % MICROS) / MICROS;
       mandate.clock.advance(1.9 - into);
       const begun = mandate.clock.seconds();
@@ -39,7 +39,8 @@ for (const database of databases) {
       expect(issued.body.task_expires_at).to.equal(new Date(end * 1000).toISOString().replace('.000Z', 'Z'));
       const { task, exp } = decodeJwt<{ task: { exp: number } }>(String(issued.body.access_token));
       expect([task.exp, exp]).to.deep.equal([end, begun + 4 * 60]);
-      // The task began 0.9 s into a second: this is 0.05 s before its end, and then 0.05 s after it.
+      // The task began 0.9 s after a whole second. The clock is now 0.05 s before its last five seconds, and then 0.05
+      // s after their start.
       mandate.clock.advance(20 * 60 - 0.95);
       expect(await refusal(issued.body.refresh_token)).to.equal('task_ending');
       mandate.clock.advance(0.1);
@@ -56,7 +57,7 @@ for (const database of databases) {
       ],
       ['expired', 'task_expired', async () => mandate.clock.advance(20 * 60)],
     ] as const) {
-      it(`that ${what} is kept for the retention period, then deleted, and its agent can be removed`, async () => {
+      it(`that ${what} is stored for the retention period, then deleted, and its agent can then be removed`, async () => {
         const issued = await agent.exchange();
         const { task_id, refresh_token, access_token } = issued.body;
         expect(await isActive(access_token)).to.equal(true);

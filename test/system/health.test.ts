@@ -19,7 +19,7 @@ for (const database of databases) {
       expect(answer.text).to.equal('Healthy');
     });
 
-    it("/readyz answers 200 with the database, the signing key and the provider's keys available", async () => {
+    it("/readyz answers 200 if the database, the signing key and the provider's keys are available", async () => {
       expect((await (await mandate.agent()).exchange()).status).to.equal(200);
       const answer = await mandate.untilReady({ accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
@@ -28,7 +28,7 @@ for (const database of databases) {
       expect((await mandate.untilReady()).text).to.equal('Healthy');
     });
 
-    it("/readyz answers 503 until the provider's keys are fetched, then 200 without a restart", async () => {
+    it("/readyz answers 503 until the service has the provider's keys, then 200 without a restart", async () => {
       const provider = await startIdentityProvider();
       await provider.goDown();
       const early = await mandate.another({}, provider);
@@ -37,7 +37,7 @@ for (const database of databases) {
       expect(answer.body.status).to.equal('Unhealthy');
       expect((await early.get('/healthz')).status).to.equal(200);
       await provider.comeBack();
-      // The exchange fetches the keys.
+      // This exchange makes the service fetch the keys.
       early.clock.advance(30);
       expect((await (await early.agent()).exchange()).status).to.equal(200);
       expect((await early.untilReady()).text).to.equal('Healthy');

@@ -1,6 +1,6 @@
 /**
- * Random histories of every operation that starts, ends or refuses a task, on two replicas of one database, compared
- * with a model of the specification's state tables.
+ * Random histories of all operations that start, end or refuse a task, on two replicas of one database. A model of the
+ * specification's state tables predicts every answer and record.
  */
 
 import { expect } from 'chai';
@@ -18,14 +18,14 @@ import {
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { type Expectation, type ModelTask, stateTables } from './state-tables.ts';
 
-/** Seconds. Some waits are longer, others shorter. */
+/** In seconds. Some waits of a history are longer, others shorter. */
 const RETENTION = 7000;
-/** Each step picks one of the latest tasks: most older ones have ended. */
+/** A step picks one of this many newest tasks, because most older tasks have ended. */
 const LATEST = 5;
 const AGENTS = 2;
 const PEOPLE = 2;
 
-/** Operations of a history. Each number picks one of the existing tasks, agents or people. */
+/** The operations of a history. A number picks one of the tasks, agents or people. */
 type Step =
   | { readonly kind: 'exchange'; readonly agent: number; readonly person: number }
   | { readonly kind: 'refresh'; readonly which: number; readonly times: number }
@@ -60,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, onPerson('kill_person')),
   weighted(2, onPerson('block')),
   weighted(3, onPerson('lift')),
-  // Hardly any lifetime is a sum of these.
+  // Sums of these waits rarely equal a lifetime, so a step rarely happens exactly at an end.
   weighted(
     3,
     fc.constantFrom(97, 190, 710, 7310).map((seconds): Step => ({ kind: 'wait', seconds })),
@@ -69,7 +69,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, fc.constant<Step>({ kind: 'restart' })),
 );
 
-/** A history: each step and whether the second replica executes it. */
+/** A history: each step, and whether the second replica executes it. */
 const history = fc.array(fc.tuple(step, fc.boolean()), { minLength: 30, maxLength: 60, size: 'max' });
 
 for (const database of databases) {
@@ -98,7 +98,7 @@ for (const database of databases) {
           }
           await play.compareLedger();
         }),
-        // Shrinking a failed history takes minutes; the printed seed reproduces it.
+        // Does not shrink a failed history, which takes minutes. The printed seed repeats it.
         { numRuns: repetitions(2, 12), endOnFailure: true },
       );
     });
@@ -107,7 +107,7 @@ for (const database of databases) {
       const agents: RegisteredAgent[] = [];
       for (let nth = 0; nth < AGENTS; nth++) agents.push(await first.agent());
       const people = Array.from({ length: PEOPLE }, (_, nth) => `${agents[0]?.id}-person-${nth}`);
-      // Replicas of a SQLite file share one machine and its clock.
+      // Replicas on one SQLite file run on one machine, so they share its clock.
       const tables = stateTables(RETENTION, database.engine === 'postgres' ? 2 : 0);
       const at = (replica: number) => (replica === 0 ? first : second);
       const now = () => first.clock.now();
@@ -116,7 +116,7 @@ for (const database of databases) {
       const theAgent = (nth: number) => agents[nth] ?? fail();
       const thePerson = (nth: number) => people[nth] ?? fail();
 
-      /** The prediction from before or after the request, because time passes during it. */
+      /** Expects the prediction from before or after the request, because time passes during the request. */
       async function agree(ask: () => Promise<Answer>, foretell: () => Expectation): Promise<[Answer, Expectation]> {
         const before = foretell();
         const answer = await ask();
@@ -150,7 +150,7 @@ for (const database of databases) {
       const revoke = (task: ModelTask, token: string, replica: number) =>
         at(replica).post('/oauth2/revoke', holder(task).revokeForm(token));
 
-      /** Sends an admin request that ends tasks, and marks them in the model. */
+      /** Sends an admin request that ends tasks, and ends these tasks in the model. */
       async function kill(method: string, path: string, tasks: readonly ModelTask[], reason: string, replica: number) {
         const live = () => tasks.filter((task) => tables.isLive(task, now()));
         const before = live();

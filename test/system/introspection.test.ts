@@ -52,7 +52,7 @@ for (const database of databases) {
       }
     });
 
-    it("answers active: false for a token of the service's key with another typ or iss", async () => {
+    it("answers active: false for a token that the service's key signed with another typ or iss", async () => {
       const claims = decodeJwt(String((await agent.exchange()).body.access_token));
       const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
       for (const typ of ['JWT', 'checkpoint+jwt', 'logout+jwt', undefined]) {
@@ -74,7 +74,7 @@ for (const database of databases) {
       expect(String(body.revoked_at)).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/);
     });
 
-    it('answers the revocation of one token, and keeps the other tokens of the task active', async () => {
+    it('answers the revocation of one token, and keeps the other tokens of its task active', async () => {
       const issued = await agent.exchange();
       const renewed = await agent.refresh(String(issued.body.refresh_token));
       await agent.revoke(String(issued.body.access_token));
@@ -85,7 +85,7 @@ for (const database of databases) {
       expect((await introspect(renewed.body.access_token)).body.active).to.equal(true);
     });
 
-    it('answers sponsor_blocked immediately after a block', async () => {
+    it('answers sponsor_blocked at once after a block', async () => {
       const issued = await agent.exchangeFor({ sub: 'to-be-blocked' });
       await mandate.block('to-be-blocked', 'disabled');
       expect((await introspect(issued.body.access_token)).body).to.include({

@@ -1,6 +1,4 @@
-/**
- * An issuer with a path: every surface exists under that path too (supplement "Sizes and forms nobody wrote down").
- */
+/** An issuer with a path: every endpoint also exists below it (supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
 import { createAgent } from '../../adapters/sdk/agent/agent.ts';
@@ -23,7 +21,7 @@ import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
 const PREFIX = '/tenants/one';
 const SETTINGS = { ...EVERY_RECEIVER, 'Service:Audit:Aggregation:Enabled': 'false' };
-/** Each bucket permits one request, because the clock does not advance. */
+/** Each bucket allows one request, because the clock stands still. */
 const SCARCE = Object.fromEntries([
   ['Service:Metrics:Port', ''],
   ['Service:Audit:Aggregation:Enabled', 'true'],
@@ -34,12 +32,12 @@ const SCARCE = Object.fromEntries([
   ]),
 ]) as Readonly<Record<string, string>>;
 
-/** One path of each surface. */
+/** Paths that a rate limit covers, one of each surface. */
 const LIMITED = /introspect|nothing-here|scim|events|backchannel|admin|agents|no-such-path/;
-/** Paths with a rate bucket other than the main one. */
+/** Paths that have another rate bucket than the default one. */
 const HAS_A_BUCKET = /introspect|scim|events|backchannel/;
 
-/** Requests that each surface refuses without a credential, and the surface of their metric. */
+/** Requests without a credential, which each surface refuses, and the surface in the metric. */
 const refused: readonly (readonly [method: string, path: string, surface: string])[] = [
   ['POST', '/oauth2/token', 'token'],
   ['POST', '/oauth2/introspect', 'introspection'],
@@ -116,7 +114,7 @@ for (const database of databases) {
       expect((await post('introspection_endpoint', { token })).body.active).to.equal(false);
     });
 
-    it('works with the agent and tool-server libraries, which know only the issuer', async () => {
+    it('works with the agent library and the tool-server library, which know only the issuer', async () => {
       const client = createAgent({
         issuer: mandate.issuer,
         agentId: agent.id,
@@ -128,7 +126,7 @@ for (const database of databases) {
         scope: ['jira:read'],
       });
       const toolServer = createToolServer({ issuer: mandate.issuer, audience: JIRA });
-      // A high-risk route introspects every call, so both URLs of the metadata are used.
+      // A high-risk route introspects every token, so the library uses both URLs of the metadata.
       const policy = toolServer.policy({ scope: ['jira:read'], highRisk: true });
       const token = await started.token();
       expect((await toolServer.authorize({ token, route: 'GET /issues', policy })).kind).to.equal('allowed');
@@ -147,7 +145,7 @@ for (const database of databases) {
               answers.push(await ask(`${mandate.url}${where}`, method));
             }),
           );
-          // The service counts a request after its connection has finished with it.
+          // The service counts a request only after it has sent the response.
           await eventually(async () => (await refusalsAt(surface)) > before);
           expect(await refusalsAt(surface), where).to.equal(before + 1);
         }
@@ -156,8 +154,8 @@ for (const database of databases) {
       }
     });
 
-    it('limits requests under its path by the same buckets, with the same response and records', async () => {
-      // Only the records depend on the database.
+    it('limits requests under its path by the same buckets, with the same responses and records', async () => {
+      // On the other database the same records are enough.
       const cases = refused
         .filter(([, path]) => LIMITED.test(path))
         .slice(0, database === databases[0] ? undefined : 2);
@@ -176,7 +174,7 @@ for (const database of databases) {
         });
         expect(answers[0], path).to.include({ status: 429 });
         expect(answers[1], path).to.deep.equal(answers[0]);
-        // The second refusal is counted with the first, so both have the same event.
+        // The second refusal is only counted, so both belong to the same event.
         const refusals = lines.filter(({ reason }) => reason === 'rate_limited');
         expect(
           refusals.map(({ count }) => count),
@@ -185,7 +183,7 @@ for (const database of databases) {
       }
     });
 
-    it("includes its path in the addresses of agents, provisioned users and agents' keys", async () => {
+    it("is part of the addresses of agents, provisioned users and agents' keys", async () => {
       const registration = aRegistration({ agent_id: 'by-its-location', jwks: agent.key.jwks });
       const { status, headers } = await mandate.admin('POST', `${PREFIX}/admin/agents`, registration);
       expect([status, headers.get('location')]).to.deep.equal([201, `${PREFIX}/admin/agents/by-its-location`]);

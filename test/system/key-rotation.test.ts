@@ -1,6 +1,6 @@
 /**
- * A rotation of the signing key in three steps, as `mandate keys rotate` prescribes, over replicas that are replaced
- * one after another under load (specification "Configuration rules", tool-server contract).
+ * A rotation of the signing key in the three steps that `mandate keys rotate` prescribes. The replicas are replaced one
+ * after another under load (specification "Configuration rules", tool-server contract).
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,11 +28,11 @@ import { movedClock } from '../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.test';
 const REPLICAS = byLength({ short: 1, full: 3 });
-/** Short, because step 3 waits for the last token of the former key. */
+/** Short, because step 3 waits until the last token of the old key has expired. */
 const TOKEN_SECONDS = 5;
-/** A token is not used in its last two seconds: a busy machine may verify it after its expiry. */
+/** The last two seconds of a token are not used, because a busy machine may verify it after its expiry. */
 const MARGIN_MS = 2000;
-/** Step 2 waits for the tool servers' cache (ten minutes) and a cache in between (five minutes). */
+/** How long step 2 waits for caches: ten minutes in tool servers, and five in an HTTP cache. */
 const KEY_SET_AGE = 900;
 const BETWEEN_REQUESTS_MS = 40;
 
@@ -41,7 +41,7 @@ type Settings = Readonly<Record<string, string>>;
 interface Replica {
   readonly url: string;
   inFlight: number;
-  /** Sends SIGTERM and resolves with the exit code. */
+  /** Sends SIGTERM. Resolves with the exit code. */
   end(): Promise<number | null>;
 }
 
@@ -60,7 +60,7 @@ async function startReplica(settings: Settings): Promise<Replica> {
   };
 }
 
-/** A load balancer: round robin, and a replica leaves after its last request has ended. */
+/** A round-robin load balancer. It removes a replica after the last request of the replica. */
 function loadBalancer() {
   let replicas: readonly Replica[] = [];
   let turn = 0;
@@ -95,7 +95,7 @@ const formTo = (balancer: LoadBalancer) => (path: string, form: Form) =>
     body: encodeForm(form),
   });
 
-/** A tool server's key cache by its contract: ten minutes, and a refetch for an unknown kid every 30 s at most. */
+/** The key cache of a tool server, by its contract: ten minutes, and one fetch in 30 s for unknown kids. */
 function toolServer(balancer: LoadBalancer) {
   let cache: JWKSCacheInput = {};
   const keySet = () =>
@@ -110,7 +110,7 @@ function toolServer(balancer: LoadBalancer) {
     async verify(token: string) {
       await jwtVerify(token, keys, { issuer: ISSUER, audience: JIRA, algorithms: ['ES256'], typ: 'at+jwt' });
     },
-    /** Makes the cached keys this many seconds older. */
+    /** Makes the cached keys older. */
     age(seconds: number) {
       const { jwks, uat } = cache as { jwks?: object; uat?: number };
       if (jwks === undefined || uat === undefined) throw new Error('nothing has been fetched yet');
@@ -131,7 +131,7 @@ function isPresented({ expiresAt }: Issued): boolean {
   return Date.now() < expiresAt - MARGIN_MS;
 }
 
-/** Runs exchanges, local verifications and introspections until it is stopped. */
+/** Sends exchanges and introspections, and verifies tokens locally, until it is stopped. */
 function traffic(balancer: LoadBalancer, agent: RegisteredAgent) {
   const servers = [toolServer(balancer), toolServer(balancer)] as const;
   const lost: string[] = [];
@@ -157,7 +157,7 @@ function traffic(balancer: LoadBalancer, agent: RegisteredAgent) {
     live = [...live.filter(isPresented), { token, kid, expiresAt }];
   }
 
-  /** Counts a refusal as a lost verification unless the token has expired. */
+  /** Counts a refused token as lost, unless the token has expired. */
   function refused(what: string, { expiresAt }: Issued) {
     if (Date.now() < expiresAt) lost.push(what);
   }
@@ -243,7 +243,7 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('loses no verification, and the published keys verify the ledger', async () => {
+  it('loses no verification of a token, and the published keys verify the ledger', async () => {
     const [former, next] = [join(folder, 'former.pem'), join(folder, 'next.pem')];
     expect((await runCommand(['keys', 'generate', '--out', former])).code).to.equal(0);
     const atFirst: Settings = { ...common, Service__Signing__Keys__0__Path: former };
@@ -260,7 +260,7 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     await load.until(() => verified.size === 1 && introspected.size === 1);
     const [formerKid = ''] = kids.keys();
 
-    /** Each successor starts before its predecessor leaves, so replicas of both configurations serve together. */
+    /** Starts all new replicas before the old ones leave, so that both configurations serve at the same time. */
     async function rollOut(settings: Settings): Promise<void> {
       const successors = await Promise.all(Array.from({ length: REPLICAS }, () => startReplica(settings)));
       const leaving: Promise<number | null>[] = [];
@@ -287,7 +287,7 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     expect(reached.code, reached.out).to.equal(0);
     expect(reached.out).to.include('step 2 is next');
 
-    // The first server has refetched the keys, as after the full wait; the second must find the new key by its kid.
+    // The cache of the first tool server has expired after the full wait. The second server must look for the new kid.
     load.servers[0].age(KEY_SET_AGE);
     load.servers[1].age(31);
     expect([...kids.keys()], 'the former key still signs').to.deep.equal([formerKid]);

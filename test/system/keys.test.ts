@@ -1,4 +1,4 @@
-/** `mandate keys`: the files it writes, its output, and the secrets it never prints. */
+/** `mandate keys`: the files that it writes, and the secrets that it never prints. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ interface Report {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The private scalar of a key. */
+/** The private part of a key. */
 function privatePart(pem: string): string {
   return createPrivateKey(pem).export({ format: 'jwk' }).d ?? '';
 }
@@ -48,7 +48,7 @@ describe('mandate keys', () => {
     expect(out).not.to.include(privatePart(pem));
   });
 
-  it('generate overwrites no file, follows no link, and leaves no file after a failure', async () => {
+  it('generate overwrites no file, follows no symbolic link, and leaves no file after a failure', async () => {
     const before = readFileSync(first);
     const link = join(folder, 'link.pem');
     symlinkSync(join(folder, 'nowhere.pem'), link);
@@ -65,24 +65,24 @@ describe('mandate keys', () => {
     expect(existsSync(join(folder, 'nowhere.pem'))).to.equal(false);
   });
 
-  it('generate --out - prints only the key on standard output', async () => {
+  it('generate --out - prints nothing but the key on standard output', async () => {
     const settings = { Service__Signing__Keys__0__Path: first };
     const { code, out, err } = await runCommand(['keys', 'generate', '--out', '-', '--kid', 'next-2027'], settings);
     expect(code).to.equal(0);
     expect(out).to.match(/^-----BEGIN PRIVATE KEY-----\n[\s\S]+\n-----END PRIVATE KEY-----\n$/);
     expect(err).not.to.include(privatePart(out));
-    // With a second key, Service:Signing:ActiveKid must name the one that signs.
+    // With two keys, Service:Signing:ActiveKid must name the one that signs.
     expect(err).to.match(/Service__Signing__Keys__1__Kid=next-2027\nService__Signing__ActiveKid=\S{43}\n$/);
   });
 
-  it('generate refuses a --kid that is not a valid setting', async () => {
+  it('generate refuses a --kid that the setting would not accept', async () => {
     const { code, out, err } = await runCommand(['keys', 'generate', '--out', join(folder, 'x.pem'), '--kid', 'a b']);
     expect([code, out]).to.deep.equal([2, '']);
     expect(err).to.match(/--kid holds white space/);
     expect(existsSync(join(folder, 'x.pem'))).to.equal(false);
   });
 
-  it('show names the active key, and prints only public keys', async () => {
+  it('show names the active key, and prints no private key', async () => {
     const second = await makeSealingKey();
     const settings = {
       Service__Signing__Keys__0__Path: first,
@@ -105,7 +105,7 @@ describe('mandate keys', () => {
     }
   });
 
-  it('show exits with 1 without a key and with a key that cannot be loaded', async () => {
+  it('show exits with 1 if there is no key or a key cannot be loaded', async () => {
     const none = await runCommand(['keys', 'show']);
     expect([none.code, none.out]).to.deep.equal([1, '']);
     expect(none.err).to.match(
@@ -132,7 +132,7 @@ describe('mandate keys', () => {
     const rotate = (settings: Readonly<Record<string, string>>, ...more: readonly string[]) =>
       runCommand(['keys', 'rotate', '--next', next(), ...more], settings);
 
-    it('makes the next key once, changes nothing if it is repeated, and prints no secret', async () => {
+    it('makes the next key once, changes nothing in a second run, and prints no secret', async () => {
       const present = { Service__Signing__Keys__0__Pem: readFileSync(first, 'utf8') };
       const made = await rotate(present, '--json');
       expect([made.code, made.err]).to.deep.equal([0, '']);
@@ -151,7 +151,7 @@ describe('mandate keys', () => {
       }
     });
 
-    it('names the next step from the settings, and exits with 3 until the replicas have taken the current one', async () => {
+    it('derives the next step from the settings, and exits with 3 until the replicas have the current step', async () => {
       const present = { Service__Signing__Keys__0__Path: first };
       const { steps } = JSON.parse((await rotate(present, '--json')).out);
       const server = ['--server', replicas.url];
@@ -172,7 +172,7 @@ describe('mandate keys', () => {
       expect(last.out).to.include('http://127.0.0.1:9 could not be reached: There was no answer (ECONNREFUSED).');
     });
 
-    it('exits with 1 for a file without a key and for a key with another configured name', async () => {
+    it('exits with 1 for a file without a key, and for a key whose configured name differs', async () => {
       const present = { Service__Signing__Keys__0__Path: first };
       const broken = await runCommand(['keys', 'rotate', '--next', join(folder, 'broken.pem')], present);
       expect([broken.code, broken.out]).to.deep.equal([1, '']);

@@ -1,15 +1,15 @@
-/** No response and no log line repeats a presented credential. */
+/** No response and no log line repeats a credential of the request. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { databases } from '../support/databases.ts';
 import { type Answer, type Form, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
-/** A leaked run of this many characters of a credential would be useful to an attacker. */
+/** An attacker could use a part of a credential that has this many characters. */
 const RUN = 16;
 const CREDENTIALS = ['subject_token', 'actor_token', 'client_assertion', 'refresh_token', 'token'];
 
-/** Every substring of that length. */
+/** All substrings of that length. */
 function runsOf(text: string): Set<string> {
   const runs = new Set<string>();
   for (let at = 0; at + RUN <= text.length; at += 1) runs.add(text.slice(at, at + RUN));
@@ -32,7 +32,7 @@ for (const database of databases) {
       agent = await mandate.agent();
     });
 
-    /** Changes that invalidate a credential and keep most of its text. */
+    /** Changes that make a credential invalid and keep most of its text. */
     const spoil = fc.constantFrom<(value: string) => string>(
       (value) => `${value}x`,
       (value) => value.slice(1),
@@ -93,7 +93,7 @@ for (const database of databases) {
       );
     });
 
-    it('repeats no token from a path, a query or a header', async () => {
+    it('repeats no token that is in a path, a query or a header', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.log.lines.splice(0);
       for (const [path, headers] of [

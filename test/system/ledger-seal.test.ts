@@ -1,4 +1,4 @@
-/** Summaries, seals, proofs and sink deliveries of the ledger, over HTTP on a real database. */
+/** Summaries, seals, proofs and deliveries to the sink, over HTTP on a real database. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -10,7 +10,7 @@ import { ADMIN_KEY, type LedgerLine, type Mandate, startMandate } from '../suppo
 
 const WINDOW = 60;
 
-/** Refused requests of unauthenticated clients. */
+/** Requests that are refused before the caller is known. */
 const malformed = (mandate: Mandate) => mandate.post('/oauth2/token', { grant_type: 'password' });
 const unsigned = (mandate: Mandate) => mandate.post('/oauth2/revoke', { token: 'x', client_assertion: 'y' });
 const keyless = (mandate: Mandate) => mandate.get('/admin/agents');
@@ -30,7 +30,7 @@ for (const database of databases) {
     });
     after(() => mandate.stop());
 
-    it('are recorded once per event and reason, then summarised at the end of the window', async () => {
+    it('are recorded once for each event and reason, then summarised at the end of the window', async () => {
       const lines = await mandate.recorded(async () => {
         await times(5, () => malformed(mandate));
         await times(3, () => keyless(mandate));
@@ -60,7 +60,7 @@ for (const database of databases) {
       }
     });
 
-    it('that arrive together are one record and one summary', async () => {
+    it('that arrive concurrently get one record and one summary', async () => {
       mandate.clock.advance(WINDOW);
       const lines = await mandate.recorded(async () => {
         await Promise.all(Array.from({ length: 40 }, () => malformed(mandate)));
@@ -73,7 +73,7 @@ for (const database of databases) {
       ]);
     });
 
-    it('are never summarised with denials of known agents, each of which is a record', async () => {
+    it('are never summarised with denials that name an agent, each of which has a record', async () => {
       const agent = await mandate.agent();
       mandate.clock.advance(WINDOW);
       const grant = await agent.grant();
@@ -91,7 +91,7 @@ for (const database of databases) {
       expect(told(lines)).to.deep.equal([audience, audience, audience, scope, scope, scope]);
     });
 
-    it('are summarised by each instance separately, and when it stops', async () => {
+    it('are summarised by each instance separately, also when it stops', async () => {
       const other = await mandate.another({});
       mandate.clock.advance(WINDOW);
       const lines = await mandate.recorded(async () => {
@@ -106,7 +106,7 @@ for (const database of databases) {
       ]);
     });
 
-    it('are one record each while aggregation is off', async () => {
+    it('have one record each while aggregation is off', async () => {
       const other = await mandate.another({ 'Service:Audit:Aggregation:Enabled': 'false' });
       const lines = await mandate.recorded(async () => {
         await times(3, () => malformed(other));
@@ -126,7 +126,7 @@ for (const database of databases) {
     });
     after(() => mandate.stop());
 
-    it('seals every record in one pass, and proves each one by its inclusion proof', async () => {
+    it('seals every record in one pass, and serves a proof of each', async () => {
       const agent = await mandate.agent();
       const grant = await agent.grant();
       await agent.refresh(grant);
@@ -201,15 +201,15 @@ for (const database of databases) {
       expect(received()).to.have.lengthOf(2);
     });
 
-    it('receives every missed record in order after a failure', async () => {
+    it('receives every missed record in order after a failed delivery', async () => {
       sink.received.length = 0;
       sink.answer = refused;
-      // A failed delivery may be due again after one second of real time.
+      // A failed delivery may be due again after one second, so the clock stands still.
       mandate.clock.standStill();
       const agent = await mandate.agent();
       const lines = await mandate.recorded(async () => {
         await times(4, async () => expect((await agent.exchange()).status).to.equal(200));
-        // The failed batch waits for its retry; later records are tried once.
+        // The failed batch waits for its retry, and later records are tried once.
         for (let pass = 0; pass < 4; pass += 1) await mandate.jobs.drain();
       });
       expect(received().map((records) => records.length)).to.deep.equal([3, 2]);
@@ -229,7 +229,7 @@ for (const database of databases) {
       ]);
     });
 
-    it('delays no exchange if it never answers', async () => {
+    it('delays no exchange even if it never answers', async () => {
       const asked = new Promise<void>((resolve) => {
         sink.answer = () => resolve();
       });

@@ -1,4 +1,4 @@
-/** Subject tokens from before a logout: `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`, on and off. */
+/** Subject tokens from before a logout, with `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut` on and off. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ for (const database of databases) {
     this.timeout(60_000);
     let provider: IdentityProvider;
     let mandate: Mandate;
-    /** A replica with the same settings. */
+    /** A second replica with the same settings. */
     let replica: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
@@ -92,7 +92,7 @@ for (const database of databases) {
       await phone.signOut();
     });
 
-    it('refuses a subject token by its sid, whatever its iat, after a logout that names the session', async () => {
+    it('refuses a subject token by its sid, whatever its iat, after a logout of the session', async () => {
       const sub = newPerson();
       for (const named of [{ sub }, { sub: undefined }]) {
         const sid = randomUUID();
@@ -103,7 +103,7 @@ for (const database of databases) {
       }
     });
 
-    it('refuses a subject token by its sub and iat after a logout that names no session', async () => {
+    it('refuses a subject token by its sub and iat after a logout of the person', async () => {
       const sub = newPerson();
       const iat = now() - 30;
       await logOut({ sub, iat });
@@ -117,7 +117,7 @@ for (const database of databases) {
       }
     });
 
-    it('compares the sub if the sponsor key is another claim', async () => {
+    it('compares the sub even if the sponsor key is in another claim', async () => {
       const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       const [sub, oid] = [newPerson(), newPerson()];
       await logOut({ sub }, keyed);
@@ -127,7 +127,7 @@ for (const database of databases) {
       await keyed.stop();
     });
 
-    it('applies to every replica, including one that starts later', async () => {
+    it('applies on every replica, including one that starts later', async () => {
       const [sub, sid] = [newPerson(), randomUUID()];
       await logOut({ sub }, replica);
       await logOut({ sid }, mandate);
@@ -150,7 +150,7 @@ for (const database of databases) {
       expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
     });
 
-    it('does not move the time of a logout if its token is repeated', async () => {
+    it('keeps the time of a logout if the logout token is repeated', async () => {
       const sub = newPerson();
       const logout_token = logoutToken({ sub, iat: now() - 30 });
       for (let time = 0; time < 2; time += 1) {
@@ -159,7 +159,7 @@ for (const database of databases) {
       }
     });
 
-    it("does not affect refreshes of the person's other tasks", async () => {
+    it("does not affect refreshes of the person's tasks in other sessions", async () => {
       const sub = newPerson();
       const [kept, ended] = [randomUUID(), randomUUID()];
       const task = await expectOpened({ sub, sid: kept });
@@ -185,7 +185,7 @@ for (const database of databases) {
       }
     });
 
-    it('refuses nothing while it is off, and does not remember logouts of that time', async () => {
+    it('refuses nothing while it is off, and ignores logouts of that time once it is on', async () => {
       const off = await mandate.another({ [SETTING]: '' });
       const [sub, sid] = [newPerson(), randomUUID()];
       const lines = await mandate.recorded(async () => {
@@ -205,7 +205,7 @@ for (const database of databases) {
       await off.stop();
     });
 
-    // Must be last: it moves the clock.
+    // This test must be the last, because it moves the clock.
     it('refuses subject tokens for a day after the logout', async () => {
       const sub = newPerson();
       const lasting = { sub, iat: now() - 60, exp: now() + 3 * A_DAY };

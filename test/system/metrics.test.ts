@@ -17,7 +17,7 @@ import { rawConnection } from '../support/raw-http.ts';
 
 const METRICS_PORT = 'Service:Metrics:Port';
 
-/** The growth of each counter. */
+/** The growth of each counter between two scrapes. */
 function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<string, number>> {
   const entries = [...after.values].flatMap(([key, value]) => {
     const growth = value - (before.values.get(key) ?? 0);
@@ -33,11 +33,11 @@ for (const database of databases) {
     before(async () => {
       port = await freePort();
       mandate = await startMandate({ database, settings: { [METRICS_PORT]: String(port) } });
-      // No summary of denials becomes due between two scrapes.
+      // With a stopped clock, no summary of denials is recorded between two scrapes.
       mandate.clock.standStill();
     });
     after(() => mandate.stop());
-    /** The service queries the database at most once in five seconds. */
+    /** Moves the clock and scrapes, because the service queries the database at most once in five seconds. */
     const look = () => {
       mandate.clock.advance(6);
       return scrape(port);
@@ -77,7 +77,7 @@ for (const database of databases) {
       expect(grown(before, after, 'mandate_request_duration_seconds_bucket')).to.include({
         '{le="+Inf",surface="token"}': 4,
       });
-      // The ledger records the first of two equal denials; the metric counts both.
+      // The ledger has a record of the first of two equal denials; the metric counts both.
       const recorded = lines.filter(({ decision, count }) => decision === 'deny' && count === undefined);
       expect(recorded.length).to.be.greaterThan(1);
       const denials = grown(before, after, 'mandate_denials_total');
@@ -91,7 +91,7 @@ for (const database of databases) {
       });
     });
 
-    it('count refusals of the admin API that a transaction records', async () => {
+    it('count refusals of the admin API that a decision records', async () => {
       const agent = await mandate.agent();
       expect((await agent.exchange()).status).to.equal(200);
       await mandate.block('disabled-by-the-provider', 'disabled');
@@ -107,7 +107,7 @@ for (const database of databases) {
     });
 
     it('report the number and age of unsealed records', async () => {
-      // A separate ledger: other tests' summaries of denials may become due.
+      // Uses its own instance: on the shared one, summaries of other tests may be recorded.
       const ofItsOwn = await freePort();
       const instance = await startMandate({ database, settings: { [METRICS_PORT]: String(ofItsOwn) } });
       instance.clock.standStill();
@@ -127,14 +127,14 @@ for (const database of databases) {
       expect(open.value('mandate_database_up')).to.equal(1);
       expect(open.value('mandate_outbox_records', { state: 'waiting' })).to.equal(0);
       expect(open.value('mandate_outbox_oldest_age_seconds')).to.equal(0);
-      // The service does not query the database again within five seconds.
+      // The service queries the database again only after five seconds.
       await agent.exchange();
       expect((await scrape(ofItsOwn)).value('mandate_ledger_unsealed_records')).to.equal(2);
       await instance.stop();
     });
 
     it('report the number and age of records that wait for the sink', async () => {
-      // A separate ledger, as above.
+      // Uses its own instance, because summaries of other tests may be recorded on the shared one.
       const withSink = await freePort();
       const instance = await startMandate({
         database,
@@ -151,7 +151,7 @@ for (const database of databases) {
       await instance.stop();
     });
 
-    it('report database connections, permits in use, the age of keys and the release', async () => {
+    it('report database connections, used permits, the age of keys and the release', async () => {
       const { value, values } = await look();
       const isPostgres = database.engine === 'postgres';
       expect(value('mandate_database_waiting', { pool: isPostgres ? 'serving' : 'thread' })).to.equal(0);
@@ -169,7 +169,7 @@ for (const database of databases) {
       expect(value('nodejs_eventloop_lag_p99_seconds')).to.be.a('number');
     });
 
-    it('have labels from closed sets only, and no value from a request', async () => {
+    it('have labels only from fixed sets, and no value from a request', async () => {
       const { values, families, text } = await look();
       const labelsOf = (name: string, label: string) =>
         new Set(
@@ -185,7 +185,7 @@ for (const database of databases) {
       for (const sent of ['agent-', 'jira', 'ada', 'nobody', 'nothing', 'payroll', 'with=', '127.0.0.1']) {
         expect(text.replaceAll(/^#.*$/gm, '')).not.to.include(sent);
       }
-      // docs/operating.md repeats these definitions.
+      // docs/operating.md lists these definitions.
       const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
       expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
         serviceDefinitions.map(({ name, help }) => [name, help]),
@@ -228,14 +228,14 @@ describe('Metrics', () => {
       'Service:Overload:QueueLimit': '0',
     });
     instance.clock.standStill();
-    // The bucket permits one request.
+    // The bucket allows one request, so the other six are refused.
     const flood = await rawConnection(instance.url);
     for (let sent = 1; sent <= 7; sent += 1) {
       flood.send('GET /no-such-path HTTP/1.1\r\nHost: mandate.test\r\n\r\n');
       await eventually(async () => (flood.received().match(/HTTP\/1\.1 /g) ?? []).length === sent);
     }
     flood.leave();
-    // The request holds its permit until its body arrives.
+    // This request holds its permit until its body arrives.
     const { host, port: servedAt } = new URL(instance.url);
     const held = connect(Number(servedAt), '127.0.0.1');
     const head = [`POST /admin/agents HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${ADMIN_KEY}`];
@@ -270,7 +270,7 @@ describe('Metrics', () => {
     expect(gone).to.be.instanceOf(TypeError);
   });
 
-  it('prevent the start if their port is in use, with the name of the setting', async () => {
+  it('prevent the start if their port is in use, with an error that names the setting', async () => {
     const taken = createServer();
     const port = await listen(taken);
     const failed = await mandate.another({ [METRICS_PORT]: String(port) }).catch((error: unknown) => error);
@@ -281,8 +281,8 @@ describe('Metrics', () => {
     taken.close();
   });
 
-  it("are served with mandate_database_up 0, and without the ledger's metrics, while the database is unreachable", async function () {
-    // Measures elapsed time, which a busy machine may delay.
+  it('are served with mandate_database_up 0 and without metrics of the ledger while the database does not answer', async function () {
+    // Retries, because a busy machine may exceed the time limit.
     this.retries(2);
     const port = await freePort();
     const silent = createServer();
@@ -301,7 +301,7 @@ describe('Metrics', () => {
       expect(value(name), name).to.equal(undefined);
       expect(families.has(name)).to.equal(true);
     }
-    // A counter starts at zero: `increase` of a series that starts at one misses the first event.
+    // The counter exists before its first event: `increase` of a series that begins at one would miss that event.
     expect(value('mandate_requests_total', { surface: 'token', outcome: 'ok' })).to.equal(0);
     expect(value('mandate_denials_total', { event: 'admin.denied', reason: 'invalid_api_key' })).to.equal(0);
     await instance.stop();

@@ -1,4 +1,4 @@
-/** A database that does not answer: a 503 in time, and no token without its record. */
+/** A database that does not answer: the service answers 503 in time, and issues no token without a record. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -7,10 +7,10 @@ import { connectOutside, type FreshDatabase, postgres, sqliteFile, type TestData
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 
-/** Every response arrives within this time, because the limits of the database are shorter. */
+/** Every response arrives within this time, because the time limits of database queries are shorter. */
 const IN_TIME_MS = 9000;
 
-/** Seconds: the default of Service:Audit:Aggregation:Window. */
+/** In seconds, the default of Service:Audit:Aggregation:Window. */
 const AGGREGATION_WINDOW = 60;
 
 const POLL_MS = 50;
@@ -22,7 +22,7 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body.error).to.equal('temporarily_unavailable');
 }
 
-/** Repeats `act` while it fails: a connection attempt that began during the outage may fail only after it. */
+/** Repeats `act` while it fails, because a connection attempt from the outage may fail only after the outage. */
 async function onceItAnswers(act: () => Promise<void>): Promise<void> {
   const until = performance.now() + IN_TIME_MS;
   for (;;) {
@@ -53,7 +53,7 @@ describe('A Postgres that does not answer', function () {
   });
   beforeEach(async () => {
     while ((await agent.exchange()).status !== 200) await pause(POLL_MS);
-    // Closes the aggregation window of earlier tests.
+    // Ends the aggregation windows of earlier tests.
     mandate.clock.advance(AGGREGATION_WINDOW);
     await mandate.jobs.closeWindows();
   });
@@ -64,7 +64,7 @@ describe('A Postgres that does not answer', function () {
   });
 
   it('makes every endpoint answer 503 with Retry-After in time, and the service recovers without a restart', async function () {
-    // Measures elapsed time, which a busy machine may delay.
+    // Retries, because a busy machine may exceed the time limit.
     this.retries(2);
     const issued = await agent.exchange();
     expect(issued.status, issued.text).to.equal(200);
@@ -84,12 +84,12 @@ describe('A Postgres that does not answer', function () {
       const ready = await mandate.get('/readyz');
       expect(ready.status).to.equal(503);
       expect(ready.text).to.equal('Unhealthy');
-      // A denial of an unauthenticated client needs no database.
+      // The service refuses this request without the database.
       expect((await mandate.post('/oauth2/token', { grant_type: 'password' })).body.error).to.equal(
         'unsupported_grant_type',
       );
       proxy.resume();
-      // That denial could not be recorded, so the next summary contains it.
+      // The record of that denial could not be written, so the next summary counts it.
       mandate.clock.advance(AGGREGATION_WINDOW);
       await onceItAnswers(() => mandate.jobs.closeWindows());
     });
@@ -100,13 +100,13 @@ describe('A Postgres that does not answer', function () {
     expect((await mandate.untilReady()).status).to.equal(200);
   });
 
-  it('issues no token while its responses are lost, and one task when the agent retries', async () => {
+  it("issues no token while the database's answers are lost, and one task when the agent retries", async () => {
     const form = agent.exchangeForm();
     const lines = await mandate.recorded(async () => {
       proxy.silence('answers');
       expectUnavailable(await mandate.post('/oauth2/token', form));
       proxy.resume();
-      // The transaction was not committed, so the assertion is not spent.
+      // The transaction was rolled back, so the assertion is still unused.
       const again = await mandate.post('/oauth2/token', form);
       expect(again.status, again.text).to.equal(200);
     });
@@ -115,7 +115,7 @@ describe('A Postgres that does not answer', function () {
 });
 
 describe('A SQLite file that another process has locked', () => {
-  it('makes the service answer 503 and record nothing, until the lock is released', async function () {
+  it('makes the service answer 503 and record nothing until the other process releases the lock', async function () {
     this.timeout(30_000);
     const database = await sqliteFile.fresh();
     const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database } });

@@ -1,4 +1,4 @@
-/** The concurrency limits: refusals of each surface while no permit is free. */
+/** The concurrency limits: how each surface refuses requests while no permit is free. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -19,7 +19,7 @@ const PROBLEM = {
   detail: SENTENCE,
 };
 
-/** Each request is otherwise valid: only the missing permit can be the reason of a refusal. */
+/** These requests are valid, so only the missing permit can be the reason of the refusal. */
 const REVOKING: readonly (readonly [path: string, event: string, type: string, body: object, init?: RequestInit])[] = [
   ['/oauth2/revoke', 'token.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
   ['/backchannel-logout', 'signal.denied', 'application/json; charset=utf-8', OAUTH, { method: 'POST' }],
@@ -44,7 +44,7 @@ for (const database of databases) {
   describe(`The concurrency limits on ${database.name}`, () => {
     let mandate: Mandate;
     let narrow: Mandate;
-    /** The jwks_uri of the slow agent: the server answers when a test lets it. */
+    /** The host of the slow agent's keys. It answers when a test lets it. */
     let keys: Loopback;
     let waiting: (() => void)[];
     let agent: RegisteredAgent;
@@ -63,7 +63,7 @@ for (const database of databases) {
       await keys.close();
     });
 
-    /** Runs `act` while requests with the slow agent's keys wait, and resolves with their responses. */
+    /** Runs `act` while requests that wait for the slow agent's keys hold permits. Resolves with their responses. */
     async function meanwhile(forms: readonly (readonly [path: string, form: object])[], act: () => Promise<unknown>) {
       const before = keys.received.length;
       const answers = forms.map(([path, form]) => narrow.post(path, { ...form }));
@@ -88,7 +88,7 @@ for (const database of databases) {
               'content-type': 'application/json; charset=utf-8',
             });
           }
-          // Other kinds of work have other permits.
+          // Other kinds of work have their own permits.
           expect((await narrow.post('/oauth2/introspect', { token: 'x' })).body).to.deep.equal({ active: false });
           expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
           for (const path of ['/healthz', '/.well-known/jwks.json']) {
@@ -108,7 +108,7 @@ for (const database of databases) {
       }
     });
 
-    it("share one permit among all revoking surfaces, and refuse each request in the surface's format", async () => {
+    it("give all revoking surfaces one common permit, and refuse each request in the surface's format", async () => {
       const lines = await mandate.recorded(async () => {
         await meanwhile([['/oauth2/revoke', slow.revokeForm('tok')]], async () => {
           for (const [path, , type, body, init] of REVOKING) {

@@ -17,7 +17,7 @@ for (const database of databases) {
       mandate = await sharedMandate(database);
     });
 
-    it('allow any origin and are cacheable for five minutes', async () => {
+    it('allow any origin, and may be cached for five minutes', async () => {
       const agent = await mandate.agent();
       const lines = await mandate.recorded(async () => {
         for (const path of [...WELL_KNOWN, `/agents/${agent.id}/jwks.json`]) {
@@ -62,7 +62,7 @@ for (const database of databases) {
       }
     });
 
-    it('are equal in both metadata documents, and name only supported features', async () => {
+    it('have the same content in both metadata documents, and name only supported features', async () => {
       const [openid, oauth] = await Promise.all(WELL_KNOWN.slice(0, 2).map((path) => mandate.get(path)));
       expect(oauth?.body).to.deep.equal(openid?.body);
       const algorithms = ['ES256', 'PS256', 'RS256'];

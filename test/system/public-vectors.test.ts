@@ -1,4 +1,4 @@
-/** Public test vectors against the surfaces: a refusal or a faithful response, never a 5xx. */
+/** Sends public test vectors to each surface, which refuses a value or keeps it unchanged, without a 5xx. */
 
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
@@ -30,14 +30,14 @@ for (const database of databases) {
         });
       }
 
-      it('are copied unchanged as jti and instance of an assertion, or refused', async () => {
+      it('are kept unchanged as jti and instance of an assertion, or refused', async () => {
         await tryEach(strings, async (value) => {
           const answer = await agent.exchange({ actor_token: agent.assertion({ jti: `${value}#1`, instance: value }) });
           expect(answer.status, JSON.stringify(value)).to.be.oneOf([200, 401]);
         });
       });
 
-      it('are copied unchanged as sub of a subject token, or refused', async () => {
+      it('are kept unchanged as sub of a subject token, or refused', async () => {
         await tryEach([...new Set(strings)], async (sub) => {
           const answer = await agent.exchangeFor({ sub });
           expect(answer.status, JSON.stringify(sub)).to.be.oneOf([200, 400]);
@@ -48,7 +48,7 @@ for (const database of databases) {
         });
       });
 
-      it('introspect as inactive, and get an empty 200 from the revocation endpoint', async () => {
+      it('are inactive in introspection, and get an empty 200 from revocation', async () => {
         await tryEach(
           strings.filter((one) => one !== ''),
           async (token) => {
@@ -59,7 +59,7 @@ for (const database of databases) {
       });
 
       it('are stored unchanged in a registration, or refused by field', async () => {
-        // In sequence, because all change one agent.
+        // One after another, because all change one agent.
         for (const value of sampleByLength(strings)) {
           const named = await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: value });
           expect(named.status, JSON.stringify(value)).to.be.oneOf([200, 400]);
@@ -71,7 +71,7 @@ for (const database of databases) {
         }
       });
 
-      it('get a 4xx as ids in paths and as filters', async () => {
+      it('get a 4xx as ids in paths and as values of filters', async () => {
         await tryEach(
           strings.filter((one) => one !== '' && one.isWellFormed()),
           async (value) => {
@@ -94,7 +94,7 @@ for (const database of databases) {
           const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
           const content = new Uint8Array(Buffer.from(encoded, 'base64'));
           const answer = await mandate.send('/admin/agents', { method: 'POST', headers, body: content });
-          // None is a valid registration: a well-formed body is refused by field.
+          // No vector is a valid registration, so even well-formed JSON is refused by field.
           expect(answer.status, name).to.equal(400);
           expect(answer.headers.get('content-type'), name).to.match(/^application\/problem\+json/);
           if (name.startsWith('n_')) expect(answer.body.errors, name).to.equal(undefined);
@@ -103,7 +103,7 @@ for (const database of databases) {
     });
 
     describeForeignJws((vectors) => {
-      it('are neither assertions nor subject tokens, and introspect as inactive', async () => {
+      it('are accepted neither as assertions nor as subject tokens, and are inactive in introspection', async () => {
         await tryEach(vectors, async ({ tcId, jws }) => {
           const asActor = await agent.exchange({ actor_token: jws });
           expect(asActor.body.error, String(tcId)).to.equal('invalid_client');

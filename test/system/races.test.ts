@@ -1,7 +1,4 @@
-/**
- * Races between processes on one database. In every order of two decisions, no task outlives its end and no signal is
- * lost, on every process.
- */
+/** Races on one database: in every order of two decisions, no task outlives its end and no signal is lost. */
 
 import { repetitions } from '../contract/repetitions.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
@@ -14,19 +11,19 @@ import type { RaceSetup } from './races/race-setup.ts';
 import { renewalsThatRace } from './races/renewals.ts';
 import { writesThatRace } from './races/writes.ts';
 
-/** With fewer rounds, some of the possible orders may not occur. */
+/** With fewer rounds, some order of the two decisions may not occur. */
 const FEWEST = 15;
 const ROUNDS = Math.max(FEWEST, repetitions(20, 200));
-/** Two processes that write to one SQLite file block each other, so fewer rounds take as long. */
+/** Two processes block each other's writes to one SQLite file, so each round takes longer. */
 const ROUNDS_ON_ONE_FILE = Math.max(FEWEST, Math.ceil(ROUNDS / 4));
 const TRIALS = 50 * ROUNDS;
-/** Starting Postgres and the processes takes longer than the timeout of a test. */
+/** Starting Postgres and the processes takes longer than the time limit of a test. */
 const PREPARATION_LIMIT_MS = 120_000;
 const ROUND_LIMIT_MS = 1_000;
 
 for (const database of databases) {
   if (database.engine === 'postgres') {
-    describe('Races between three processes on Postgres', () => {
+    describe('Races between three processes on Postgres:', () => {
       const setup = onReplicas(database, 3, ROUNDS);
       everyRace(setup);
       nothingIsActiveAfterwards(setup, TRIALS);
@@ -34,10 +31,10 @@ for (const database of databases) {
     });
     continue;
   }
-  describe(`Races within one process on ${database.name}`, () => {
+  describe(`Races within one process on ${database.name}:`, () => {
     everyRace(onReplicas(database, 1, ROUNDS));
   });
-  describe(`Races between two processes on ${database.name}`, () => {
+  describe(`Races between two processes on ${database.name}:`, () => {
     const setup = onReplicas(database, 2, ROUNDS_ON_ONE_FILE);
     everyRace(setup);
     nothingIsActiveAfterwards(setup, TRIALS / 10);

@@ -1,4 +1,4 @@
-/** Rate limits: the 429 of each surface, and its records. */
+/** Rate limits: how each surface answers 429, and which records it writes. */
 
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
@@ -6,7 +6,7 @@ import { databases } from '../support/databases.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
 import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
-/** Each bucket permits one request, because the clock does not advance. */
+/** Each bucket allows one request, because the clock stands still. */
 const SCARCE = {
   'Service:RateLimit:Enabled': 'true',
   'Service:RateLimit:PermitsPerMinute': '60',
@@ -63,11 +63,11 @@ async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, 
 
 for (const database of databases) {
   describe(`Rate limits on ${database.name}`, () => {
-    // Only the records depend on the database.
+    // One surface is enough on the other database, because only the records depend on the database.
     const cases = database === databases[0] ? surfaces : surfaces.slice(0, 1);
     let mandate: Mandate;
     before(async () => {
-      // An instance without limits reads the ledger.
+      // An instance without rate limits reads the ledger.
       mandate = await startMandate({ database, settings: EVERY_RECEIVER });
     });
     after(() => mandate.stop());
@@ -77,7 +77,7 @@ for (const database of databases) {
       it(`answer 429 at ${path} in the surface's format, and record it as ${event}`, async () => {
         const instance = await limited();
         const lines = await mandate.recorded(async () => {
-          // For every method, and without a credential.
+          // The limit covers every method, and requests without a credential.
           expect((await fetch(`${instance.url}${path}`, { method: 'DELETE' })).status).not.to.equal(429);
           for (const method of ['POST', 'GET', 'DELETE']) {
             const answer = await fetch(`${instance.url}${path}`, { method });
@@ -145,12 +145,12 @@ describe('The rate limit', () => {
     const agent = await mandate.agent();
     const form = agent.exchangeForm();
     expect((await instance.post('/oauth2/token', form)).body.error).to.equal('slow_down');
-    // The service did not read the assertion.
+    // The service has not read the assertion, so it is still unused.
     expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
     await instance.stop();
   });
 
-  it('has a bucket each for introspection and signals, and one for all other paths', async () => {
+  it('has one bucket for introspection, one for signals, and one for all other paths', async () => {
     const instance = await limited();
     const paths = ['/oauth2/token', '/oauth2/introspect', '/backchannel-logout', '/scim/v2/Users', '/events'];
     for (const isFirst of [true, false]) {
@@ -164,7 +164,7 @@ describe('The rate limit', () => {
     await instance.stop();
   });
 
-  it('counts by the client address that a trusted proxy forwards, and ignores the header of other clients', async () => {
+  it('counts by the client address that a trusted proxy forwards, and ignores that header from other clients', async () => {
     const instance = await limited();
     const statusFor = async (header: Readonly<Record<string, string>>) =>
       (await instance.get('/no-such-path', header)).status;
@@ -184,7 +184,7 @@ describe('The rate limit', () => {
     await distrustful.stop();
   });
 
-  it('reads several X-Forwarded-For headers as one list', async () => {
+  it('reads repeated X-Forwarded-For headers as one list', async () => {
     const instance = await limited();
     const statusFor = (hops: readonly string[]) =>
       new Promise<number | undefined>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Refresh: a new token within the same task, never with more authority. */
+/** A refresh issues another token of the same task, never with more authority. */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
@@ -16,7 +16,7 @@ for (const database of databases) {
       agent = await mandate.agent();
     });
 
-    /** The service is shared: a summary of anonymous denials in other tests may be recorded meanwhile. */
+    /** Other tests share this service, and their summaries of anonymous denials may be recorded meanwhile. */
     const recordedOfAgent = async (act: () => Promise<void>) =>
       (await mandate.recorded(act)).filter((line) => line.agent_id === agent.id);
 
@@ -68,13 +68,13 @@ for (const database of databases) {
       expect((await agent.refresh(grant)).body.scope).to.equal('jira:comment');
     });
 
-    it('removes scopes that the registration has lost', async () => {
+    it('omits scopes that have been removed from the registration', async () => {
       const grant = await agent.grant();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { allowed_scopes: ['jira:comment'] });
       expect((await agent.refresh(grant)).body.scope).to.equal('jira:comment');
     });
 
-    it('shortens the last token to the rest of its task', async () => {
+    it('shortens the last token, which ends with its task', async () => {
       const grant = await agent.grant();
       const other = await mandate.another({});
       other.clock.advance(20 * 60 - 100);
@@ -84,7 +84,7 @@ for (const database of databases) {
       const answer = await other.post('/oauth2/token', form);
       expect(answer.status, answer.text).to.equal(200);
       const claims = decodeJwt(String(answer.body.access_token));
-      // Its own lifetime would be four minutes.
+      // Without this limit the token would live four minutes.
       expect(answer.body.expires_in)
         .to.equal(Number(claims.exp) - Number(claims.iat))
         .and.to.be.below(240);
@@ -92,7 +92,7 @@ for (const database of databases) {
       await other.stop();
     });
 
-    it('copies the instance from the assertion of the refresh', async () => {
+    it('takes the instance from the assertion of the refresh', async () => {
       const grant = await agent.grant();
       const answer = await agent.refresh(grant, { client_assertion: agent.assertion({ instance: 'pod-8' }) });
       expect(decodeJwt(String(answer.body.access_token)).act).to.deep.include({ instance: 'pod-8' });

@@ -18,14 +18,14 @@ interface Case {
   readonly reason: string;
   readonly when: string;
   readonly act: Act;
-  /** The record's sponsor. With `null` the record names only the agent; without it, neither. */
+  /** The sponsor in the record. `null` means an agent and no sponsor, and an absent value means neither. */
   readonly sponsor?: string | null;
 }
 
-/** Aggregation would hide the records of single refusals; ledger-seal.test.ts covers it. */
+/** Each refusal has its own record. ledger-seal.test.ts tests aggregation. */
 const EACH_RECORDED = { 'Service:Audit:Aggregation:Enabled': 'false' };
 
-/** Status and reasons of each OAuth error. */
+/** The status and the reasons of each OAuth error. */
 const ERRORS: Readonly<Record<string, readonly [status: number, reasons: RegExp]>> = {
   invalid_request: [400, /^invalid_request$/],
   unsupported_grant_type: [400, /^unsupported_grant_type$/],
@@ -55,7 +55,7 @@ function denied(reason: string, when: string, act: Act, sponsor?: string | null)
   return sponsor === undefined ? { reason, when, act } : { reason, when, act, sponsor };
 }
 
-/** An exchange with these parameters. */
+/** An exchange with these parameters instead of the defaults. */
 function exchangeCase(reason: string, when: string, form: Form, sponsor?: string): Case {
   return denied(reason, when, ({ agent }) => agent.exchange(form), sponsor);
 }
@@ -94,7 +94,7 @@ function subjectCase(
   return denied(reason, when, (setting) => setting.agent.exchange({ subject_token: token(setting) }), sponsor);
 }
 
-/** A refresh of a new task after a preparation. */
+/** A refresh of a new task, after `prepare`. */
 function refreshCase(reason: string, when: string, prepare: Act | undefined, form: Form, sponsor: string | null): Case {
   const act = async (setting: Setting) => {
     const grant = await setting.agent.grant();
@@ -109,7 +109,7 @@ const patched =
   ({ mandate, agent }) =>
     mandate.admin('PATCH', `/admin/agents/${agent.id}`, changes);
 
-/** An instant in each engine's format. */
+/** A time in the past, in the format of each engine. */
 const LONG_AGO = { sqlite: '1', postgres: "timestamptz '2020-01-01'" } as const;
 
 const cases: readonly Case[] = [
@@ -561,7 +561,7 @@ const cases: readonly Case[] = [
   ),
 ];
 
-/** Reasons that other suites produce. */
+/** Reasons that tests of other files cover. */
 const ELSEWHERE = [
   'sponsor_status_unavailable', // test/system/sponsor-check.test.ts
   'revocation_not_owner', // test/system/revocation.test.ts
@@ -570,7 +570,7 @@ const ELSEWHERE = [
   'overloaded', // test/system/overload.test.ts
 ];
 
-describe('The system tests of refusals', () => {
+describe('The tests of all denial reasons', () => {
   it('cover every denial reason', () => {
     const covered = new Set([...cases.map((one) => one.reason), ...ELSEWHERE]);
     expect(denialReasons.filter((reason) => !covered.has(reason))).to.deep.equal([]);
@@ -616,7 +616,7 @@ for (const database of databases) {
       });
     }
 
-    it('record the requested audience and scope once the agent is known', async () => {
+    it('record the requested audience and scope once the agent is authenticated', async () => {
       const agent = await mandate.agent();
       const lines = await mandate.recorded(() =>
         agent.exchange({ resource: 'https://other.example', scope: 'jira:read' }),
@@ -632,7 +632,7 @@ for (const database of databases) {
       });
     });
 
-    it('answer agent_disabled only to a valid assertion, and use that assertion up', async () => {
+    it('answer agent_disabled only to a valid assertion, and mark that assertion as used', async () => {
       const agent = await mandate.agent();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       for (const [reason, claims] of [

@@ -45,7 +45,7 @@ for (const database of databases) {
       });
     });
 
-    it('of an access token revokes only that token, whatever the hint', async () => {
+    it('of an access token revokes only that token, whatever the token_type_hint', async () => {
       const issued = await agent.exchange();
       const lines = await mandate.recorded(async () => {
         expectEmpty(await agent.revoke(String(issued.body.access_token), { token_type_hint: 'refresh_token' }));
@@ -63,7 +63,7 @@ for (const database of databases) {
       expect((await agent.refresh(String(issued.body.refresh_token))).status).to.equal(200);
     });
 
-    it('is recorded once if it is repeated', async () => {
+    it('is recorded once if the request is repeated', async () => {
       const issued = await agent.exchange();
       for (const token of [issued.body.access_token, issued.body.refresh_token]) {
         expectEmpty(await agent.revoke(String(token)));
@@ -72,10 +72,10 @@ for (const database of databases) {
       }
     });
 
-    /** The lifetime of a task token here, and the accepted clock skew between replicas. */
+    /** The lifetime of a task token in this test, and the accepted clock skew. */
     const [TOKEN_SECONDS, SKEW_SECONDS] = [240, 60];
 
-    it('is recorded once for an expired token whose revocation was already deleted', async () => {
+    it('is recorded once for an expired token, even if the first revocation has been deleted', async () => {
       const behind = await mandate.another({});
       behind.clock.advance(mandate.clock.seconds() - behind.clock.seconds() - SKEW_SECONDS + 1);
       const token = String((await agent.exchange()).body.access_token);
@@ -92,7 +92,7 @@ for (const database of databases) {
       await behind.stop();
     });
 
-    it('of a token that has expired by every clock records nothing and marks the assertion as used', async () => {
+    it('of a token that has expired by every clock is not recorded, and marks the assertion as used', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS);
       const form = agent.revokeForm(token);
@@ -107,14 +107,14 @@ for (const database of databases) {
       ]);
     });
 
-    it('of a token that has just expired is recorded, because a slower clock would still accept it', async () => {
+    it('of a token that has just expired is recorded, because a replica with a slow clock would still accept it', async () => {
       const token = String((await agent.exchange()).body.access_token);
       mandate.clock.advance(TOKEN_SECONDS + SKEW_SECONDS / 2);
       const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token)));
       expect(lines.map(({ event }) => event)).to.deep.equal(['token.revoked']);
     });
 
-    it("of another agent's token or an unknown one answers 200, changes nothing and records a denial", async () => {
+    it("of another agent's token or an unknown token answers 200, changes nothing and records a denial", async () => {
       const other = await mandate.agent();
       const issued = await other.exchange();
       const foreign = [issued.body.access_token, issued.body.refresh_token, 'nonsense', 'task_grant_nonsense', 'a.b.c'];
@@ -133,7 +133,7 @@ for (const database of databases) {
       expect((await other.refresh(String(issued.body.refresh_token))).status).to.equal(200);
     });
 
-    it("of a token of the service's key with another typ or iss is a denial", async () => {
+    it("of a token that the service's key signed with another typ or iss is a denial", async () => {
       const issued = await agent.exchange();
       const claims = decodeJwt(String(issued.body.access_token));
       const ours = { alg: 'ES256', kid: key.kid, typ: 'at+jwt' };
@@ -153,14 +153,14 @@ for (const database of databases) {
       expect((await introspected()).active, 'typ and iss make the difference').to.equal(false);
     });
 
-    it('works for a disabled agent', async () => {
+    it('is open to a disabled agent', async () => {
       const issued = await agent.exchange();
       await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { enabled: false });
       expectEmpty(await agent.revoke(String(issued.body.refresh_token)));
       expect(await mandate.introspect(issued)).to.include({ revocation_reason: 'client_revoked' });
     });
 
-    it('marks the assertion as used even if there is nothing to revoke', async () => {
+    it('marks the assertion as used even if there is no such token', async () => {
       for (const token of ['nonsense', 'task_grant_nonsense', String((await agent.exchange()).body.access_token)]) {
         const form = agent.revokeForm(token);
         expectEmpty(await mandate.post('/oauth2/revoke', form));

@@ -1,4 +1,4 @@
-/** The SCIM requests of Okta and Entra ID, in their exact form, and their effects. */
+/** The SCIM requests of Okta and Entra ID, in the exact form in which they send them, and the effects. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -10,12 +10,12 @@ import { sharedSigningKey } from '../support/shared-signing-key.ts';
 const OKTA_MEMBERS = (userName: string) =>
   `"name":{"givenName":"Ada","familyName":"Lovelace"},"emails":[{"primary":true,"value":"${userName}","type":"work"}]`;
 
-/** The body of Okta's create, in its order of members. */
+/** Okta's body when it creates a user, with members in its order. */
 function oktaCreate(userName: string, externalId: string): string {
   return `{"schemas":["${USER_SCHEMA}"],"userName":"${userName}",${OKTA_MEMBERS(userName)},"displayName":"Ada Lovelace","locale":"en-US","externalId":"${externalId}","groups":[],"password":"1mz050nq","active":true}`;
 }
 
-/** The body of Okta's replacement, without externalId and meta. */
+/** Okta's body when it replaces a user, without externalId and meta. */
 function oktaPut(id: string, userName: string, active: boolean): string {
   return `{"schemas":["${USER_SCHEMA}"],"id":"${id}","userName":"${userName}",${OKTA_MEMBERS(userName)},"active":${active},"groups":[]}`;
 }
@@ -48,7 +48,7 @@ for (const database of databases) {
     /** The records of a signal that ends one task. */
     const ending = (reason: string, sub: string) => [...signals(reason, sub), `task.revoked allow ${reason} ${sub}`];
 
-    /** A person with a live task: the sponsor key and the response of the exchange. */
+    /** Starts a task for a new person. Resolves with the sponsor key and the response of the exchange. */
     async function working() {
       const sub = `00u${randomUUID()}`;
       const issued = await exchangeFor(sub);
@@ -84,7 +84,7 @@ for (const database of databases) {
       expect(nobody.body).to.deep.include({ totalResults: 0, itemsPerPage: 0, Resources: [] });
     });
 
-    it('let Okta create a user; the service stores only what it needs and logs no password', async () => {
+    it('let Okta create a user; the service stores only what it needs, and logs no password', async () => {
       const [name, externalId] = [`Ada.${randomUUID()}@example.com`, `00u${randomUUID()}`];
       const answer = await scim.send('POST', '/Users', oktaCreate(name, externalId), OKTA);
       expect(answer.status, answer.text).to.equal(201);
@@ -99,7 +99,7 @@ for (const database of databases) {
       for (const secret of ['1mz050nq', 'Lovelace', name, externalId]) expect(logged).not.to.contain(secret);
     });
 
-    it("end the person's tasks if Okta deactivates by PATCH, and allow new ones if it reactivates by PUT", async () => {
+    it("end the person's tasks if Okta deactivates by PATCH, and allow new tasks if Okta reactivates by PUT", async () => {
       const { sub, issued } = await working();
       const id = await scim.create(JSON.parse(oktaCreate(`${sub}@example.com`, sub)));
       expect(await introspect(issued)).to.include({ active: true });
@@ -114,7 +114,7 @@ for (const database of databases) {
 
       const stored = await scim.send('GET', `/Users/${id}`, undefined, OKTA);
       expect(stored.body, 'inactive users stay readable').to.include({ id, active: false });
-      // A custom app sends an edited copy of the GET response, as application/json.
+      // A custom app of Okta sends an edited copy of the GET response, as application/json.
       const edited = JSON.stringify({ ...stored.body, active: true });
       const on = await brief(async () => {
         const put = await scim.send('PUT', `/Users/${id}`, edited, { ...OKTA, 'content-type': 'application/json' });
@@ -150,7 +150,7 @@ for (const database of databases) {
       expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
-    it('keep the person if a PUT lacks userName and userName is the sponsor key', async () => {
+    it('keep the person of a user if a PUT lacks userName and userName is the sponsor key', async () => {
       const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
       const client = scimClient(byName);
       const { sub, issued } = await working();
@@ -169,7 +169,7 @@ for (const database of databases) {
       ['another sponsor key', (sub: string) => `${sub}-2`],
       ['another case of the same key', (sub: string) => sub.toUpperCase()],
     ] as const) {
-      it(`refuse the old sponsor key as deleted after a change to ${title}, until a user has it again`, async () => {
+      it(`refuse the old sponsor key as deleted after a change to ${title}, until some user has that key again`, async () => {
         const { sub, issued } = await working();
         const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
         const left = await brief(async () => {
@@ -189,7 +189,7 @@ for (const database of databases) {
       });
     }
 
-    it('refuse the old sponsor key as deleted after a change of an inactive user', async () => {
+    it("refuse the old sponsor key as deleted after a change of an inactive user's sponsor key", async () => {
       const { sub } = await working();
       const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub, active: false });
       expect((await exchangeFor(sub)).body).to.include({ reason: 'sponsor_disabled' });
@@ -202,7 +202,7 @@ for (const database of databases) {
       expect((await exchangeFor(`${sub}-2`)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
     });
 
-    it("end the person's tasks if an inactive user is created beyond MaxUsers", async () => {
+    it("end the person's tasks if a provider creates an inactive user beyond MaxUsers", async () => {
       await scim.create({ userName: randomUUID(), externalId: randomUUID() });
       const full = await mandate.another({ 'Service:Scim:MaxUsers': '1' });
       const { sub, issued } = await working();
@@ -234,7 +234,7 @@ for (const database of databases) {
       const answer = await scim.send('GET', path);
       expect(answer.status).to.equal(200);
       expect(answer.body).to.deep.include({ totalResults: 0, Resources: [] });
-      // Entra ID appends the flag of the tenant URL.
+      // Entra ID appends this flag if the tenant URL has it.
       expect((await scim.send('GET', `${path}&aadOptscim062020`)).status).to.equal(200);
     });
 
@@ -242,7 +242,7 @@ for (const database of databases) {
       ['in its default form', ENTRA_DEACTIVATION],
       ['with aadOptscim062020', ENTRA_FLAG_DEACTIVATION],
     ] as const) {
-      it(`end the person's tasks if Entra ID disables ${title}, and allow new ones if it enables`, async () => {
+      it(`end the person's tasks if Entra ID disables ${title}, and allow new tasks if it enables the user`, async () => {
         const { sub, issued } = await working();
         const id = await scim.create({
           schemas: [USER_SCHEMA, ENTERPRISE],
@@ -264,7 +264,7 @@ for (const database of databases) {
       });
     }
 
-    it('let Entra ID patch many attributes at once, by path and by dotted key', async () => {
+    it('let Entra ID patch many attributes at once, by path and by dotted name', async () => {
       const { sub, issued } = await working();
       const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
       const answer = await scim.send('PATCH', `/Users/${id}`, {
@@ -291,7 +291,7 @@ for (const database of databases) {
       await expectStopped(sub, issued, 'scim_deactivated');
     });
 
-    it("end the person's tasks if Entra ID deletes the user, and allow new ones if it creates the user again", async () => {
+    it("end the person's tasks if Entra ID deletes the user, and allow new tasks if it creates the user again", async () => {
       const { sub, issued } = await working();
       const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });
       const gone = await brief(async () => {
@@ -308,7 +308,7 @@ for (const database of databases) {
       expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
-    it('take effect immediately in another process on the same database', async () => {
+    it('have their effect at once in another process on the same database', async () => {
       const other = await mandate.another({});
       const { sub, issued } = await working();
       const id = await scim.create({ userName: `${sub}@contoso.example`, externalId: sub });

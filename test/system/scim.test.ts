@@ -62,7 +62,7 @@ for (const database of databases) {
           });
           expect(lines).to.have.length(1);
           expect(lines[0]).to.include({ event: 'scim.denied', decision: 'deny', sponsor: null, agent_id: null });
-          // `fetch` omits an empty header.
+          // `fetch` omits an empty header, so that the credential is missing.
           expect(lines[0]?.reason).to.be.oneOf(['missing_api_key', 'invalid_api_key']);
         }
       }
@@ -141,7 +141,7 @@ for (const database of databases) {
       expectError(await scim.send('GET', '/Users/%FF'), 400);
     });
 
-    it('ignores an extra slash after its base path or after Users', async () => {
+    it('ignores an extra slash after its base path, and after Users', async () => {
       const body = aBody();
       const made = await scim.send('POST', '//Users', body);
       expect(made.status, made.text).to.equal(201);
@@ -193,7 +193,7 @@ for (const database of databases) {
       ]);
     });
 
-    it('pages through users in a stable order', async () => {
+    it('lists users in pages, in a stable order', async () => {
       for (const _ of [1, 2, 3]) await scim.create(aBody());
       const { body: all } = await scim.send('GET', '/Users');
       const ids = (all.Resources as readonly { id: string }[]).map(({ id }) => id);
@@ -240,20 +240,20 @@ for (const database of databases) {
       ['a start in hexadecimal', 'startIndex=0x10', 'invalidValue'],
       ['a startIndex of 1.0', 'startIndex=1.0', 'invalidValue'],
     ] as const) {
-      it(`refuses a listing with ${title}, and repeats none of it`, async () => {
+      it(`refuses a listing with ${title}, and does not repeat the text`, async () => {
         const answer = await scim.send('GET', `/Users?${query}`);
         expectError(answer, 400, scimType);
         expect(answer.text).not.to.match(/drop|1e30|0x10|one/);
       });
     }
 
-    it('finds no user for a filter with a NUL', async () => {
+    it('finds no user by a filter with a NUL character', async () => {
       const answer = await scim.send('GET', `/Users?filter=${encodeURIComponent('userName eq "a\\u0000b"')}`);
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body).to.include({ totalResults: 0 });
     });
 
-    it('refuses a userName that differs only in case with 409, by POST, PUT and PATCH', async () => {
+    it('refuses a userName that differs from another only in case with 409, by POST, PUT and PATCH', async () => {
       const body = aBody();
       await scim.create(body);
       const other = await scim.create(aBody());
@@ -265,7 +265,7 @@ for (const database of databases) {
       expect((await scim.send('POST', '/Users', { ...aBody(), externalId: body.externalId })).status).to.equal(201);
     });
 
-    it('compares user names by their lower-case form only', async () => {
+    it('compares user names only by their lower-case forms', async () => {
       const one = randomUUID();
       const id = await scim.create({ ...aBody(), userName: `Straße-ÉMILE-${one}` });
       const found = async (name: string) => {
@@ -284,7 +284,7 @@ for (const database of databases) {
       expect(await found(`STRASSE-ÉMILE-${one}`), 'ß is ss in upper case only').not.to.include(id);
     });
 
-    it('replaces a user by PUT, and keeps an absent active, userName or externalId', async () => {
+    it('replaces a user by PUT, and keeps active, userName and externalId if they are absent', async () => {
       const body = aBody({ active: false });
       const id = await scim.create(body);
       const put = await scim.send('PUT', `/Users/${id}`, { USERNAME: 'Another Name', externalid: body.externalId });
@@ -330,7 +330,7 @@ for (const database of databases) {
       expect(now?.lastModified).not.to.equal(then?.lastModified);
     });
 
-    it('applies a PATCH as a whole or not at all', async () => {
+    it('applies a whole PATCH or none of it', async () => {
       const body = aBody();
       const id = await scim.create(body);
       const before = await scim.send('GET', `/Users/${id}`);
@@ -350,7 +350,7 @@ for (const database of databases) {
       expect((await scim.send('GET', `/Users/${id}`)).body).to.deep.equal(before.body);
     });
 
-    it('reads active as a boolean or a string in any case, and op in any case, and removes no required attribute', async () => {
+    it('reads active as a boolean or as text in any case, reads op in any case, and removes no required attribute', async () => {
       for (const [active, read] of [
         ['fAlSE', false],
         ['TRUE', true],
@@ -418,7 +418,7 @@ for (const database of databases) {
       ['a body over 64 KiB', `{"userName":"a","externalId":"b","x":"${'h'.repeat(65_536)}"}`, 'invalidSyntax'],
     ];
     for (const [title, body, scimType] of bodies) {
-      it(`refuses ${title} by POST and PUT with 400, and repeats none of it`, async () => {
+      it(`refuses ${title} by POST and PUT with 400, and does not repeat the text`, async () => {
         const id = await scim.create(aBody());
         const lines = await mandate.recorded(async () => {
           for (const [method, path] of [
@@ -477,14 +477,14 @@ for (const database of databases) {
       });
     }
 
-    it('answers 415 to any body but uncompressed JSON in UTF-8', async () => {
+    it('answers 415 to every body except uncompressed JSON in UTF-8', async () => {
       for (const type of ['text/plain', 'application/xml', 'application/scim+json; charset=latin1', '']) {
         expectError(await scim.send('POST', '/Users', '{}', { 'content-type': type }), 415);
       }
       expectError(await scim.send('POST', '/Users', '{}', { 'content-encoding': 'gzip' }), 415);
     });
 
-    it('answers 507 to a new user beyond Service:Scim:MaxUsers', async () => {
+    it('answers 507 if a new user would exceed Service:Scim:MaxUsers', async () => {
       const { body } = await scim.send('GET', '/Users?count=0');
       const other = await mandate.another({ 'Service:Scim:MaxUsers': String(Number(body.totalResults) + 1) });
       const last = aBody();
@@ -497,7 +497,7 @@ for (const database of databases) {
       await other.stop();
     });
 
-    it('identifies the person by userName with Service:Scim:SponsorKeyAttribute, and makes externalId optional', async () => {
+    it('names the person by the userName if Service:Scim:SponsorKeyAttribute says so, and then needs no externalId', async () => {
       const other = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
       const client = scimClient(other);
       const name = `${randomUUID()}@Example.org`;

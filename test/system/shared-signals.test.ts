@@ -1,4 +1,4 @@
-/** Shared Signals push (RFC 8935): security events of a transmitter and their effects. */
+/** Shared Signals push (RFC 8935): the security events of a transmitter, and their effects. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -56,7 +56,7 @@ for (const database of databases) {
     const push = (token: string, to: Mandate = mandate) => post({ headers: pushed(), body: token }, to);
     const about = (id: string) => ({ format: 'opaque', id });
     const event = (name: string, id: string, more: Claims = {}) => transmitter.event(name, id, more);
-    /** A task of a new person. */
+    /** Starts a task for a new person. */
     const newTask = async (oid: string = randomUUID()) => {
       const issued = await agent.exchangeFor({ oid });
       return { oid, status: issued.status, body: issued.body, token: String(issued.body.access_token) };
@@ -86,7 +86,7 @@ for (const database of databases) {
       ['account-disabled', 'ssf_account_disabled', 'disabled', 'sponsor_disabled'],
       ['account-purged', 'ssf_account_purged', 'deleted', 'sponsor_not_found'],
     ] as const) {
-      it(`ends the tasks and refuses the person for ${name}, until account-enabled`, async () => {
+      it(`ends the tasks for ${name}, and refuses the person until account-enabled`, async () => {
         const task = await newTask();
         const lines = await mandate.recorded(async () => expectAccepted(await push(event(RISC + name, task.oid))));
         expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([
@@ -105,7 +105,7 @@ for (const database of databases) {
       });
     }
 
-    it('answers 202 to an account-enabled that is older than the block, records it as outdated and keeps the block', async () => {
+    it('answers 202 to an account-enabled older than the block, records it as outdated and keeps the block', async () => {
       const oid = randomUUID();
       const iat = mandate.clock.seconds() - 30;
       const enabled = (when: number) => event(`${RISC}account-enabled`, oid, { iat: when });
@@ -135,7 +135,7 @@ for (const database of databases) {
       expect(await introspect(again)).to.include({ active: true });
     });
 
-    it('finds the person by iss_sub, as user of a complex subject, in sub_id and in the event', async () => {
+    it('finds the person by iss_sub, as the user of a complex subject, in sub_id and in the event', async () => {
       for (const place of [
         (subject: object) => ({ sub_id: subject, events: { [SESSION_REVOKED]: {} } }),
         (subject: object) => ({ events: { [SESSION_REVOKED]: { subject } } }),
@@ -165,7 +165,7 @@ for (const database of databases) {
       ],
     ];
     for (const [title, subject] of forms) {
-      it(`reads ${title}, by iss_sub and opaque, in sub_id and in the event`, async () => {
+      it(`reads ${title}, by iss_sub and by opaque, in sub_id and in the event`, async () => {
         for (const format of ['iss_sub', 'opaque']) {
           for (const place of ['above', 'in the event']) {
             const task = await newTask();
@@ -225,7 +225,7 @@ for (const database of databases) {
       expect(await introspect(task)).to.include({ active: false });
     });
 
-    it('accepts events without an effect, and records nothing', async () => {
+    it('accepts events that have no effect here, and records nothing', async () => {
       const task = await newTask();
       const lines = await mandate.recorded(async () => {
         for (const events of [
@@ -242,7 +242,7 @@ for (const database of databases) {
       expect(await introspect(task)).to.include({ active: true });
     });
 
-    it('acts on every event of a token', async () => {
+    it('acts on every event in a token', async () => {
       const task = await newTask();
       const events = { [`${RISC}account-purged`]: {}, [SESSION_REVOKED]: {}, [`${CAEP}credential-change`]: {} };
       const lines = await mandate.recorded(() => push(transmitter.sign({ sub_id: about(task.oid), events })));
@@ -256,7 +256,7 @@ for (const database of databases) {
     const revoked = { sub_id: about('object-7'), events: { [SESSION_REVOKED]: {} } };
     const seconds = () => mandate.clock.seconds();
     const inEvent = (subject: Claims) => ({ events: { [SESSION_REVOKED]: { subject } } });
-    /** The RFC 8935 error codes other than invalid_request. */
+    /** The RFC 8935 error codes; all other faults get invalid_request. */
     const ERRORS: Readonly<Record<string, string>> = {
       unsupported_algorithm: 'invalid_key',
       unknown_key: 'invalid_key',
@@ -330,7 +330,7 @@ for (const database of databases) {
     ];
     const given = (members: Members) => (typeof members === 'function' ? members() : members);
 
-    /** One record without sponsor, agent or task. The response names the failed check. */
+    /** Expects one record without sponsor, agent and task, and a response that names the failed check. */
     async function expectRefused(reason: string, err: string, description: RegExp, act: () => Promise<Answer>) {
       const lines = await mandate.recorded(async () => {
         const answer = await act();
@@ -352,7 +352,7 @@ for (const database of databases) {
       });
     }
 
-    it("refuses a signature of another key under the transmitter's kid", async () => {
+    it("refuses a signature by another key under the transmitter's kid", async () => {
       const other = await makeSigningKey('RS256');
       const [head, payload] = transmitter.sign(revoked).split('.');
       const header = Buffer.from(head ?? '', 'base64url');
@@ -360,7 +360,7 @@ for (const database of databases) {
       await expectRefused('invalid_signature', 'invalid_key', /^invalid_signature: /, () => push(forged));
     });
 
-    it('refuses and records malformed bodies with an RFC 8935 error', async () => {
+    it('refuses malformed bodies with an RFC 8935 error, and records the refusal', async () => {
       const token = transmitter.sign(revoked);
       for (const [init, description] of [
         [{ headers: pushed(), body: '' }, /^malformed: /],
@@ -392,7 +392,7 @@ for (const database of databases) {
       expectAccepted(await post({ headers: pushed(FORMER_PUSH_CREDENTIAL), body: transmitter.sign(revoked) }));
     });
 
-    it('refuses and records a missing or wrong credential before it reads the body', async () => {
+    it('refuses a missing or wrong credential before it reads the body, and records the refusal', async () => {
       const task = await newTask();
       const token = event(SESSION_REVOKED, task.oid);
       const type = { 'content-type': 'application/secevent+jwt' };
@@ -425,12 +425,12 @@ for (const database of databases) {
       expect(answer).to.match(/^HTTP\/1\.1 401 /);
     });
 
-    it('has a credential that the admin API refuses', async () => {
+    it('has a credential that is no admin key', async () => {
       const answer = await mandate.get('/audit', pushed());
       expect(answer.status).to.equal(401);
     });
 
-    it("answers 503 while the transmitter's keys are unavailable; every denial reason has been recorded", async () => {
+    it("answers 503 while the transmitter's keys are unavailable; together, these tests record every denial reason of events", async () => {
       const blind = await mandate.another({ 'Service:Ssf:Issuer': 'http://127.0.0.1:9' });
       const token = transmitter.sign(revoked);
       const lines = await mandate.recorded(async () => {
@@ -445,7 +445,7 @@ for (const database of databases) {
       expect(securityEventDenialReasons.filter((reason) => !recorded.has(reason))).to.deep.equal([]);
     });
 
-    it('works while the identity provider is down, because its issuer is configured', async () => {
+    it('works while the identity provider does not answer, because its issuer is configured', async () => {
       const task = await newTask();
       const alone = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
       const subject = { format: 'iss_sub', iss: 'http://127.0.0.1:9', sub: task.oid };
@@ -454,7 +454,7 @@ for (const database of databases) {
       expect(await introspect(task)).to.include({ active: false });
     });
 
-    it("answers 503 to an iss_sub subject while the provider's metadata, which would name its issuer, is unavailable", async () => {
+    it("answers 503 to an iss_sub subject while the provider's metadata, which names its issuer, is unavailable", async () => {
       const unplaced = await mandate.another({
         'Service:UpstreamIdp:Issuer': '',
         'Service:UpstreamIdp:MetadataUrl': 'http://127.0.0.1:9/metadata',
@@ -468,7 +468,7 @@ for (const database of databases) {
       expect(await introspect(task)).to.include({ active: false });
     });
 
-    it('logs one warning at the start if the sponsor key claim is not sub and events are enabled', async () => {
+    it('logs one warning at start if events are received and the sponsor key claim is not sub', async () => {
       const warnings = async (changes: Readonly<Record<string, string>>) => {
         const started = await mandate.another(changes);
         await started.stop();
@@ -484,7 +484,7 @@ for (const database of databases) {
       expect(await warnings(nothing)).to.deep.equal([]);
     });
 
-    it('answers 404 if it is not configured', async () => {
+    it('answers 404 if the receiver is not configured', async () => {
       const nothing = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, '']));
       const without = await mandate.another(nothing);
       const lines = await mandate.recorded(async () => {
@@ -496,7 +496,7 @@ for (const database of databases) {
       await without.stop();
     });
 
-    it('accepts a token up to a day after its iat, and never as a subject token', async () => {
+    it('accepts an event token until a day after its iat, and never accepts it as a subject token', async () => {
       const task = await newTask();
       const token = event(SESSION_REVOKED, task.oid, { iat: mandate.clock.seconds() - 86_300 });
       const late = event(SESSION_REVOKED, task.oid, { iat: mandate.clock.seconds() - 86_300 });
@@ -519,7 +519,7 @@ for (const database of databases) {
     });
 
     describeVectors<readonly string[]>('naughty strings', 'naughty_strings.json', (strings) => {
-      it("as subjects end no other person's task", async () => {
+      it("end no other person's task if they are the subject of an event", async () => {
         const task = await newTask();
         await tryEach([...new Set(strings)], async (value) => {
           const subject = { format: 'iss_sub', iss: mandate.provider.issuer, sub: value };

@@ -1,6 +1,6 @@
 /**
- * The sponsor check in mode `poll`: the service asks the identity provider about the person (specification "Sponsor
- * check"). A loopback server answers like Keycloak's admin API.
+ * The sponsor check in mode `poll`: the service queries the identity provider about the person (specification "Sponsor
+ * check"). A loopback server answers as Keycloak's admin API does.
  */
 
 import { expect } from 'chai';
@@ -12,12 +12,12 @@ import { startUserDirectory } from '../support/user-directory.ts';
 
 const ACTIVE = { id: 'ada', username: 'ada', enabled: true };
 
-/** Decodes one path segment once, as Keycloak does. */
+/** Decodes one segment of the path once, as Keycloak does. */
 const decoding: Handler = (request, response) => {
   const id = decodeURIComponent(request.path.slice('/users/'.length));
   answering({ ...ACTIVE, id })(request, response);
 };
-/** Decodes the whole path, twice if an escape is left, and resolves dot segments. */
+/** Decodes the whole path, once more if an escape is left, and resolves dot segments. */
 const normalizing: Handler = (request, response) => {
   const decoded = decodeURIComponent(request.path);
   const path = /%[0-9a-f]{2}/i.test(decoded) ? decodeURIComponent(decoded) : decoded;
@@ -33,7 +33,7 @@ for (const database of databases) {
     let agent: RegisteredAgent;
     let person: { status: number; body: unknown };
     let users: Handler;
-    /** Runs during a question, before the provider answers. */
+    /** Runs during a query, before the provider answers. */
     let meanwhile: () => Promise<unknown>;
     const questions = () => admin.received.filter((request) => request.path.startsWith('/users/'));
 
@@ -81,13 +81,13 @@ for (const database of databases) {
       });
     }
 
-    it('asks by sub at every exchange, without a cache', async () => {
+    it('queries by sub at every exchange, without a cache', async () => {
       await agent.exchange();
       await agent.exchange();
       expect(questions().map((request) => request.path)).to.deep.equal(['/users/ada', '/users/ada']);
     });
 
-    it('asks once more if the agent changes during its first exchange', async () => {
+    it('queries once more if the agent changes during its first exchange', async () => {
       let isChanged = false;
       const usual = admin.answer;
       admin.answer = async (request, response) => {
@@ -124,7 +124,7 @@ for (const database of databases) {
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
     });
 
-    it('caches an answer for refreshes for its configured lifetime', async () => {
+    it('caches an answer, for refreshes, for the configured lifetime', async () => {
       const grant = await agent.grant();
       admin.received.length = 0;
       mandate.clock.advance(40);
@@ -136,11 +136,11 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(2);
     });
 
-    it('does not use a cached answer from before the task existed', async () => {
+    it('uses no cached answer from before the task existed', async () => {
       mandate.clock.standStill();
       const earlier = await agent.grant();
       mandate.clock.advance(1);
-      // This answer is cached for thirty seconds for the earlier task.
+      // This answer, for the earlier task, is cached for thirty seconds.
       expect((await agent.refresh(earlier)).status).to.equal(200);
       mandate.clock.advance(10);
       const issued = await agent.exchange();
@@ -155,14 +155,14 @@ for (const database of databases) {
       ]);
     });
 
-    it('does not use a cached answer that is older than the remaining lifetime of the task', async () => {
+    it('uses no cached answer that is older than the remaining lifetime of the task', async () => {
       mandate.clock.standStill();
       const issued = await agent.exchange();
       const grant = String(issued.body.refresh_token);
       mandate.clock.advance(20 * 60 - 45);
       expect((await agent.refresh(grant)).status).to.equal(200);
       person = { status: 200, body: { ...ACTIVE, enabled: false } };
-      // The answer is 25 s old, and cached for 30 s. The task and its last token have 20 s left.
+      // The answer is 25 s old, and is cached for 30 s. The task and its last token have 20 s left.
       mandate.clock.advance(25);
       const lines = await mandate.recorded(async () => {
         const answer = await agent.refresh(grant);
@@ -173,7 +173,7 @@ for (const database of databases) {
       ]);
     });
 
-    describe('does not renew a task that during the question', () => {
+    describe('does not renew a task that, during the query,', () => {
       const TASK_SECONDS = 20 * 60;
       type End = (task: string) => Promise<unknown>;
       const ends: readonly (readonly [reason: string, how: string, end: End])[] = [
@@ -204,14 +204,14 @@ for (const database of databases) {
       }
     });
 
-    it('refuses a blocked person without a question', async () => {
+    it('refuses a blocked person without a query', async () => {
       await mandate.block('blocked-here', 'disabled');
       const lines = await mandate.recorded(() => agent.exchangeFor({ sub: 'blocked-here' }));
       expect(lines.at(-1)).to.include({ reason: 'sponsor_disabled' });
       expect(questions()).to.have.lengthOf(0);
     });
 
-    it('asks about every accepted sponsor key as one percent-encoded path segment', async () => {
+    it('queries every accepted sponsor key as one percent-encoded segment of the path', async () => {
       users = decoding;
       for (const sub of [...PATH_LIKE_KEYS, '...', '\u4e2d'.repeat(256)]) {
         admin.received.length = 0;
@@ -243,12 +243,12 @@ for (const database of databases) {
           });
         }
       }
-      // None of these answers has opened the circuit breaker.
+      // None of these answers counts as a failure that opens the circuit breaker.
       users = decoding;
       expect((await agent.exchange()).status).to.equal(200);
     });
 
-    it('compares the id of an answer only if it is a string', async () => {
+    it('compares the id in an answer only if it is a string', async () => {
       for (const id of [undefined, null, 42, ['ada'], { id: 'grace' }]) {
         person = { status: 200, body: { enabled: true, id } };
         expect((await agent.exchange()).status, JSON.stringify(id)).to.equal(200);
@@ -258,7 +258,7 @@ for (const database of databases) {
       }
     });
 
-    it('asks by sub if the sponsor key is another claim', async () => {
+    it('queries by sub if the sponsor key is in another claim', async () => {
       const other = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       users = decoding;
       const acting = await other.agent();
@@ -295,7 +295,7 @@ for (const database of databases) {
       expect(questions()).to.have.lengthOf(0);
     });
 
-    it('blocks, shows and unblocks every other sponsor key by its percent-encoded path', async () => {
+    it('accepts every other sponsor key, percent-encoded, in the path of a block', async () => {
       users = decoding;
       for (const sub of PATH_LIKE_KEYS) {
         const path = `/admin/sponsors/${encodeURIComponent(sub)}`;
@@ -310,7 +310,7 @@ for (const database of databases) {
       }
     });
 
-    it('sends no question for five seconds after five failures, then one', async () => {
+    it('sends no query for five seconds after five failures, then sends one', async () => {
       person = { status: 500, body: {} };
       for (let time = 0; time < 5; time += 1) expect((await agent.exchange()).status).to.equal(503);
       expect(questions()).to.have.lengthOf(5);

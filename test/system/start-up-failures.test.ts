@@ -1,6 +1,6 @@
 /**
- * Start-up failures: keys, database and address. Each case runs `mandate serve` in this process; some also as a child
- * process with a time limit.
+ * Failures at start: keys, database and address. Each case runs `mandate serve` in this process, and some run it also
+ * as a child process with a time limit.
  */
 
 import { generateKeyPairSync } from 'node:crypto';
@@ -18,19 +18,19 @@ import { connectOutside, databases, type FreshDatabase, freshDatabase } from '..
 import { listen } from '../support/listening.ts';
 import { postgresServer } from '../support/postgres-server.ts';
 
-/** A process that does not start must end within this time. */
+/** A process that fails to start must end within this time. */
 const LIMIT_MS = 5000;
 const MARK = 'zq7-recognised';
-/** Stands for the port in use, which differs in each run. */
+/** In expected output, stands for the port in use, which is another in each run. */
 const TAKEN = '<taken>';
 
-/** Resources of the cases. */
+/** Files, databases and a port for the cases. */
 interface Place {
   readonly folder: string;
-  /** With the schema. */
+  /** A database with the schema. */
   readonly sqlite: FreshDatabase;
   readonly postgres: FreshDatabase;
-  /** Another server listens on it. */
+  /** A port on which another server listens. */
   readonly takenPort: string;
   /** Writes a file and returns its path. */
   readonly file: (name: string, text: string) => string;
@@ -39,7 +39,7 @@ interface Place {
 interface Failure {
   readonly title: string;
   readonly changes: (place: Place) => Texts | Promise<Texts>;
-  /** The beginning of each line on standard error. */
+  /** How each line on standard error begins. */
   readonly says: readonly string[];
   /** Whether the case also runs as a child process. */
   readonly alone?: boolean;
@@ -295,7 +295,7 @@ describe('mandate serve', () => {
     await Promise.all([place.sqlite.drop(), place.postgres.drop()]);
   });
 
-  /** Valid settings except for the port: a case that should fail must not serve. */
+  /** Valid settings, except for the port. A case whose failure does not occur thus still does not serve. */
   const settingsOf = async ({ changes }: Pick<Failure, 'changes'>): Promise<Texts> => ({
     ...startable,
     ...signalsMode,
@@ -333,8 +333,8 @@ describe('mandate serve', () => {
   }
 
   for (const failure of failures.filter(({ alone }) => alone)) {
-    it(`exits within five seconds as a child process for ${failure.title}`, async function () {
-      // A busy machine may take longer; one attempt in time is enough.
+    it(`exits within five seconds, as a child process, for ${failure.title}`, async function () {
+      // A busy machine may take longer, so one attempt within the limit is enough.
       this.retries(2);
       const settings = await settingsOf(failure);
       const startedAt = performance.now();
@@ -356,7 +356,7 @@ describe('mandate serve', () => {
   });
 });
 
-describe('mandate migrate on Postgres', () => {
+describe('On Postgres', () => {
   const said = async (changes: Texts) => {
     const database = await freshDatabase('postgres', 'absent');
     const settings = { ...database.settings, ...changes };
@@ -393,12 +393,12 @@ describe('mandate migrate on Postgres', () => {
     ],
   ];
   for (const [what, changes, sentence] of refusals) {
-    it(`exits with 1 and names ${what}`, async () => {
+    it(`mandate migrate exits with 1 and names ${what}`, async () => {
       expect(await said(await changes())).to.deep.equal([1, `mandate: ${sentence}\n`]);
     });
   }
 
-  it('exits with 1 and names the error of a server that refuses the connection', async () => {
+  it('mandate migrate exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
     const superuser = await connectOutside(full, 'superuser');
     const name = new URL(full.settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
@@ -423,7 +423,7 @@ describe('mandate migrate on Postgres', () => {
     });
   }
 
-  it('exits with 1 and names a database whose encoding is not UTF8', async () => {
+  it('mandate migrate exits with 1 and names a database whose encoding is not UTF8', async () => {
     const server = await postgresServer();
     const name = `mandate_${process.pid}_latin1`;
     const other = await freshDatabase('postgres', 'absent');
@@ -444,7 +444,7 @@ describe('mandate migrate on Postgres', () => {
 });
 
 describe('mandate migrate on SQLite', () => {
-  it('exits with 1 and names a file in a directory that does not exist', async () => {
+  it('exits with 1 and names a file whose directory does not exist', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mandate-nowhere-'));
     const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': join(folder, MARK, 'file.db') };
     const { result, err } = await capturingOutput(() => withEnvironment(environment(settings), () => migrate([])));
@@ -498,7 +498,7 @@ for (const kind of databases) {
   describe(`mandate migrate on ${kind.name}`, () => {
     it('applies the schema once in two concurrent processes, and both exit with 0', async () => {
       const database = await kind.fresh('absent');
-      // Invalid settings of `serve` do not matter.
+      // `migrate` ignores invalid settings that only `serve` reads.
       const settings = { ...database.settings, 'Service:Audit:DrainInterval': 'never', 'Service:Issuer': 'nowhere' };
       const both = await Promise.all([1, 2].map(() => runCommand(['migrate'], settings)));
       expect(both.map(({ code, err }) => [code, err])).to.deep.equal([

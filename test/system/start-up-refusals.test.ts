@@ -1,4 +1,4 @@
-/** `mandate serve` refuses every configuration of the table, names the wrong settings and prints no value. */
+/** `mandate serve` refuses every configuration of the table, names the wrong settings, and prints no value. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { environment, startable, type Texts } from '../composition/settings/sour
 import { type WrongConfiguration, wrongConfigurations } from '../composition/settings/wrong-configurations.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 
-/** Words of the specification that a refusal may contain. */
+/** Values that a refusal may contain, because the specification has the same words. */
 const WORDS = new Set(['poll', 'signals', 'postgres', 'sqlite', 'development', 'externalId', 'userName', 'mandate']);
 
-/** Valid settings with an existing key file. */
+/** The folder of a key file, and valid settings with that file. */
 let folder: string;
 const standing = (): Texts => ({ ...startable, 'Service:Signing:Keys:0:Path': join(folder, 'key.pem') });
 
@@ -23,7 +23,7 @@ function start({ changes, overrides = [] }: Pick<WrongConfiguration, 'changes' |
   return capturingOutput(() => withEnvironment(settings, () => serve(overrides)));
 }
 
-/** The setting values that the text contains. */
+/** The values of settings that the text contains. */
 function repeated(said: string, { changes, overrides = [] }: WrongConfiguration): readonly string[] {
   const values = [...Object.values({ ...standing(), ...changes }), ...overrides.map(({ value }) => value)];
   const telling = values.flatMap((value) => value?.split('\n') ?? []).filter((value) => value.trim().length > 2);
@@ -38,7 +38,7 @@ describe('mandate serve', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  it('accepts the valid settings that the table varies, up to the missing key file', async () => {
+  it('gets past its settings with the valid settings that the table changes, and stops at the missing key file', async () => {
     const { result, err } = await start({ changes: startable });
     expect(result).to.equal(1);
     expect(err).to.match(/^mandate: Service:Signing:Keys:0:Path \(\S+\) names no file\..*\n$/);

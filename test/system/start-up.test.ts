@@ -1,4 +1,4 @@
-/** The process from the command line: its start, its first requests and its end. */
+/** `mandate serve` as a process: its start, its first requests and its end. */
 
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -31,7 +31,7 @@ for (const kind of databases) {
       expect(err).to.include('Service:Signing:Keys');
     });
 
-    it('exits with 1 without the schema, serves after mandate migrate, and exits with 0 on SIGTERM', async () => {
+    it('exits with 1 without the schema, serves after mandate migrate, and exits with 0 after SIGTERM', async () => {
       const settings = { ...good, ...database.settings };
       const early = await runCommand([], settings);
       expect(early.code).to.equal(1);
@@ -52,7 +52,7 @@ for (const kind of databases) {
         expect(JSON.parse(one)).to.include.keys('level', 'message', 'timestamp');
     });
 
-    it('exits with 0 on SIGTERM while the identity provider does not answer', async () => {
+    it('exits with 0 after SIGTERM while the identity provider does not answer', async () => {
       const silent = createServer();
       const provider = `http://127.0.0.1:${await listen(silent)}`;
       const settings = { ...good, ...database.settings, 'Service:UpstreamIdp:Issuer': provider };
@@ -91,7 +91,7 @@ describe('Starting mandate serve while Postgres accepts connections and never an
     frozen.close();
   });
 
-  it('exits with 0 on SIGTERM before it serves', async () => {
+  it('exits with 0 after SIGTERM before it serves', async () => {
     const isAsked = once(frozen, 'connection');
     const serving = startCommand(['serve'], {
       ...good,

@@ -1,20 +1,20 @@
-/** A model of the specification's "States and transitions". */
+/** A model of the state tables in the specification ("States and transitions"). */
 
 import { decodeJwt } from 'jose';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
 export interface ModelToken {
   readonly jwt: string;
-  /** Seconds since the epoch. */
+  /** In seconds since the epoch. */
   readonly expiresAt: number;
   revoked: boolean;
 }
 
-/** The end of a task: event and reason of its record. */
+/** How a task ended: the event and the reason of its record. */
 interface End {
   readonly event: 'task.revoked' | 'task.expired';
   readonly reason: string;
-  /** Seconds since the epoch. */
+  /** In seconds since the epoch. */
   readonly at: number;
 }
 
@@ -23,18 +23,18 @@ export interface ModelTask {
   readonly agentId: string;
   readonly person: string;
   readonly grant: string;
-  /** Seconds since the epoch. */
+  /** In seconds since the epoch. */
   readonly expiresAt: number;
   readonly tokens: ModelToken[];
   renewals: number;
-  /** `undefined` for a live task, and for an expired one without a record. */
+  /** Absent for a live task, and for an expired task whose expiry is not recorded yet. */
   end: End | undefined;
   deleted: boolean;
 }
 
 export interface Expectation {
   readonly status: number;
-  /** The response's `reason`, else its `error`; absent on success. */
+  /** The `reason` of the response, otherwise its `error`. Absent after a success. */
   readonly reason: string | undefined;
 }
 
@@ -43,9 +43,9 @@ type Body = Readonly<Record<string, unknown>>;
 const GRANTED: Expectation = { status: 200, reason: undefined };
 const refused = (reason: string): Expectation => ({ status: 400, reason });
 
-/** A token needs at least this much of its task. */
+/** No token is issued if the task ends sooner than this. */
 const ENDING_SECONDS = 5;
-/** A task is deleted this long after its expiry, because a replica's slower clock may still find its token active. */
+/** A task is deleted this long after its expiry: by a replica's slower clock a token may still be active. */
 const CLOCKS_DIFFER_BY_SECONDS = 60;
 
 const seconds = (instant: Instant) => secondsBetween(0 as Instant, instant);
@@ -55,10 +55,7 @@ const tokenOf = (body: Body): ModelToken => {
   return { jwt, expiresAt: decodeJwt(jwt).exp ?? 0, revoked: false };
 };
 
-/**
- * @param retention seconds
- * @param clockAheadBy seconds between the end of a task and the record of its expiry
- */
+/** @param retention in seconds. @param clockAheadBy seconds between the end of a task and the record of its expiry */
 export function stateTables(retention: number, clockAheadBy: number) {
   const tasks: ModelTask[] = [];
   const blocked = new Set<string>();
@@ -125,7 +122,7 @@ export function stateTables(retention: number, clockAheadBy: number) {
       return disabled.has(task.agentId) ? { active: false, reason: 'agent_disabled' } : { active: true, reason: null };
     },
 
-    /** Event, reason and count of the task's records with decision `allow`. */
+    /** The event, reason and count of those records of the task that have the decision `allow`. */
     ledgerOf({ renewals, end }: ModelTask): readonly (readonly unknown[])[] {
       return [
         ['token.issued', null, undefined],

@@ -1,4 +1,4 @@
-/** Kill switches, blocks and expiry: an ended task stays ended, immediately and on every replica. */
+/** Kill switches, blocks and expiry. An ended task stays ended, at once and on every replica. */
 
 import { expect } from 'chai';
 import { repetitions } from '../contract/repetitions.ts';
@@ -77,7 +77,7 @@ for (const database of databases) {
       });
     }
 
-    it('by a block refuses the person on every replica until the block is lifted, and restores no task', async () => {
+    it('by a block refuses the person on every replica until the block is lifted, and does not make a task live again', async () => {
       const issued = await exchange();
       const key = `/admin/sponsors/person-${person}`;
       await replica.admin('PUT', `${key}/block`);
@@ -100,7 +100,7 @@ for (const database of databases) {
         const [, where, method] = switches[round % switches.length] ?? switches[0];
         const instances = round % 2 === 0 ? [mandate, replica] : [replica, mandate];
         const [stopping, asked] = instances as [Mandate, Mandate];
-        // Requests that started before the operator's may succeed.
+        // These requests start before the operator's request, so they may succeed.
         const underWay = [introspect(asked, issued), refresh(asked, issued), introspect(asked, issued)];
         const answer = await stopping.admin(method, where(issued));
         expect(answer.status).to.equal(200);
@@ -132,8 +132,8 @@ for (const database of databases) {
       expect(killed.body).to.deep.equal({ revoked_tasks: 0 });
     });
 
-    it('by expiry is recorded only after the end by the clock of every replica', async () => {
-      // Replicas on one SQLite file share a clock.
+    it('by expiry is recorded only after the task has expired by the clock of every replica', async () => {
+      // Replicas on one SQLite file run on one machine and share its clock.
       const seconds = database.engine === 'postgres' ? 2 : 0;
       for (const instance of [mandate, replica]) instance.clock.standStill();
       const issued = await exchange();
@@ -151,11 +151,11 @@ for (const database of databases) {
   describe(`Ten thousand live tasks of one agent on ${database.name}`, () => {
     const TASKS = 10_000;
     /**
-     * The end takes at most this many times as long as the statements that insert the tasks and grants, in the same run.
-     * Measured: 1.2 to 7; about 12 on Postgres if a statement ends only 25 tasks.
+     * The limit: the end takes at most this many times as long as inserting the tasks and grants in the same run.
+     * Measured were 1.2 to 7, and on Postgres about 12 if a statement ends only 25 tasks.
      */
     const MOST_TIMES_SEEDING = 10;
-    /** How long others wait, as a share of the end. SQLite runs one transaction after another. */
+    /** The longest wait of another request, as a share of the duration of the end. SQLite runs one transaction after another. */
     const LONGEST_WAIT = database.engine === 'postgres' ? 0.5 : 1.5;
     let mandate: Mandate;
     beforeEach(async () => {
@@ -163,9 +163,9 @@ for (const database of databases) {
     });
     afterEach(() => mandate.stop());
 
-    it('end in a few times the time of inserting them, with a record each, while other requests are answered', async function () {
+    it('end in a few times the time of inserting them, each with a record, while other requests are answered', async function () {
       this.timeout(120_000);
-      // Compares elapsed times, which a busy machine may delay.
+      // Retries, because a busy machine may exceed the time limit.
       this.retries(2);
       const doomed = await mandate.agent();
       const agent = await mandate.agent();
@@ -210,7 +210,7 @@ for (const database of databases) {
       expect(new Set(ends.map(({ task_id }) => task_id)).size).to.equal(TASKS);
     });
 
-    /** Inserts the tasks by SQL, because exchanges would take minutes. Every field has a value. */
+    /** Inserts the tasks by SQL, with a value in every field. Exchanges would take minutes. */
     function seeded(agentId: string, count: number): string {
       const [numbers, now, later] =
         mandate.engine === 'postgres'

@@ -1,4 +1,4 @@
-/** Token exchange (RFC 8693): the task token, its record, and the assertions that it spends. */
+/** Token exchange (RFC 8693): the task token, its record, and the assertions that the exchange uses up. */
 
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
@@ -26,9 +26,9 @@ for (const database of databases) {
       mandate = await startMandate({
         database,
         settings: {
-          // Aggregation would hide the records of single refusals.
+          // Each refusal has its own record.
           'Service:Audit:Aggregation:Enabled': 'false',
-          // A hundred requests at once must all reach the decision, also on a slow machine.
+          // A hundred requests must reach the decision at once, also on a slow machine.
           'Service:Overload:Enabled': 'false',
         },
       });
@@ -62,7 +62,7 @@ for (const database of databases) {
         issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
         token_type: 'Bearer',
         expires_in: 240,
-        // Ada holds jira:comment, but did not consent to it when she signed in.
+        // Ada holds jira:comment, but has not consented to it at her sign-in.
         scope: 'jira:read',
       });
       expect(answer.body.task_id).to.match(/^task_[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -117,7 +117,7 @@ for (const database of databases) {
       expect(decodeJwt(String(issued.body.access_token)).introspect_required).to.equal(true);
     });
 
-    it('opens exactly one task for an assertion that is presented a hundred times at once', async () => {
+    it('opens exactly one task if one assertion is presented a hundred times at once', async () => {
       const form = agent.exchangeForm();
       const lines = await mandate.recorded(async () => {
         const answers = await Promise.all(Array.from({ length: 100 }, () => mandate.post('/oauth2/token', form)));
@@ -128,7 +128,7 @@ for (const database of databases) {
       expect(lines.filter((line) => line.reason === 'actor_replayed')).to.have.lengthOf(99);
     });
 
-    it("reads the person's scopes from scp if scope is absent", async () => {
+    it("reads the person's scopes from scp if the token has no scope", async () => {
       for (const [claims, scope] of [
         [{ scope: undefined, scp: ['jira:read', 'calendar:read'] }, 'jira:read'],
         [{ scope: undefined, scp: 'jira:comment' }, 'jira:comment'],
@@ -150,7 +150,7 @@ for (const database of databases) {
       expect([longer.status, Object.keys(longer.body.errors as object)]).to.deep.equal([400, ['sponsor_key']]);
     });
 
-    it('reads a null instance as an absent one', async () => {
+    it('reads a null instance as absent', async () => {
       const issued = await agent.exchange({ actor_token: agent.assertion({ instance: null }) });
       expect(issued.status, issued.text).to.equal(200);
       const act = { sub: `agent:${agent.id}`, depth: 1 };
@@ -171,7 +171,7 @@ for (const database of databases) {
       const lines = await mandate.recorded(async () => {
         const issued = await agent.exchange({ ...CLIENT_ASSERTION, actor_token, client_assertion });
         expect(issued.status, issued.text).to.equal(200);
-        // The instance comes from the actor_token.
+        // The instance is from the actor_token.
         expect(decodeJwt<{ act: object }>(String(issued.body.access_token)).act).to.include({ instance: 'pod-7' });
       });
       expect(lines.map(({ event }) => event)).to.deep.equal(['token.issued']);
@@ -206,7 +206,7 @@ for (const database of databases) {
       expect((await agent.exchange(unused)).status).to.equal(200);
     });
 
-    it('opens exactly one task for a client_assertion with many actor_tokens at once', async () => {
+    it('opens exactly one task for one client_assertion with many actor_tokens at once', async () => {
       const client_assertion = agent.assertion();
       const lines = await mandate.recorded(async () => {
         const answers = await Promise.all(
@@ -230,7 +230,7 @@ for (const database of databases) {
         ]);
       });
       expect(fieldsOf(lines, 'reason', 'agent_id')).to.deep.equal([['invalid_request', null]]);
-      // The service did not read it.
+      // The service has not read the assertion, so it is still unused.
       expect((await agent.exchange({ actor_token: client_assertion })).status).to.equal(200);
     });
 
@@ -245,7 +245,7 @@ for (const database of databases) {
       }
     });
 
-    it('fetches the keys at a jwks_uri once for concurrent exchanges', async () => {
+    it('fetches the keys at a jwks_uri once for several concurrent exchanges', async () => {
       const key = await makeAgentKey();
       const uri = await mandate.keyServer.serve(key.jwks);
       const remote = await mandate.agent({ jwks: undefined, jwks_uri: uri });
@@ -259,7 +259,7 @@ for (const database of databases) {
       expect((await mandate.get(`/agents/${remote.id}/jwks.json`)).status).to.equal(404);
     });
 
-    it('refuses a task of less than five seconds, and stores no task then', async () => {
+    it('refuses a task that would last less than five seconds, and stores no task', async () => {
       const brief = await mandate.another({
         'Service:Agents:MinTaskTtl': 'PT1S',
         'Service:Agents:MinTokenTtl': 'PT1S',
@@ -278,13 +278,13 @@ for (const database of databases) {
         expect(fieldsOf(lines, 'event', 'reason', 'agent_id', 'sponsor')).to.deep.equal([
           [...(status === 400 ? ['token.denied', 'task_ending'] : ['token.issued', null]), short.id, 'ada'],
         ]);
-        // An agent can be deleted only without stored tasks.
+        // An agent can be deleted only if none of its tasks is stored.
         expect((await brief.admin('DELETE', `/admin/agents/${short.id}`)).status).to.equal(removal);
       }
       await brief.stop();
     });
 
-    it('decides on the current registration if another process has changed it', async () => {
+    it('uses the current registration, which another process has changed', async () => {
       const other = await mandate.another({});
       const patch = (changes: object) => other.admin('PATCH', `/admin/agents/${agent.id}`, changes);
       expect((await agent.exchange()).status, 'the registration was read here').to.equal(200);
@@ -302,7 +302,7 @@ for (const database of databases) {
       await other.stop();
     });
 
-    it('refuses a replay at another process on the same database', async () => {
+    it('refuses an assertion that another process on the same database has already accepted', async () => {
       const form = agent.exchangeForm();
       expect((await mandate.post('/oauth2/token', form)).status).to.equal(200);
       const other = await mandate.another({});

@@ -23,7 +23,7 @@ describe('A request with a traceparent', () => {
   let mandate: Mandate;
   let agent: RegisteredAgent;
   before(async () => {
-    // The service logs the 403 of the user endpoint.
+    // The endpoint of users answers 403, which the service logs.
     const directory = await startUserDirectory(answering({}, 403));
     admin = directory.server;
     sink = await startLoopback(answering({}));
@@ -36,7 +36,7 @@ describe('A request with a traceparent', () => {
     await Promise.all([admin.close(), sink.close()]);
   });
 
-  /** The log lines of an exchange with these headers. Its own line comes last. */
+  /** The log lines of an exchange with these headers. The line of the exchange itself is the last. */
   async function linesOf(headers: Readonly<Record<string, string>>): Promise<readonly Record<string, unknown>[]> {
     const from = mandate.log.lines.length;
     admin.received.length = 0;
@@ -67,7 +67,7 @@ describe('A request with a traceparent', () => {
     }
   });
 
-  it('has a new span each, and no trace header in the response', async () => {
+  it('has a new span in each outgoing request, and no trace header in its response', async () => {
     const spans = new Set<unknown>();
     for (let sent = 0; sent < 3; sent += 1) {
       for (const { span_id } of await linesOf({ traceparent: TRACEPARENT })) spans.add(span_id);
@@ -120,14 +120,14 @@ type Headers = Readonly<Record<string, string>>;
 
 describe('The trace of a request', function () {
   this.timeout(60_000);
-  /** The identity provider, its user endpoint, and the transmitter. */
+  /** The identity provider, its endpoint of users, and the transmitter. */
   let others: Loopback;
-  /** Agents publish their keys here. */
+  /** Here agents publish their keys. */
   let agentHost: Loopback;
   let database: FreshDatabase;
   let mandate: Mandate;
   let agent: RegisteredAgent;
-  /** Paths of `others` that answer 500. */
+  /** For these paths, `others` answers 500. */
   const failing = new Set<string>();
 
   before(async () => {
@@ -166,7 +166,7 @@ describe('The trace of a request', function () {
       },
     });
     agent = await mandate.agent();
-    // Both key sets are fetched at start, in the background.
+    // The service fetches both key sets at start, in the background.
     await eventually(() => ['/keys', '/stream/keys'].every((path) => paths().includes(path)));
   });
   after(async () => {
@@ -178,7 +178,7 @@ describe('The trace of a request', function () {
   const paths = () => received().map(({ path }) => path);
   const linesFrom = (from: number): readonly Record<string, unknown>[] =>
     mandate.log.lines.slice(from).map((line) => JSON.parse(line));
-  /** Signed by the identity provider, with a `kid` that its key set does not have. */
+  /** The identity provider signs this token with a `kid` that is not in its key set. */
   const unknownKey = { kid: 'unknown' };
   const subjectToken = (header = {}) =>
     mandate.provider.mintAccessToken({ iss: others.url, exp: mandate.clock.seconds() + 3600 }, header);
@@ -204,7 +204,7 @@ describe('The trace of a request', function () {
     readonly title: string;
     readonly fails?: string;
     send(headers: Headers): Promise<unknown>;
-    /** The paths that it requests elsewhere, then its log lines but the last. */
+    /** The paths of the outgoing requests, then the log lines except that of the request itself. */
     readonly causes: readonly string[];
   }[] = [
     {
@@ -212,7 +212,7 @@ describe('The trace of a request', function () {
       fails: '/.well-known/openid-configuration',
       send: (headers) =>
         mandate.post('/oauth2/token', agent.exchangeForm({ subject_token: subjectToken(unknownKey) }), headers),
-      // The keys are still at the address of the last document.
+      // The service still looks for the keys at the address in the last metadata it read.
       causes: ['/.well-known/openid-configuration', '/keys', "The identity provider's metadata could not be read."],
     },
     {
@@ -289,9 +289,9 @@ describe('The trace of a request', function () {
   }
 
   for (const { title, fails, send, causes: caused } of causes) {
-    it(`is that of all that it causes: ${title}`, async () => {
+    it(`is the trace of all requests and log lines that the request causes: ${title}`, async () => {
       if (fails !== undefined) failing.add(fails);
-      // An unknown key may cause a fetch every 30 seconds.
+      // At most one fetch in 30 seconds is caused by an unknown key.
       mandate.clock.advance(31);
       forget();
       await send({ traceparent: TRACEPARENT });
@@ -305,7 +305,7 @@ describe('The trace of a request', function () {
     });
   }
 
-  it('is in its lines while the database is locked, and in no line of a concurrent request', async () => {
+  it('is in its log lines while the database is locked, and in no line of a concurrent request', async () => {
     const malformed = (path: string) => (headers: Headers) => mandate.post(path, { token: '' }, headers);
     const get = (path: string) => (headers: Headers) => mandate.get(path, headers);
     const NOT_RECORDED = 'an anonymous denial could not be recorded';
@@ -342,7 +342,7 @@ describe('The trace of a request', function () {
     expect(lines).to.have.length(requests.length * 2);
   });
 
-  it('is that of the metadata request by which an event finds the issuer of its subject', async () => {
+  it("is sent with the metadata request that finds the issuer of an event's subject", async () => {
     failing.add('/metadata');
     const unplaced = await mandate.another({
       'Service:UpstreamIdp:Issuer': '',
@@ -350,7 +350,7 @@ describe('The trace of a request', function () {
     });
     forget();
     const events = { 'https://schemas.openid.net/secevent/caep/event-type/session-revoked': {} };
-    // It has a separate clock.
+    // This instance has its own clock.
     const iat = unplaced.clock.seconds();
     const token = eventToken({ iat, sub_id: { format: 'iss_sub', iss: others.url, sub: 'ada' }, events });
     await eventually(async () => (await pushTo(unplaced, token, { traceparent: TRACEPARENT })).status === 503);
@@ -359,7 +359,7 @@ describe('The trace of a request', function () {
     expect(traced.map(({ path }) => path)).to.include('/metadata');
   });
 
-  it('is not that of the next request on its connection', async () => {
+  it('does not continue in the next request on the same connection', async () => {
     from = mandate.log.lines.length;
     const connection = await rawConnection(mandate.url);
     const head = 'POST /oauth2/token HTTP/1.1\r\nHost: mandate.test\r\nContent-Length: 0\r\n';
@@ -379,8 +379,8 @@ describe('A process that served a request with a traceparent', () => {
     await database.drop();
   });
 
-  it('tracks no promises, which would slow down every later request', async () => {
-    // Before version 24 Node marks each promise while an AsyncLocalStorage or another async hook is in use.
+  it('does not track promises, which would slow down every later request', async () => {
+    // Node before version 24 marks each promise while an AsyncLocalStorage or another async hook is in use.
     const look = `process.on('SIGUSR2', () => {
       const marks = Object.getOwnPropertySymbols(Promise.resolve()).map(String);
       process.stdout.write('marks: [' + marks + ']' + String.fromCharCode(10));

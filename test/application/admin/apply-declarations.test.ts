@@ -1,4 +1,4 @@
-/** Races that a real service does not produce on demand: other clients register and remove the same agents. */
+/** Other clients concurrently register and remove the same agents. A real service does not do this on demand. */
 
 import { expect } from 'chai';
 import { type Applied, applyDeclarations } from '../../../application/admin/apply-declarations.ts';
@@ -77,12 +77,12 @@ describe('Applying a declaration', () => {
     expect([outcomes, end]).to.deep.equal([[{ kind: 'created' }], 'done']);
   });
 
-  it('gives up on an agent that is registered and removed again and again', async () => {
+  it('gives up if other clients repeatedly register and remove the agent', async () => {
     const round = [undefined, { kind: 'already_exists' }];
     expect(await applied([...round, ...round, ...round])).to.deep.include({ outcomes: [], end: 'failed' });
   });
 
-  it('disables an agent that is declared disabled, right after registering it', async () => {
+  it('registers an agent that is declared disabled, and then disables it', async () => {
     const answers = [undefined, { kind: 'registered' }, { kind: 'changed' }];
     const { asked, outcomes } = await applied(answers, { enabled: false });
     expect(asked.slice(1)).to.deep.equal(['register 7', `change ${agentId} {"enabled":false}`]);

@@ -37,7 +37,7 @@ describe('changing an agent', () => {
   const recorded = async () =>
     (await storage.ledger.page({ limit: 1000, now: clock.now() })).records.slice(1).map(({ reason }) => reason);
 
-  it('merges the patch onto a concurrent change that was stored first', async () => {
+  it('merges the patch into a change that another client stored after the first read', async () => {
     let raced = false;
     const { agents } = storage;
     const racing: Agents = {
@@ -51,7 +51,7 @@ describe('changing an agent', () => {
         return found;
       },
     };
-    // Merging onto the first read would undo the other change.
+    // Merging into the first read would undo the other client's change.
     const outcome = await updateAgent(service(racing), ID, { maxTokenTtl: 60 });
     expect(outcome.kind).to.equal('updated');
     const stored = await agents.find(ID);
@@ -75,7 +75,7 @@ describe('changing an agent', () => {
     expect(await agents.find(ID)).to.equal(undefined);
   });
 
-  it('backs off after each conflict, and finally gives up without having written anything', async () => {
+  it('backs off after each conflict, and finally gives up without a write', async () => {
     const restless: Decisions = { decide: async () => 'changed' as never };
     expect(await updateAgent(service(storage.agents, restless), ID, { enabled: false })).to.deep.equal({
       kind: 'kept_changing',

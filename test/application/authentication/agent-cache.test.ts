@@ -24,7 +24,7 @@ describe('the agent cache', () => {
     expect(readings).to.equal(1);
   });
 
-  it('reads a cached agent again before it confirms a refusal, but not one that this request has just read', async () => {
+  it('reads a cached agent again before a refusal, unless this request has just read it', async () => {
     const cached = agentCache(source);
     const first = cached();
     await first.find(id);
@@ -37,7 +37,7 @@ describe('the agent cache', () => {
     expect((await second.find(id))?.revision).to.equal(8);
   });
 
-  it('never caches a missing agent, and drops a removed one', async () => {
+  it('does not cache a missing agent, and drops a removed agent', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const request = cached();
@@ -49,7 +49,7 @@ describe('the agent cache', () => {
     expect((await cached().find(id))?.revision).to.equal(9);
   });
 
-  it('drops a cached agent that a decision found changed', async () => {
+  it('drops a cached agent if a decision finds that the agent has changed', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const request = cached();
@@ -59,7 +59,7 @@ describe('the agent cache', () => {
     expect((await request.find(id))?.revision).to.equal(8);
   });
 
-  it('drops an agent that a decision found changed, even if this request has just read it', async () => {
+  it('drops an agent that a decision finds changed, even if this request has just read it', async () => {
     const cached = agentCache(source);
     const request = cached();
     await request.find(id);
@@ -69,7 +69,7 @@ describe('the agent cache', () => {
     expect(readings).to.equal(2);
   });
 
-  it('keeps an agent that another request has read again since', async () => {
+  it('keeps an agent that another request has read after the change', async () => {
     const cached = agentCache(source);
     await cached().find(id);
     const [slow, quick] = [cached(), cached()];

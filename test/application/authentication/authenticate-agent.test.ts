@@ -87,7 +87,7 @@ describe('authenticating an agent', () => {
     }
   }
 
-  it('looks up no agent for a malformed assertion, one about another agent, or one of another client_id', async () => {
+  it('looks up no agent for a malformed assertion, one about another agent, or one with another client_id', async () => {
     const early = anonymous.filter(([, reason]) => /malformed|unsupported_algorithm|mismatch/.test(reason));
     for (const [, , assertion] of early) await authenticate(assertion());
     await authenticate(signed({ iss: 'A b', sub: 'A b' }));

@@ -19,7 +19,7 @@ const good = {
 
 describe('validating a subject token', () => {
   let key: SigningKey;
-  /** The result of every signature verification, and how many there were. */
+  /** Every signature verification returns this. */
   let verdict: Awaited<ReturnType<ProviderKeys['verify']>>;
   let asked: number;
   before(async () => {

@@ -3,7 +3,7 @@ import { append } from '../../../application/decisions/append.ts';
 import { anEntry } from '../../contract/storage-fixtures.ts';
 
 describe('Appending an entry', () => {
-  it('appends the entry as it is, without a lock or a question', () => {
+  it('appends the entry unchanged, and neither locks nor reads anything', () => {
     const entry = anEntry('admin.denied', { detail: 'a detail', count: 3 });
     expect(append.judge(entry, {})).to.deep.equal({
       verdict: undefined,

@@ -20,7 +20,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 
 const at = instantFromMicros(NOON + 90_000_007);
 const forgetAt = plusSeconds(at, 661);
-/** When the transmitter stated the event: a whole second, some time before it is accepted. */
+/** The transmitter states the event at this whole second, before the service accepts it. */
 const STATED = plusSeconds(NOON, 60);
 const [EARLIER, LATER] = [plusSeconds(STATED, -1), plusSeconds(STATED, 1)];
 
@@ -73,7 +73,7 @@ describe('applySecurityEvent', () => {
     ]);
   });
 
-  it('asks for the blocks, and for the live tasks only if the event ends tasks', () => {
+  it('reads the blocks, and the live tasks only if the event ends tasks', () => {
     const asked = { accepted: ask('signal_accepted', NAME), blocks: ask('blocks', ADA) };
     expect(applySecurityEvent.asks(anEvent('account-enabled'))).to.deep.equal({ ...asked, live: undefined });
     const question = ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at });
@@ -194,7 +194,7 @@ describe('applySecurityEvent', () => {
     });
   }
 
-  it('ends the tasks although the account-enabled of the same token is outdated', () => {
+  it('ends the tasks although an account-enabled event of the same token is outdated', () => {
     const reason = 'ssf_sessions_revoked';
     const entries = ['ssf_account_enabled_outdated', reason].map((one) => signalRecord(ADA, at, one));
     const facts = { accepted: false, blocks: [own], live: liveTasks([task]) };

@@ -7,7 +7,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 import { peopleInMemory } from '../../support/people-in-memory.ts';
 
 describe('Blocks of several sources', () => {
-  it('are placed, restated and lifted only by their own source, in every order, and leave exactly the expected records', async () => {
+  it('are placed, repeated and lifted only by their own source, in every order, with exactly the expected records', async () => {
     const acts = fc.array(fc.oneof(anyAct.admin, anyAct.scim, anyAct.ssf), { minLength: 4, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(acts, async (history) => {
@@ -15,7 +15,7 @@ describe('Blocks of several sources', () => {
         const person = blockModel(ADA);
         const expected: string[] = [];
         for (const [nth, act] of history.entries()) {
-          // No two blocks share an instant, because their order would then be that of their sources.
+          // Each block has its own time. Blocks of one time would be ordered by their sources.
           expected.push(...(await person.act(decisions, act, instantFromMicros(NOON + nth))));
           expect(records.map(inBrief)).to.deep.equal(expected);
           expect(blocksOf(ADA).map(({ statedAt, ...block }) => block)).to.deep.equal(person.blocks());

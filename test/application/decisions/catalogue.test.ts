@@ -1,4 +1,4 @@
-/** Properties of all decisions: names, kinds of transaction, the order of locks and the order of effects. */
+/** Properties of all decisions: their names, transactions, locks and effects. */
 
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
@@ -30,9 +30,9 @@ describe('The catalogue of decisions', () => {
     expect(new Set(catalogue.map(({ name }) => name)).size).to.equal(catalogue.length);
   });
 
-  it('names the transaction of each decision', () => {
+  it('runs each decision in its kind of transaction', () => {
     expect(Object.fromEntries(catalogue.map(({ name, transaction }) => [name, transaction]))).to.deep.equal({
-      // Frequent and short.
+      // These are short and frequent, so they share transactions.
       append: 'shared',
       open_task: 'shared',
       refuse: 'shared',
@@ -47,7 +47,7 @@ describe('The catalogue of decisions', () => {
       expire_due_tasks: 'own',
       lift_block: 'own',
       revoke_grant: 'own',
-      // These may end very many tasks.
+      // These may end many tasks.
       end_tasks: 'operator',
       place_block: 'operator',
       add_user: 'provider',
@@ -60,7 +60,7 @@ describe('The catalogue of decisions', () => {
 });
 
 describe('The locks of decisions', () => {
-  it('have an order that names each class once', () => {
+  it('have an order with each class of locks once', () => {
     expect(new Set(LOCK_ORDER).size).to.equal(LOCK_ORDER.length);
   });
 
@@ -71,15 +71,15 @@ describe('The locks of decisions', () => {
 });
 
 describe('The effects of decisions', () => {
-  it('have an order with each effect once, and the append last, because it locks the ledger until the commit', () => {
-    // Does not compile if an effect is missing.
+  it('have an order with each effect once; appends come last, because they lock the ledger until the commit', () => {
+    // Does not compile if EFFECT_ORDER lacks an effect.
     const complete: Exclude<EffectName, (typeof EFFECT_ORDER)[number]> extends never ? true : false = true;
     expect(complete).to.equal(true);
     expect(new Set(EFFECT_ORDER).size).to.equal(EFFECT_ORDER.length);
     expect(EFFECT_ORDER.at(-1)).to.equal('append');
   });
 
-  it('append entries in their order, then the ends of tasks; without either there is no effect', () => {
+  it('append the given entries, then the ends of tasks, and append nothing without either', () => {
     const entries = [anEntry('task.revoked'), anEntry('task.expired')];
     const ended: EndedTasks = { tasks: [], at: NOON, renewalsEvent: 'token.refreshed' };
     expect(recorded(entries)).to.deep.equal([{ effect: 'append', entries }]);

@@ -23,11 +23,11 @@ const KILL_SWITCHES = [
 describe('endTasks', () => {
   for (const [which, input, lock, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
-      it('locks the person or the agent exclusively, so that it waits for running exchanges', () => {
+      it('locks the person or the agent exclusively, and thus waits for running exchanges', () => {
         expect(lockNames(endTasks.locks(input))).to.deep.equal([lock]);
       });
 
-      it('asks for the live tasks of the selection, and for the revision of an agent', () => {
+      it('reads the live tasks of the selection, and the revision of an agent', () => {
         const question = ask('live_tasks', { selection: input.selection, at });
         expect(endTasks.asks(input)).to.deep.equal({ live: question, revision });
       });

@@ -18,12 +18,12 @@ describe('Ending tasks', () => {
     });
   });
 
-  it('revokes delegated tasks alone if no selected task is live', () => {
+  it('revokes the delegated tasks even if no selected task is live', () => {
     const { ended, tasks } = revokeTasks(liveTasks([], [second]), revocation);
     expect([ended, tasks]).to.deep.equal([revoked(LATER, [second, 'parent_revoked']), 1]);
   });
 
-  it('expires tasks with the given time, and names the event that sums up their renewals', () => {
+  it('expires tasks at the given time, and names the event of the summary of their renewals', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [third, first].map((taskId) => ({ taskId, end }));
     const ended = { tasks, at: LATER, renewalsEvent: 'token.refreshed' };

@@ -14,7 +14,7 @@ const lift = (source: (typeof SOURCES)[number]) => ({ sponsorKey: ADA, source, e
 const blocksOf = (sources: readonly (typeof SOURCES)[number][]) => sources.map((source) => aStatedBlock({ source }));
 
 describe('liftBlock', () => {
-  it('locks the person exclusively, and asks for the blocks of the person', () => {
+  it('locks the person exclusively, and reads the blocks of the person', () => {
     expect(lockNames(liftBlock.locks(lift('admin')))).to.deep.equal([`exclusive sponsor ${ADA}`]);
     expect(liftBlock.asks(lift('admin'))).to.deep.equal({ blocks: ask('blocks', ADA) });
   });
@@ -24,7 +24,7 @@ describe('liftBlock', () => {
     for (const beside of [[], others.slice(0, 1), others.slice(1), others]) {
       const title = beside.length === 0 ? 'no other block' : `blocks of ${beside.join(' and ')}`;
 
-      it(`removes the block of ${source}, with ${title}, and records it`, () => {
+      it(`removes the block of ${source} beside ${title}, and records it`, () => {
         expect(liftBlock.judge(lift(source), { blocks: blocksOf([...beside, source]) })).to.deep.equal({
           verdict: 'lifted',
           effects: [

@@ -39,7 +39,7 @@ const LOGOUTS = [
   {
     title: 'of a person',
     signal: person,
-    // An exchange shares either the one or the other.
+    // An exchange shares the sponsor lock if its sub is the sponsor key, otherwise the subject lock.
     locks: ['exclusive sponsor ada', 'exclusive subject ada'],
     selection: { kind: 'subject', subject: 'ada' },
     name: { kind: 'person', name: 'ada' },
@@ -54,11 +54,11 @@ describe('logOut', () => {
     describe(title, () => {
       const remember = times(80, 86_400);
 
-      it('locks the session, or the person under both keys, and the signal exclusively', () => {
+      it('locks the signal exclusively, and the session or both keys of the person', () => {
         expect(lockNames(logOut.locks(signal))).to.deep.equal([...locks, signalLock]);
       });
 
-      it('asks for the live tasks, and for the remembered logout only if it is to be remembered', () => {
+      it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, remembered: undefined });
         const remembered = ask('logout', name);
@@ -87,7 +87,7 @@ describe('logOut', () => {
         ['the known statement and the new end if each is later', times(81, 86_399), times(81, 86_400)],
         ['the new statement and the known end if each is later', times(79, 86_401), times(80, 86_401)],
       ] as const) {
-        it(`remembers ${which}`, () => {
+        it(`stores ${which}`, () => {
           const facts = { accepted: false, remembered: known, live: NO_TASKS };
           const { effects } = logOut.judge({ ...signal, remember }, facts);
           expect(effects.map(({ effect }) => effect)).to.deep.equal(['accept_signal', 'put_logout', 'append']);

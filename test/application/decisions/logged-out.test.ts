@@ -26,11 +26,11 @@ describe('Remembered logouts', () => {
     });
   }
 
-  it('refuse nothing if none was looked up', () => {
+  it('refuse no subject token if no logout was read', () => {
     expect(isLoggedOut([], NOON, NOON)).to.equal(false);
   });
 
-  it('are looked up by person and, if the subject token names one, by session', () => {
+  it('are read for the person and, if the subject token names a session, for the session', () => {
     const ofPerson = ask('logout', { kind: 'person', name: 'ada' });
     const ofSession = ask('logout', { kind: 'session', name: 'session-1' });
     expect(logoutQuestions({ subject: 'ada', sessionId: undefined })).to.deep.equal([ofPerson]);

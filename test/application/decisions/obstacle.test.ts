@@ -16,7 +16,7 @@ describe('findObstacle', () => {
     ['the kind of the first block', { blocks: [disabled, deleted] }, { kind: 'sponsor_blocked', block: 'disabled' }],
     ['the kind of the only block', { blocks: [deleted] }, { kind: 'sponsor_blocked', block: 'deleted' }],
   ] as const) {
-    it(`finds ${title}`, () => {
+    it(`returns ${title}`, () => {
       expect(findObstacle(4, { revision: 4, spent: [false], blocks: [], ...facts })).to.deep.equal(obstacle);
     });
   }

@@ -53,7 +53,7 @@ describe('Opening a task', () => {
     ['deleted', 'disabled'],
     ['disabled', 'deleted'],
   ] as const) {
-    it(`writes nothing for a blocked person, and names the kind of the oldest block: ${first}`, () => {
+    it(`writes nothing for a blocked person, and returns the kind of the oldest block: ${first}`, () => {
       const blocks = [aStatedBlock({ kind: first }), aStatedBlock({ kind: second, source: 'scim' })];
       const loggedOut = [{ statedAt: CREATED, forgetAt: plusSeconds(NOON, 100) }];
       expect(openTask.judge(guarded, { ...clear, blocks, logouts: loggedOut })).to.deep.equal({
@@ -94,7 +94,7 @@ describe('Opening a task', () => {
     ['whose expiry is recorded', { ...liveParent, state: 'expired' }],
     ['that expires when the new task begins, before its expiry is recorded', { ...liveParent, expiresAt: CREATED }],
   ] as const) {
-    it(`writes nothing below a task ${title}, and reports a logout first`, () => {
+    it(`writes nothing for a parent task ${title}, and names a logout before the parent`, () => {
       const facts = { ...clear, parent };
       expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
       const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
@@ -103,11 +103,11 @@ describe('Opening a task', () => {
     });
   }
 
-  it('opens a task below a live one', () => {
+  it('opens a task below a live parent task', () => {
     expect(openTask.judge(delegated, { ...clear, parent: liveParent })).to.deep.equal(opened(delegated));
   });
 
-  it('asks about the agent, the assertions, the blocks of the person and the parent task', () => {
+  it('reads the agent, the assertions, the blocks of the person and the parent task', () => {
     const questions = {
       revision: { fact: 'agent_revision', about: agentId },
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
@@ -120,7 +120,7 @@ describe('Opening a task', () => {
     expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
   });
 
-  it('asks about logouts of the sub, and of the session if there is one, where logouts refuse tasks', () => {
+  it('reads the logouts of the sub, and of the session if the token names one, if logouts refuse exchanges', () => {
     const ofPerson = { fact: 'logout', about: { kind: 'person', name: task.sponsor } };
     const ofSession = { fact: 'logout', about: { kind: 'session', name: 'session-7' } };
     expect(openTask.asks(guarded).logouts).to.deep.equal([ofPerson, ofSession]);
@@ -147,7 +147,7 @@ describe('Opening a task', () => {
       [person, `shared subject ${task.sponsor}`, ...others, `shared task ${parentTaskId}`],
     ],
   ] as const) {
-    it(`${title}, and holds its assertions exclusively`, () => {
+    it(`${title}, and locks its assertions exclusively`, () => {
       expect(lockNames(openTask.locks({ ...opening, task: { ...task, ...changes } }))).to.deep.equal(locks);
     });
   }

@@ -43,7 +43,7 @@ describe('placeBlock', () => {
     expect(lockNames(placeBlock.locks(input))).to.deep.equal([`exclusive sponsor ${ADA}`]);
   });
 
-  it('asks for the blocks of the person, and for the tasks that are live when the block is placed', () => {
+  it('reads the blocks of the person, and the tasks that are live when the block is placed', () => {
     expect(placeBlock.asks(input)).to.deep.equal({
       blocks: ask('blocks', ADA),
       live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey: ADA }, at }),
@@ -93,7 +93,7 @@ describe('placeBlock', () => {
     ['after', instantFromMicros(NOON + 12), ['ssf', 'scim']],
     ['at the same instant as', instantFromMicros(NOON + 11), ['scim', 'ssf']],
   ] as const) {
-    it(`lists a block that was placed ${title} the existing one in the order of their times, then sources`, () => {
+    it(`returns blocks by time, then by source, if the new one was placed ${title} the existing one`, () => {
       const facts = { blocks: [aStatedBlock()], live: NO_TASKS };
       const { verdict } = placeBlock.judge({ block: aBlock('scim', blockedAt), reason }, facts);
       expect(verdict.blocks.map(({ source }) => source)).to.deep.equal(order);

@@ -36,7 +36,7 @@ const says = (state: ProvisioningStatement['state'], isNew: boolean, sponsorKey 
   isNew,
 });
 
-/** The facts about one person, who has no other user, block or live task by default. */
+/** The facts about one person. By default the person has no other user, no block and no live task. */
 function facts(changes: Partial<PersonFacts> = {}): PersonFacts {
   return { others: { users: 0, inactive: 0 }, blocks: [], live: NO_TASKS, ...changes };
 }
@@ -68,13 +68,13 @@ const signalled = (reason: string) => ({ effect: 'append', entries: [signalRecor
 
 const [task, child, foreign, grandchild] = TASKS;
 
-describe('The statements of a write of a user', () => {
+describe('SCIM writes', () => {
   it('lock each person once, exclusively', () => {
     const lock = (key: string) => ({ on: 'sponsor', key, mode: 'exclusive' });
     expect(peopleLocks(ADA, GRACE, ADA)).to.deep.equal([lock(ADA), lock(GRACE)]);
   });
 
-  it('ask about the other users, blocks and live tasks of each person, but not about tasks of an active person', () => {
+  it('read the other users and blocks of each person, and the live tasks of each inactive one', () => {
     const userId = makeUserId('01M31S7W68TMK7WDX8YKPSYTES');
     const statements = [says('left', true), says('disabled', true, GRACE), says('active', true, MARY)];
     const people = [ADA, GRACE, MARY];
@@ -92,7 +92,7 @@ describe('The statements of a write of a user', () => {
     ['disabled', 'scim_deactivated'],
     ['deleted', 'scim_deleted'],
   ] as const) {
-    it(`block a person as ${state} and end the tasks, recorded after the signal, also if other sources block the person`, () => {
+    it(`block a person as ${state} and end the tasks after the record of the signal, even beside blocks of other sources`, () => {
       const live = liveTasks([task], [child]);
       const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
       for (const blocks of [[], others]) {
@@ -210,7 +210,7 @@ describe('The statements of a write of a user', () => {
     expect(applied([says('disabled', false), person])).to.deep.equal(effects);
   });
 
-  it('about two people are recorded one after the other, and end a task of both only once', () => {
+  it('about two people record one person after the other, and end a task of both only once', () => {
     const left = facts({ live: liveTasks([task], [child, foreign]) });
     const joined = facts({ live: liveTasks([child, grandchild], [foreign]) });
     const [leaving, joining] = ['scim_deleted', 'scim_deactivated'] as const;
@@ -236,8 +236,8 @@ describe('The statements of a write of a user', () => {
   });
 });
 
-describe('Writes of several users', () => {
-  it('block each person with an inactive user or whose last user left, and unblock a person whose users are all active after an active write', async () => {
+describe('Random SCIM writes', () => {
+  it('block each person with an inactive or without a user; an active write unblocks a person whose users are all active', async () => {
     const write = fc.record({
       user: fc.integer({ min: 0, max: 3 }),
       person: fc.constantFrom(ADA, GRACE, MARY),

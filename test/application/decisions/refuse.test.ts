@@ -47,7 +47,7 @@ describe('Recording a refusal', () => {
     ],
     ['as a replay, also of a blocked person', { spent: [true, true], blocks: disabled }, 'actor_replayed', []],
   ] as const) {
-    it(`records it ${title}`, () => {
+    it(`stores the denial ${title}`, () => {
       const judgement = refuse.judge(refusal, facts);
       expect(judgement).to.deep.equal({
         verdict: reason,
@@ -57,20 +57,20 @@ describe('Recording a refusal', () => {
     });
   }
 
-  it('records a refusal without an assertion and without a person under its own reason', () => {
+  it('keeps the reason of a refusal without an assertion and without a person', () => {
     expect(refuse.judge({ entry }, { spent: [], blocks: undefined })).to.deep.equal({
       verdict: 'scope_widened',
       effects: [{ effect: 'append', entries: [entry] }],
     });
   });
 
-  it('asks about the assertions, and about the blocks of the person it names', () => {
+  it('reads the assertions, and the blocks of the person whom the refusal names', () => {
     const spent = ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } }));
     expect(refuse.asks(refusal)).to.deep.equal({ spent, blocks: { fact: 'blocks', about: sponsorKey } });
     expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({ spent: [], blocks: undefined });
   });
 
-  it('shares the lock of the person it names, and holds its assertions exclusively', () => {
+  it('shares the lock of the person whom the refusal names, and locks its assertions exclusively', () => {
     expect(lockNames(refuse.locks(refusal))).to.deep.equal([
       `shared sponsor ${sponsorKey}`,
       `exclusive assertion ${agentId} one`,

@@ -85,7 +85,7 @@ describe('Renewing a grant', () => {
     });
   }
 
-  it('asks about the agent, the assertions, the blocks of the person and the grant', () => {
+  it('reads the agent, the assertions, the blocks of the person and the grant', () => {
     expect(renewGrant.asks(renewal)).to.deep.equal({
       revision: { fact: 'agent_revision', about: agentId },
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
@@ -94,7 +94,7 @@ describe('Renewing a grant', () => {
     });
   });
 
-  it('shares the locks of the person and the agent, and holds its assertions and the row of the grant exclusively', () => {
+  it('shares the locks of the person and the agent, and locks its assertions and the row of the grant exclusively', () => {
     expect(lockNames(renewGrant.locks(renewal))).to.deep.equal([
       `shared sponsor ${sponsorKey}`,
       `shared agent ${agentId}`,

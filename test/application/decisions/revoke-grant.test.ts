@@ -36,13 +36,13 @@ const SPENT = [
   { effect: 'spend_assertion', agentId, jti: 'two', forgetAt: NOON },
 ];
 
-/** The rows that change and the records, in the order of the tasks. */
+/** The effects: the changed rows, and the records in the order of the tasks. */
 function endings(...ends: readonly (readonly [TaskId, RevocationReason])[]) {
   const tasks = ends.map(([taskId, reason]) => ({
     taskId,
     end: { state: 'revoked', record: { event: 'task.revoked', reason } },
   }));
-  // Renewals without a record are summed up before the end of their task.
+  // The record of the end of a task follows the summary of its renewals.
   const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
   return [
     { effect: 'end_tasks', ...ended },
@@ -58,7 +58,7 @@ describe('Revoking a task by its grant', () => {
     });
   });
 
-  it('ends the delegated tasks because their parent is revoked, in the order of the facts', () => {
+  it('revokes the delegated tasks with the reason parent_revoked, in the order of the facts', () => {
     const facts = { ...clear, live: live([taskId, child, grandchild], child, grandchild) };
     expect(revokeGrant.judge(revocation, facts)).to.deep.equal({
       verdict: 'revoked',
@@ -87,9 +87,9 @@ describe('Revoking a task by its grant', () => {
     });
   }
 
-  it('ends the delegated tasks of a task that has passed its expiry, and leaves that task to the sweeper', () => {
-    // Specification "POST /oauth2/revoke": a grant revokes everything delegated from its task. "Task": an expiry is never
-    // recorded as a revocation.
+  it('ends the tasks delegated from an expired task, and leaves the expired task to the sweeper', () => {
+    // The specification says under "POST /oauth2/revoke" that a grant revokes everything delegated from its task, and
+    // under "Task" that an expiry is never recorded as a revocation.
     const facts = { task: { ...task, expiresAt: AT }, live: live([child], child) };
     expect(revokeGrant.judge(revocation, { ...clear, ...facts })).to.deep.equal({
       verdict: 'revoked',
@@ -101,12 +101,12 @@ describe('Revoking a task by its grant', () => {
     [true, false],
     [false, true],
   ]) {
-    it(`writes nothing if ${spent[0] ? 'the assertion' : 'the client assertion'} was used before`, () => {
+    it(`writes nothing if ${spent[0] ? 'the assertion' : 'the client assertion'} has been used before`, () => {
       expect(revokeGrant.judge(revocation, { ...clear, spent })).to.deep.equal({ verdict: 'replayed', effects: [] });
     });
   }
 
-  it('asks about the assertions, the task and the live tasks below it', () => {
+  it('reads the assertions, the task and the live tasks delegated from it', () => {
     expect(revokeGrant.asks(revocation)).to.deep.equal({
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
       task: { fact: 'task_state', about: taskId },
@@ -114,7 +114,7 @@ describe('Revoking a task by its grant', () => {
     });
   });
 
-  it('holds the person and its assertions exclusively', () => {
+  it('locks the person and its assertions exclusively', () => {
     expect(lockNames(revokeGrant.locks(revocation))).to.deep.equal([
       `exclusive sponsor ${sponsorKey}`,
       `exclusive assertion ${agentId} one`,

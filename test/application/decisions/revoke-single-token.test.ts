@@ -32,7 +32,7 @@ describe('Revoking a single token', () => {
     });
   });
 
-  it('only marks the assertions as used if the token was revoked before: the first revocation stays', () => {
+  it('only marks the assertions as used if the token was revoked before, and keeps the first revocation', () => {
     expect(revokeSingleToken.judge(revocation, { spent: [false, false], revoked: true })).to.deep.equal({
       verdict: 'already_revoked',
       effects: SPENT,
@@ -51,14 +51,14 @@ describe('Revoking a single token', () => {
     });
   }
 
-  it('asks about the assertions and the token', () => {
+  it('reads the assertions and the token', () => {
     expect(revokeSingleToken.asks(revocation)).to.deep.equal({
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
       revoked: { fact: 'token_revoked', about: token.tokenId },
     });
   });
 
-  it('holds its assertions and the token exclusively', () => {
+  it('locks its assertions and the token exclusively', () => {
     expect(lockNames(revokeSingleToken.locks(revocation))).to.deep.equal([
       `exclusive assertion ${agentId} one`,
       `exclusive assertion ${agentId} two`,

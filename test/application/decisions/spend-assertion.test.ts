@@ -27,7 +27,7 @@ describe('Using up assertions without another change', () => {
     });
   }
 
-  it('asks about the assertions, and holds them exclusively', () => {
+  it('reads the assertions, and locks them exclusively', () => {
     expect(spendAssertion.asks(assertion)).to.deep.equal({
       spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
     });

@@ -10,10 +10,10 @@ const due = { overBy: NOON, at: AT, limit: 20 };
 const [first, second] = ['C', 'B'].map((last) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`));
 
 describe('Expiring due tasks', () => {
-  it('expires the tasks in the order of the facts, and records each expiry with the given time', () => {
+  it('expires the tasks in the order of the facts, and dates each record with the given time', () => {
     const end = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
     const tasks = [first, second].map((taskId) => ({ taskId, end }));
-    // Renewals without a record are summed up before the expiry of their task.
+    // The record of an expiry follows the summary of the task's renewals.
     const ended = { tasks, at: AT, renewalsEvent: 'token.refreshed' };
     expect(expireDueTasks.judge(due, { due: [first, second] })).to.deep.equal({
       verdict: 2,
@@ -28,7 +28,7 @@ describe('Expiring due tasks', () => {
     expect(expireDueTasks.judge(due, { due: [] })).to.deep.equal({ verdict: 0, effects: [] });
   });
 
-  it('asks about a limited number of due tasks, and takes no other lock than their rows, which the question locks', () => {
+  it('reads a limited number of due tasks, and locks only the rows that it reads', () => {
     expect(expireDueTasks.asks(due)).to.deep.equal({
       due: { fact: 'due_tasks', about: { overBy: NOON, limit: 20 } },
     });
@@ -48,7 +48,7 @@ describe('Deleting ended tasks', () => {
     });
   }
 
-  it('asks about a limited number of ended tasks, and takes no other lock than their rows, which the question locks', () => {
+  it('reads a limited number of ended tasks, and locks only the rows that it reads', () => {
     expect(deleteEndedTasks.asks(ended)).to.deep.equal({ ended: { fact: 'ended_tasks', about: ended } });
     expect(deleteEndedTasks.locks(ended)).to.deep.equal([]);
   });

@@ -19,19 +19,19 @@ describe('addAgent', () => {
   const refusal = refusalOf('agent.registered', 'agent_already_exists');
   const input = { agent, entry, refusal };
 
-  it('locks the agent exclusively, and asks for its revision', () => {
+  it('locks the agent exclusively, and reads its revision', () => {
     expect(lockNames(addAgent.locks(input))).to.deep.equal(locks);
     expect(addAgent.asks(input)).to.deep.equal({ revision });
   });
 
-  it('inserts an agent whose id is free, and records it', () => {
+  it('inserts an agent with a new id, and records it', () => {
     expect(addAgent.judge(input, { revision: undefined })).to.deep.equal({
       verdict: 'registered',
       effects: [{ effect: 'insert_agent', ...agent }, recorded(entry)],
     });
   });
 
-  it('keeps the agent that has the id, and records the refusal', () => {
+  it('keeps the agent that already has the id, and records the refusal', () => {
     const judgement = { verdict: 'already_exists', effects: [recorded(refusal)] };
     expect(addAgent.judge(input, { revision: 1 })).to.deep.equal(judgement);
   });
@@ -46,7 +46,7 @@ describe('addAgent', () => {
 describe('changeAgent', () => {
   const input = { agent, entry };
 
-  it('locks the agent exclusively, so that no later exchange uses the old revision, and asks for its revision', () => {
+  it('locks the agent exclusively, so that no later exchange uses the old revision, and reads its revision', () => {
     expect(lockNames(changeAgent.locks(input))).to.deep.equal(locks);
     expect(changeAgent.asks(input)).to.deep.equal({ revision });
   });
@@ -74,7 +74,7 @@ describe('deleteAgent', () => {
   const refusal = refusalOf('agent.deleted', 'agent_has_tasks');
   const input = { agentId, entry, refusal };
 
-  it('locks the agent exclusively, and asks for its revision and its tasks', () => {
+  it('locks the agent exclusively, and reads its revision and its tasks', () => {
     expect(lockNames(deleteAgent.locks(input))).to.deep.equal(locks);
     expect(deleteAgent.asks(input)).to.deep.equal({ revision, hasTasks: ask('agent_has_tasks', agentId) });
   });

@@ -35,7 +35,7 @@ const inactive = { ...stored, active: false };
 const another = makeUserId('01M31S7W68TMK7WDX8YKPSYTEA');
 
 const [task] = TASKS;
-/** One person with one live task. Each effect of a refusal is seen. */
+/** One person with one live task, so that a test sees both effects of a refusal: the block and the ended task. */
 const people = { others: [{ users: 0, inactive: 0 }], blocks: [[]], live: [liveTasks([task])] };
 const refusal = (kind: 'disabled' | 'deleted', reason: 'scim_deactivated' | 'scim_deleted') => [
   { effect: 'put_block', sponsorKey: ADA, source: 'scim', kind, blockedAt: at, statedAt: at },
@@ -56,11 +56,11 @@ describe('addUser', () => {
     ...{ user: added, maxUsers, statements: statementsOf(undefined, added), at },
   });
 
-  it('locks the person, and all names, so that no two users take the same name or exceed the maximum', () => {
+  it('locks the person, and all user names, so that concurrent writes neither share a name nor exceed the maximum', () => {
     expect(lockNames(addUser.locks(add(stored)))).to.deep.equal([`exclusive sponsor ${ADA}`, allNames]);
   });
 
-  it('asks for the name in lower case, the number of users, and the person', () => {
+  it('reads the user with the lower-case name, the number of users, and the person', () => {
     const asked = { named: ask('user_named', 'ada@example.org'), count: ask('user_count', null), ...ofAda };
     expect(addUser.asks(add(inactive))).to.deep.equal(asked);
   });
@@ -112,17 +112,17 @@ describe('changeUser', () => {
     return { stored, user: changed, statements: statementsOf(stored, changed), at };
   };
 
-  it('locks both people, the user, and all names if it takes another name', () => {
+  it('locks both people and the user, and all user names if the name changes', () => {
     const locks = [`exclusive sponsor ${ADA}`, `exclusive sponsor ${GRACE}`, user, allNames];
     expect(lockNames(changeUser.locks(change({ userName: 'Grace', sponsorKey: GRACE })))).to.deep.equal(locks);
   });
 
-  it('locks the person only once if the sponsor key stays, and no names if the name changes in case only', () => {
+  it('locks the person once if the sponsor key stays, and no user names if only the case of the name changes', () => {
     const locks = [`exclusive sponsor ${ADA}`, user];
     expect(lockNames(changeUser.locks(change({ userName: 'ADA@EXAMPLE.ORG' })))).to.deep.equal(locks);
   });
 
-  it('asks for the revision, the person, and the name only if it takes another one', () => {
+  it('reads the revision, the person, and the user with the new name if the name changes', () => {
     const revision = ask('user_revision', stored.userId);
     const asked = { revision, named: undefined, ...ofAda };
     expect(changeUser.asks(change({ userName: 'ADA@EXAMPLE.ORG', active: false }))).to.deep.equal(asked);
@@ -149,7 +149,7 @@ describe('changeUser', () => {
   }
 
   for (const named of [undefined, stored.userId]) {
-    it(`replaces the user and applies the statements if ${named === undefined ? 'no user' : 'this user'} has the name`, () => {
+    it(`replaces the user and applies the write to the people if ${named === undefined ? 'no user' : 'this user'} has the name`, () => {
       const input = change({ active: false, externalId: undefined });
       expect(changeUser.judge(input, { revision: 3, named, ...people })).to.deep.equal({
         verdict: 'replaced',
@@ -166,7 +166,7 @@ describe('deleteUser', () => {
     expect(lockNames(deleteUser.locks(input))).to.deep.equal([`exclusive sponsor ${ADA}`, user]);
   });
 
-  it('asks for the revision and the person', () => {
+  it('reads the revision and the person', () => {
     expect(deleteUser.asks(input)).to.deep.equal({ revision: ask('user_revision', stored.userId), ...ofAda });
   });
 
@@ -175,7 +175,7 @@ describe('deleteUser', () => {
     ['refuses a user who changed since it was read, and writes nothing', 4, 'changed', []],
     ['refuses a user whose stored revision is older, and writes nothing', 2, 'changed', []],
     [
-      'removes the user and applies the statements',
+      'removes the user and applies the removal to the person',
       3,
       'removed',
       [{ effect: 'remove_user', userId: stored.userId }, ...refusal('deleted', 'scim_deleted')],

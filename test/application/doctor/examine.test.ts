@@ -5,8 +5,8 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 
 const SECRET = 'postgresql://role:password@host';
 
-describe('the examinations', () => {
-  it('run concurrently, end if one of them hangs, and keep their order', async () => {
+describe('The checks of doctor', () => {
+  it('run concurrently, return in order, and end even if one check hangs', async () => {
     let beginLast = () => {};
     const lastBegan = new Promise<void>((resolve) => {
       beginLast = resolve;
@@ -34,7 +34,7 @@ describe('the examinations', () => {
     expect(found[0]?.sentence).to.equal('There was no answer within 0.03 seconds.');
   });
 
-  it('report only the code of a thrown error', async () => {
+  it('report only the code of an error that a check throws', async () => {
     const cause = Object.assign(new Error(SECRET), { code: '28P01' });
     const thrown = new StorageUnavailable('No connection', { cause });
     const [finding] = await examineAll([{ check: 'throws', examine: () => Promise.reject(thrown) }], timeLimit);

@@ -20,14 +20,14 @@ function fixture(tookSeconds: number, date = NOON) {
   return { asked, observed: observedNetwork(network, { now: () => now }, 8000) };
 }
 
-describe('the observed network', () => {
-  it('limits each request to the time that is left for all of them', async () => {
+describe('The network of doctor', () => {
+  it('limits each request to the rest of the time for all requests', async () => {
     const { asked, observed } = fixture(3);
     for (let time = 0; time < 4; time += 1) await observed.send(request);
     expect(asked).to.deep.equal([5000, 5000, 2000, 1]);
   });
 
-  it('keeps the last status for a URL prefix, and none for a request that failed', async () => {
+  it('returns the last status below a URL prefix, and no status of a failed request', async () => {
     const { observed } = fixture(0);
     await observed.send(request);
     await observed.send({ ...request, url: 'https://idp.example/users/b' });
@@ -38,7 +38,7 @@ describe('the observed network', () => {
     expect(observed.lastStatus('https://other.example')).to.equal(undefined);
   });
 
-  // A date has whole seconds, and the server read its clock between request and response.
+  // A date has whole seconds, and the server may set it at any time of the request.
   for (const [took, told, ahead] of [
     [0, 0, 0],
     [0, -0.9, 0],
@@ -46,7 +46,7 @@ describe('the observed network', () => {
     [2, 30, 28],
     [2, -30, -29],
   ] as const) {
-    it(`counts a date ${told} s ahead, after a request of ${took} s, as ${ahead} s`, async () => {
+    it(`computes ${ahead} s as the lead of the server's clock from a date ${told} s ahead after a request of ${took} s`, async () => {
       const { observed } = fixture(took, plusSeconds(NOON, told));
       await observed.send(request);
       expect(observed.ahead('')).to.be.closeTo(ahead, 0.001);

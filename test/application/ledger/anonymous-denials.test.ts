@@ -21,12 +21,12 @@ describe('anonymous denials', () => {
   let clock: MovedClock;
   let log: CapturedLog;
   let storage: Storage;
-  /** If set, the database does not answer; the attempts are counted. */
+  /** If set, each write fails with this error. */
   let away: Error | undefined;
-  /** If set, the database answers this many times, and then never. */
+  /** After this many writes, each write fails. */
   let answers: number;
   let attempts: number;
-  /** The database answers once this has resolved. */
+  /** Each write waits for this. */
   let busy: Promise<void>;
   let denials: AnonymousDenials;
 
@@ -69,7 +69,7 @@ describe('anonymous denials', () => {
       (error: unknown) => error,
     );
 
-  it('are written once in a window, and summarised after its end', async () => {
+  it('are recorded once in a window, and summarised after its end', async () => {
     await times(3);
     await times(1, stranger);
     await denials.closeEnded();
@@ -91,7 +91,7 @@ describe('anonymous denials', () => {
     });
   });
 
-  it('that come at once make one record; the others are counted without waiting', async () => {
+  it('that come concurrently make one record; the others are only counted', async () => {
     const recordings = Array.from({ length: 50 }, () => denials.record(malformed));
     expect(recordings.filter((recording) => recording !== undefined)).to.have.lengthOf(1);
     await Promise.all(recordings);
@@ -102,7 +102,7 @@ describe('anonymous denials', () => {
     ]);
   });
 
-  it('of the next window are written after the summary of the previous one', async () => {
+  it('of the next window are recorded after the summary of the previous window', async () => {
     await times(2);
     clock.advance(WINDOW);
     await times(1);
@@ -113,7 +113,7 @@ describe('anonymous denials', () => {
     ]);
   });
 
-  it('are answered while the database is unavailable, with one attempt a window, and are all in the next summary', async () => {
+  it('do not fail while the database is unavailable, cost one attempt a window, and are all in the next summary', async () => {
     away = new StorageUnavailable('away');
     await times(5);
     expect(attempts).to.equal(1);
@@ -126,7 +126,7 @@ describe('anonymous denials', () => {
     expect(log.lines.join()).to.include('could not be recorded').and.to.include('invalid_request');
   });
 
-  it('that happened once without a database are summarised, because they have no record', async () => {
+  it('that occurred once while the database was unavailable are summarised, because they have no record', async () => {
     away = new StorageUnavailable('away');
     await times(1);
     away = undefined;
@@ -135,13 +135,13 @@ describe('anonymous denials', () => {
     expect(await written()).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('stay counted if their summary could not be written', async () => {
+  it('stay counted if the write of their summary fails', async () => {
     await times(4);
     await times(3, stranger);
     clock.advance(WINDOW);
     away = new StorageUnavailable('away');
     expect(await failureOf(denials.closeEnded())).to.equal(away);
-    // The next window begins without a record too: its first denial is counted as well.
+    // The first denial of the next window is only counted too, because its record cannot be written.
     await times(2);
     away = undefined;
     clock.advance(WINDOW);
@@ -152,7 +152,7 @@ describe('anonymous denials', () => {
     ]);
   });
 
-  it('are summarised once, even if the database is lost between two summaries', async () => {
+  it('are summarised once, even if the database becomes unavailable between two summaries', async () => {
     await times(4);
     await times(3, stranger);
     clock.advance(WINDOW);
@@ -166,7 +166,7 @@ describe('anonymous denials', () => {
     ]);
   });
 
-  it('are written at the shutdown, those of open windows too', async () => {
+  it('are written at the shutdown, even before their window ends', async () => {
     await times(3);
     await times(1, stranger);
     await denials.closeAll();
@@ -174,7 +174,7 @@ describe('anonymous denials', () => {
     expect((await written()).slice(2)).to.deep.equal([['invalid_request', 2]]);
   });
 
-  it('are all written when closeAll resolves, including a summary that was already being written', async () => {
+  it('are all written when closeAll resolves, even if a write was under way', async () => {
     await times(2);
     clock.advance(WINDOW);
     let answer = (): void => undefined;
@@ -200,7 +200,7 @@ describe('anonymous denials', () => {
     expect(log.lines.join()).to.include('"reason":"invalid_request","count":2');
   });
 
-  it('that can not be recorded are logged with the trace of their request', async () => {
+  it('that cannot be recorded are logged with the trace of their request', async () => {
     away = new StorageUnavailable('away');
     for (const window of [WINDOW, undefined]) {
       const measured = measuredAnonymousDenials(over(window), { denied: () => undefined });
@@ -211,7 +211,7 @@ describe('anonymous denials', () => {
     expect(log.lines.map((text) => JSON.parse(text))).to.deep.equal([about, about]);
   });
 
-  it('rethrow an error other than StorageUnavailable, and are still counted', async () => {
+  it('pass on an error other than StorageUnavailable, and are counted nevertheless', async () => {
     away = new RangeError('a bug');
     expect(await failureOf(denials.record(malformed))).to.equal(away);
     away = undefined;
@@ -220,7 +220,7 @@ describe('anonymous denials', () => {
     expect(await written()).to.deep.equal([['invalid_request', 1]]);
   });
 
-  it('each get their own record without aggregation, and are answered while the database is unavailable', async () => {
+  it('each get their own record without aggregation, and do not fail while the database is unavailable', async () => {
     denials = over(undefined);
     await times(3);
     clock.advance(WINDOW);

@@ -24,7 +24,7 @@ describe('deliverRecords', () => {
   const failed = { kind: 'failed', count: 7 } as const;
   const nothing = { kind: 'nothing_due' } as const;
 
-  it('sends batches until nothing is due, and reads the clock for each', async () => {
+  it('sends batches until no record is due, and reads the clock for each batch', async () => {
     const drains = await pass([delivered, delivered], nothing);
     expect(drains.map(({ limit }) => limit)).to.deep.equal([7, 7, 7]);
     const [first, second] = drains;
@@ -35,7 +35,7 @@ describe('deliverRecords', () => {
     expect(await pass([delivered, failed], delivered)).to.have.lengthOf(2);
   });
 
-  it('ends after a maximum of batches even if there are always more', async () => {
+  it('ends after a maximum number of batches even if more records are due', async () => {
     expect(await pass([], delivered)).to.have.lengthOf(1000);
   });
 

@@ -7,7 +7,7 @@ import { append, seal } from '../../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../../support/ledger/sealing-key.ts';
 import type { Storage } from '../../support/storage.ts';
 
-/** More than one page. */
+/** Fills more than one page. */
 const RECORDS = 1_003;
 
 for (const kind of databases) {
@@ -29,7 +29,7 @@ for (const kind of databases) {
       await database.drop();
     });
 
-    /** @param takes the number of pages after which the reader is gone */
+    /** @param takes the reader stops after this many pages */
     async function exported(after: number, takes = Number.POSITIVE_INFINITY): Promise<readonly number[]> {
       const seqs: number[] = [];
       let taken = 0;
@@ -46,11 +46,11 @@ for (const kind of databases) {
 
     const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-    it('passes on every sealed record once, in order', async () => {
+    it('passes on every sealed record once, in the order of the sequence numbers', async () => {
       expect(await exported(0)).to.deep.equal(upTo(RECORDS));
     });
 
-    it('continues after any number, and after its reader went away between two pages', async () => {
+    it('continues after any sequence number, also one at which an earlier reader stopped', async () => {
       for (const after of [1, 500, 1_000, RECORDS - 1]) {
         expect(await exported(after), String(after)).to.deep.equal(upTo(RECORDS, after + 1));
       }
@@ -59,12 +59,12 @@ for (const kind of databases) {
       expect(first).not.to.have.length(RECORDS);
     });
 
-    it('passes on nothing after the last number', async () => {
+    it('passes on nothing after the last sequence number', async () => {
       expect(await exported(RECORDS)).to.deep.equal([]);
       expect(await exported(Number.MAX_SAFE_INTEGER - 1)).to.deep.equal([]);
     });
 
-    // Below an unsealed record another append may still commit: its record would be skipped for good.
+    // An append with a lower number may still commit before an unsealed record. An export that passed it would skip it.
     it('stops before the first unsealed record, and continues there once it is sealed', async () => {
       await append(storage, 2, NOON, RECORDS);
       expect(await exported(RECORDS - 1)).to.deep.equal([RECORDS]);
@@ -75,7 +75,7 @@ for (const kind of databases) {
 }
 
 describe('The export of records', () => {
-  it('says up to which number records may be missing, because they have been archived', async () => {
+  it('returns the last sequence number that the archive removed, because records up to it may be missing', async () => {
     const ledger = {
       records: async () => [],
       archivedThrough: async () => ({ lastSeq: 40 }) as never,

@@ -21,7 +21,7 @@ describe('the list of checkpoints', () => {
     expect(await list(4, 2)).to.deep.equal({ ids: [5], nextAfter: undefined });
   });
 
-  it('marks the last page as the last even if it is full', async () => {
+  it('reports no next page after the last page, even if that page is full', async () => {
     expect(await list(0, 5)).to.deep.equal({ ids: [1, 2, 3, 4, 5], nextAfter: undefined });
     expect(await list(5, 5)).to.deep.equal({ ids: [], nextAfter: undefined });
   });

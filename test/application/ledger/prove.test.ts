@@ -29,7 +29,7 @@ describe('proving a record', () => {
     );
   }
 
-  /** The number of reads of a whole checkpoint. A single proof only reads a block. */
+  /** Counts the reads of whole checkpoints. A single proof reads only one block of records. */
   function counted(): { readonly reads: () => number; readonly prove: (seq: number) => Promise<ProofOutcome> } {
     const { checkpoints } = fixture.storage;
     let reads = 0;
@@ -45,7 +45,7 @@ describe('proving a record', () => {
   }
 
   for (const size of [1, 2, 3, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 3 * BLOCK_SIZE, 333]) {
-    it(`returns a path that folds to the signed root, for every record of a checkpoint of ${size}`, async () => {
+    it(`returns a path from every record of a checkpoint of ${size} to the signed root`, async () => {
       await fixture.sealed(5);
       fixture.skipNumbers(2);
       const checkpoint = await fixture.sealed(size);
@@ -59,7 +59,7 @@ describe('proving a record', () => {
     });
   }
 
-  it('answers not_found for a number that is unused, unsealed, or lost to a rolled-back append', async () => {
+  it('answers not_found for a number that no append took, that is unsealed, or whose append was rolled back', async () => {
     await fixture.append(70);
     fixture.skipNumbers(3);
     await fixture.append(70);
@@ -83,7 +83,7 @@ describe('proving a record', () => {
     expect(await prove(3)).to.deep.equal(archived);
   });
 
-  it('notices that a month was archived while its records were read', async () => {
+  it("detects that a month was archived while it read the month's records", async () => {
     const checkpoint = await fixture.sealed(9);
     const { checkpoints } = fixture.storage;
     const archived = { kind: 'archived', checkpoint } as const;
@@ -111,7 +111,7 @@ describe('proving a record', () => {
     ['the size is impossible', 'update checkpoints set tree_size = 1000000000000000'],
   ];
   for (const [what, edit] of edits) {
-    it(`is refused at once, with and without a cached tree, if ${what}`, async () => {
+    it(`fails at once, with and without a cached tree, if ${what}`, async () => {
       await fixture.append(200);
       fixture.skipNumbers(5);
       await fixture.sealed(100);
@@ -125,7 +125,7 @@ describe('proving a record', () => {
     });
   }
 
-  it('is refused for records that were sealed again with a foreign key', async () => {
+  it('fails for records that were sealed again with a foreign key', async () => {
     await fixture.sealed(100);
     fixture.withoutTriggers.exec("delete from checkpoints; update ledger set reason = 'altered' where seq = 50");
     const stranger = await newKeys();
@@ -133,7 +133,7 @@ describe('proving a record', () => {
     expect(await fixture.prover()(50)).to.have.property('kind', 'broken');
   });
 
-  it('still works after the signing key is no longer published, for an auditor who kept it', async () => {
+  it('works after the signing key is no longer published, for an auditor who kept the key', async () => {
     await fixture.append(3);
     await fixture.seal({ signer: (await newKeys()).checkpoints });
     expect(await fixture.prover()(2)).to.have.property('kind', 'proof');
@@ -149,13 +149,13 @@ describe('proving a record', () => {
     await expectProven(await prove(150), 150);
   });
 
-  it('follows the current numbers of the rows, even if a cached tree has other numbers', async () => {
+  it('uses the current numbers of the rows, even if a cached tree has other numbers', async () => {
     await fixture.append(BLOCK_SIZE);
     fixture.skipNumbers(2);
     await fixture.sealed(10);
     const prove = fixture.prover();
     await expectProven(await prove(BLOCK_SIZE + 3), BLOCK_SIZE + 3);
-    // The seal covers the order of the records, not their numbers.
+    // The seal covers the order of records, not their numbers.
     fixture.withoutTriggers.exec(`update ledger set seq = ${BLOCK_SIZE + 1} where seq = ${BLOCK_SIZE + 3}`);
     await expectProven(await prove(BLOCK_SIZE + 1), BLOCK_SIZE + 1);
     expect(await prove(BLOCK_SIZE + 3)).to.deep.equal({ kind: 'not_found' });
@@ -170,20 +170,20 @@ describe('proving a record', () => {
     expect(reads()).to.equal(1);
   });
 
-  it('shows tampering elsewhere in the checkpoint within a minute, however often proofs are requested', async () => {
+  it('fails within a minute after tampering elsewhere in the checkpoint, however often proofs are requested', async () => {
     await fixture.sealed(300);
     const { reads, prove } = counted();
     await expectProven(await prove(10), 10);
     fixture.withoutTriggers.exec("update ledger set reason = 'altered' where seq = 290");
     fixture.clock.advance(KEPT_SECONDS - 0.001);
-    // The tree is old enough to be read again in the background; this proof does not wait for it.
+    // The cached tree is now read again in the background. This proof does not wait for that.
     expect(await prove(10)).to.have.property('kind', 'proof');
     fixture.clock.advance(0.001);
     expect(await prove(10)).to.have.property('kind', 'broken');
     expect(reads()).to.be.within(2, 3);
   });
 
-  it('reads an ageing tree again in the background, once', async () => {
+  it('reads the tree again in the background once, before the cached tree expires', async () => {
     await fixture.sealed(300);
     const { reads, prove } = counted();
     await prove(10);
@@ -192,7 +192,7 @@ describe('proving a record', () => {
     expect(reads()).to.equal(1);
     fixture.clock.advance(1);
     await Promise.all([prove(10), prove(100), prove(200)]);
-    // The renewal is now queued before this checkpoint's tree.
+    // The cached tree of the first checkpoint is now read again, before the tree of this checkpoint.
     await fixture.sealed(1);
     await expectProven(await prove(301), 301);
     expect(reads()).to.equal(3);
@@ -201,7 +201,7 @@ describe('proving a record', () => {
     expect(reads()).to.equal(3);
   });
 
-  it('reads a tree once for all waiting proofs, however long the queue before it', async () => {
+  it('reads a tree once for all proofs that wait for it, however many reads come first', async () => {
     const [first, second] = [await fixture.sealed(100), await fixture.sealed(100)];
     const { checkpoints } = fixture.storage;
     const asked: number[] = [];
@@ -212,7 +212,7 @@ describe('proving a record', () => {
     const prove = fixture.prover({
       checkpoints: {
         async records(range, after, limit) {
-          // Ignore the reads of a single block, which every proof makes.
+          // Ignores the small reads of single blocks, which every proof makes.
           if (limit > 100) asked.push(range.firstSeq);
           if (range.firstSeq === first.firstSeq) await gate;
           return checkpoints.records(range, after, limit);
@@ -230,7 +230,7 @@ describe('proving a record', () => {
     expect(asked.filter((seq) => seq === second.firstSeq)).to.have.length(1);
   });
 
-  it('works again after the ledger could not be read', async () => {
+  it('works again after a failed read of the ledger', async () => {
     const checkpoint: Checkpoint = await fixture.sealed(100);
     const { checkpoints } = fixture.storage;
     let away = true;

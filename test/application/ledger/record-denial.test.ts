@@ -43,7 +43,7 @@ describe('the recording of denials', () => {
     expect(anonymous).to.deep.equal([]);
   });
 
-  it('passes an anonymous denial on with only its event and reason, without request data', async () => {
+  it('passes on only the event and the reason of an anonymous denial, no data of the request', async () => {
     const about = { audience: 'https://sent.example', scope: 'sent' };
     expect(await refuse('actor_invalid_signature', { about, detail: 'A sentence.' })).to.deep.equal(
       denied('actor_invalid_signature', { about, detail: 'A sentence.' }),
@@ -72,12 +72,12 @@ describe('the recording of denials', () => {
     });
   }
 
-  it('answers with the reason that was recorded', async () => {
+  it('returns the reason that was recorded', async () => {
     recorded = 'actor_replayed';
     expect(await refuse('scope_widened', { about: { agentId }, assertion })).to.deep.equal(denied('actor_replayed'));
   });
 
-  it('does not use up the assertion of a temporary denial', async () => {
+  it('does not mark the assertion as used if the denial is temporary', async () => {
     await refuse('subject_keys_unavailable', { about: { agentId }, assertion });
     expect(refusals[0]).to.include({ assertion: undefined });
   });

@@ -9,7 +9,7 @@ const LAST = 5;
 const PAGE_SIZE = 2;
 
 describe('The pages of the records', () => {
-  /** Sends each request in the next turn of the event loop, as the client of the database's thread does. */
+  /** Sends each request in the next turn of the event loop, as the client of the SQLite thread does. */
   const ledgerOf = (sent: number[]) => ({
     async records(_range: unknown, after: number, limit: number) {
       await nextTurn();
@@ -19,7 +19,7 @@ describe('The pages of the records', () => {
     },
   });
 
-  it('hold every record once, and each page is requested before the one in front of it is worked on', async () => {
+  it('hold every record once, and the next page is requested before the caller processes this one', async () => {
     const sent: number[] = [];
     const reading = { ledger: ledgerOf(sent), turn: eventLoopTurn, pageSize: PAGE_SIZE };
     const pages: unknown[] = [];

@@ -26,7 +26,7 @@ describe('sealing', () => {
     return { records, checkpoints: all.map(presentCheckpoint), jwks: fixture.keys.published() as PublishedKeys };
   }
 
-  it('makes checkpoints that an independent verifier accepts, also with gaps of rolled-back appends', async () => {
+  it('makes checkpoints that an independent verifier accepts, even with gaps of rolled-back appends', async () => {
     await fixture.sealed(1);
     fixture.skipNumbers(3);
     await fixture.sealed(7);
@@ -61,7 +61,7 @@ describe('sealing', () => {
     expect(await fixture.storage.checkpoints.page(0, 10)).to.have.length(1);
   });
 
-  it('gives way to an instance that sealed first, and continues after it', async () => {
+  it('stops if another instance has sealed first, and continues after that checkpoint', async () => {
     await fixture.append(5);
     const { checkpoints } = fixture.storage;
     const outcome = await fixture.seal({
@@ -83,13 +83,13 @@ describe('sealing', () => {
 
   for (const step of ['unsealed', 'records', 'add'] as const) {
     for (const kept of [false, true]) {
-      it(`that is interrupted ${kept ? 'after' : 'before'} its step "${step}" leaves an intact chain for the next run`, async () => {
+      it(`that fails ${kept ? 'after' : 'before'} its step "${step}" leaves an intact chain for the next run`, async () => {
         await fixture.sealed(3);
         await fixture.append(5);
         const { checkpoints } = fixture.storage;
         const dying: typeof checkpoints = {
           ...checkpoints,
-          // Either the call is lost, or only its answer.
+          // The step fails before the call or after it.
           async [step](...given: never[]): Promise<never> {
             if (kept) await (checkpoints[step] as (...given: never[]) => Promise<unknown>)(...given);
             throw new StorageUnavailable('The database fell silent');
@@ -116,7 +116,7 @@ describe('sealing', () => {
     expect((await fixture.verify()).counts).to.deep.equal({ checkpoints: 5, records: 200, archived: 0, unsealed: 0 });
   });
 
-  it('does not sign a range whose last record is missing', async () => {
+  it('does not sign a range whose last record was deleted', async () => {
     await fixture.append(5);
     const { checkpoints } = fixture.storage;
     for (const deleted of ['seq = 5', 'seq > 0']) {
@@ -141,7 +141,7 @@ describe('sealing', () => {
     expect(await checkpoints.page(0, 10)).to.deep.equal([]);
   });
 
-  it('of a large range neither blocks the event loop nor keeps its records in memory', async function () {
+  it('of a large range does not block the event loop, and does not keep all records in memory', async function () {
     this.timeout(120_000);
     await fixture.append(60_000);
     let [read, largest, inTurn, longest] = [0, 0, 0, 0];
@@ -171,10 +171,10 @@ describe('sealing', () => {
     const tookMs = performance.now() - began;
     expect(outcome.kind).to.equal('sealed');
     expect([read, largest]).to.deep.equal([60_000, 500]);
-    // At most two pages are in memory, on a busy machine too: the one being hashed, and the one being read.
+    // At most two pages are in memory: the one that is hashed, and the one that is read.
     expect(longest).to.be.at.most(1000);
-    // The longest measured stall is a few milliseconds. Other processes can make the whole pass slower, so the limit
-    // grows with its duration. Without yielding there would be one stall as long as the pass.
+    // The longest measured delay is a few milliseconds. On a busy machine the whole pass is slower, so the limit grows
+    // with its duration. A pass that never yields would cause one delay of its whole duration.
     expect(delays.percentile(50) / 1e6).to.be.below(Math.max(50, tookMs / 20));
   });
 });

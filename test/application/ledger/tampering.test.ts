@@ -1,6 +1,6 @@
 /**
- * Tampering by the database owner, who can remove every guard: a thousand edits, each found, named and undone. The
- * seal does not cover two things, which are not edited here: the microseconds of a time, and the exact number of a
+ * The owner of the database, who can remove every trigger, makes a thousand edits. Verification must find and name
+ * each. Two changes are left out, because the seal does not cover them: microseconds of a time, and the number of a
  * record within the gap around it.
  */
 
@@ -14,7 +14,7 @@ import { byLength } from '../../support/length.ts';
 const EDITS = byLength({ short: 200, full: 1000 });
 const SEED = 20_260_917;
 const SIZES = [5, 1, 9, 4, 7, 2, 12, 8];
-/** Unused numbers before each checkpoint's last record, as of rolled-back appends. */
+/** Unused sequence numbers before each checkpoint's last record, as rolled-back appends leave them. */
 const BURNT = 2;
 
 const TEXTS = ['event', 'task_id', 'agent_id', 'sponsor', 'audience', 'scope', 'jti', 'reason', 'detail'];
@@ -25,7 +25,7 @@ const CHECKPOINT_INTEGERS = ['checkpoint_id', 'first_seq', 'last_seq', 'tree_siz
 interface Edit {
   readonly about: string;
   readonly sql: string;
-  /** The checkpoint that the fault must name: after an altered id, the new one. */
+  /** The checkpoint that the verification must name. If the edit changes the id, this is the new id. */
   readonly checkpoint: number | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Place {
   readonly checkpoint: number;
 }
 
-/** A record, its checkpoint, and the edit. */
+/** The edit number `choice` of this record or its checkpoint. */
 function editAt({ seq, checkpoint }: Place, gap: number, choice: number, column: number, amount: number): Edit {
   const of = <Item>(items: readonly Item[]) => items[column % items.length];
   const [record, seal] = [`where seq = ${seq}`, `where checkpoint_id = ${checkpoint}`];
@@ -110,7 +110,7 @@ describe('tampering with a sealed ledger', function () {
   });
   after(() => fixture.close());
 
-  /** Restores the original rows after any edit. */
+  /** Makes an edit, returns what `judge` finds, and restores the rows. */
   async function tampered<Answer>(sql: string, judge: () => Promise<Answer>): Promise<Answer> {
     fixture.withoutTriggers.exec('drop table if exists kept_ledger; drop table if exists kept_checkpoints');
     fixture.withoutTriggers.exec('create temp table kept_ledger as select * from ledger');
@@ -126,7 +126,7 @@ describe('tampering with a sealed ledger', function () {
     }
   }
 
-  it(`is found and named after each of ${EDITS} seeded edits, and no fault remains once it is undone`, async () => {
+  it(`is found and named after each of ${EDITS} seeded edits, and no fault remains after the rows are restored`, async () => {
     const edit = fc.tuple(fc.nat(), fc.nat({ max: 9 }), fc.nat(), fc.integer({ min: 1, max: 99 }));
     const seen = new Set<string>();
     for (const [index, [where, choice, column, amount]] of fc.sample(edit, { numRuns: EDITS, seed: SEED }).entries()) {
@@ -148,7 +148,7 @@ describe('tampering with a sealed ledger', function () {
     });
   });
 
-  it('is found if any two neighbours are swapped', async () => {
+  it('is found if two neighbouring records are swapped', async () => {
     for (const [index, { seq, checkpoint }] of places.slice(0, -1).entries()) {
       const next = places[index + 1]?.seq ?? 0;
       const sql = [`seq = -1 where seq = ${seq}`, `seq = ${seq} where seq = ${next}`, `seq = ${next} where seq = -1`];
@@ -158,7 +158,7 @@ describe('tampering with a sealed ledger', function () {
     }
   });
 
-  it('is found if any checkpoint is removed; finding the last one needs a mark', async () => {
+  it('is found if a checkpoint is removed; a removed last checkpoint is found only with a mark', async () => {
     const marks = (await fixture.storage.checkpoints.page(0, 100)).slice(-1);
     for (let id = 1; id <= SIZES.length; id += 1) {
       const remove = `delete from checkpoints where checkpoint_id = ${id}`;

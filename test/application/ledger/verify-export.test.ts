@@ -1,4 +1,4 @@
-/** Alterations of an export. Roots and links can be recomputed by anyone; only the signatures prove its origin. */
+/** Alters exports. Anyone can recompute roots and links, so only the signatures prove the origin of an export. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ function monthOf(text: string): Month {
   return month;
 }
 
-describe('verifying an export alone', () => {
+describe('verifying an export without the database', () => {
   let key: SealingKey;
   let sound: Export;
   let directory: string;
@@ -67,7 +67,7 @@ describe('verifying an export alone', () => {
     return verifyExport(storedExport(path), { hash: sha256Bytes, verifier: key.verifier, ...more });
   }
 
-  /** The fault, and the number of checkpoints verified before it. */
+  /** The fault, and the number of checkpoints that were verified before it. */
   async function faultOf(one: Export, more: Partial<ExportVerification> = {}): Promise<[ExportFault, number]> {
     const verdict = await verdictOn(one, more);
     if (verdict.kind !== 'broken') throw new Error('the export verified');
@@ -113,7 +113,7 @@ describe('verifying an export alone', () => {
     expect(await faultOf(forged)).to.deep.equal([{ kind: 'invalid_signature', checkpointId: 2 }, 1]);
   });
 
-  it('refuses a forged export that is signed with another key, under that key’s id or a published one', async () => {
+  it('refuses a forged export, signed with another key under the id of that key or a published one', async () => {
     const stranger = await makeSealingKey();
     const altered = withRecord(sound, 1, { sponsor: 'eve' });
     const [unknown, impostor] = [
@@ -248,7 +248,7 @@ describe('verifying an export alone', () => {
   });
 });
 
-/** An export of September with checkpoints of 4, 3 and 5 records; the last one reaches into October. */
+/** An export of September with checkpoints of 4, 3 and 5 records. The last one also has records of October. */
 async function exported(key: SealingKey): Promise<Export> {
   const database = await freshDatabase('sqlite');
   const storage = await database.open();
@@ -283,7 +283,7 @@ function textOf({ header, checkpoints, records }: Export): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Sets the counts in the header to the actual ones. */
+/** Corrects the counts in the header. */
 function counted({ header, checkpoints, records }: Export): Export {
   return { header: { ...header, checkpoints: checkpoints.length, records: records.length }, checkpoints, records };
 }
@@ -315,7 +315,7 @@ function swapped(records: readonly ArchivedRecord[], one: number, other: number)
   return records.with(at(one), present(records[at(other)])).with(at(other), present(records[at(one)]));
 }
 
-/** Recomputes every root and link from the records, which anyone can do. */
+/** Recomputes every root and link from the records, as anyone can. */
 function rebuilt(one: Export, kid?: string): Export {
   const checkpoints: Checkpoint[] = [];
   for (const checkpoint of one.checkpoints) {

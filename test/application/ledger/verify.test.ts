@@ -14,7 +14,7 @@ describe('verifying the ledger', () => {
   });
   afterEach(() => fixture.close());
 
-  /** Checkpoints of 3, 4, 5 … records, each with a gap of two numbers in the middle. */
+  /** Seals checkpoints of 3, 4, 5 … records, each with a gap of two numbers in the middle. */
   async function sealSome(count: number): Promise<readonly Checkpoint[]> {
     const sealed: Checkpoint[] = [];
     for (let size = 3; size < 3 + count; size += 1) {
@@ -35,7 +35,7 @@ describe('verifying the ledger', () => {
     expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
   });
 
-  it('names a record with an impossible number, even before anything is sealed', async () => {
+  it('reports a record with a number below 1, even before the first checkpoint', async () => {
     await fixture.append(2);
     fixture.withoutTriggers.exec("insert into ledger (seq, ts, event) values (0, 1, 'forged')");
     expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'record_outside', seq: 0 });
@@ -54,7 +54,7 @@ describe('verifying the ledger', () => {
     });
   });
 
-  it('reports impossible dates and numbers instead of throwing', async () => {
+  it('reports impossible dates and numbers as faults and does not throw', async () => {
     const [first] = await sealSome(3);
     if (first === undefined) throw new Error('not sealed');
     const atFirst = { seq: first.firstSeq, last: first.lastSeq };
@@ -75,7 +75,7 @@ describe('verifying the ledger', () => {
     expect((await fixture.verify()).kind).to.equal('intact');
   });
 
-  it('never queries an impossible number, whatever a checkpoint’s range', async () => {
+  it('never queries an impossible number, whatever range a checkpoint names', async () => {
     await sealSome(2);
     fixture.withoutTriggers.exec('update checkpoints set last_seq = 9223372036854775807 where checkpoint_id = 2');
     const { checkpoints } = fixture.storage;
@@ -93,11 +93,11 @@ describe('verifying the ledger', () => {
     expect(Math.max(...asked)).to.equal(Number.MAX_SAFE_INTEGER);
   });
 
-  it('reads many small checkpoints in few pages', async function () {
+  it('reads many small checkpoints in few pages of records', async function () {
     this.timeout(60_000);
     const sealed = await fixture.sealed(1);
     const { checkpoints } = fixture.storage;
-    // The chain repeats one checkpoint, so this only tests how it is read.
+    // The chain repeats one checkpoint, so that only the number of reads is real.
     const many = (after: number, limit: number) =>
       Array.from({ length: Math.max(0, Math.min(limit, 1800 - after)) }, (_, index) => ({
         ...sealed,
@@ -141,7 +141,7 @@ describe('verifying the ledger', () => {
     expect(told.every(([, total]) => total === lastSeq)).to.equal(true);
   });
 
-  it('is not misled by records that are sealed during the verification', async () => {
+  it('reports no fault if records are sealed during the verification', async () => {
     await sealSome(4);
     const { checkpoints } = fixture.storage;
     let busy = 12;
@@ -164,7 +164,7 @@ describe('verifying the ledger', () => {
       expect(await fixture.verify({ marks })).to.have.property('kind', 'intact');
     });
 
-    it('names the first mark that is contradicted or has no checkpoint', async () => {
+    it('names the first mark that contradicts its checkpoint or has none', async () => {
       const [, second, , fourth] = await sealSome(4);
       if (second === undefined || fourth === undefined) throw new Error('too few');
       const contradicted = { checkpointId: 2, rootHash: OTHER };
@@ -190,7 +190,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('finds that the end of the ledger was cut off, even if it was then sealed again', async () => {
+    it('detects that the end of the ledger was removed, even if the rest was sealed again', async () => {
       const mark = (await sealSome(4)).at(-1);
       if (mark === undefined) throw new Error('too few');
       const { firstSeq } = mark;
@@ -205,7 +205,7 @@ describe('verifying the ledger', () => {
     });
   });
 
-  describe('finds and names', () => {
+  describe('finds and names the fault:', () => {
     const faults: readonly (readonly [string, string, object])[] = [
       [
         'a deleted record',
@@ -292,7 +292,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'invalid_signature', checkpointId: 2 });
     });
 
-    it('a signed link to a checkpoint that is not the previous one', async () => {
+    it('a signed link to another than the previous checkpoint', async () => {
       await sealSome(2);
       await fixture.append(2);
       const { checkpoints } = fixture.storage;
@@ -322,12 +322,12 @@ describe('verifying the ledger', () => {
   });
 
   describe('with archived months', () => {
-    /** As after archiving: some records of the checkpoint across the month boundary are still stored. */
+    /** An archive through this checkpoint. Its records of the next month are still stored. */
     const archived = (through: Checkpoint | undefined) => ({
       ledger: { ...fixture.storage.checkpoints, archivedThrough: async () => through },
     });
 
-    it('verifies the signature and link of archived checkpoints, and the records of the others too', async () => {
+    it('verifies signatures and links of archived checkpoints, and the records of all others too', async () => {
       const [, second] = await sealSome(4);
       fixture.withoutTriggers.exec('delete from ledger where seq < 10');
       expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'tree_size', checkpointId: 1, sealed: 3, held: 0 });
@@ -344,7 +344,7 @@ describe('verifying the ledger', () => {
       });
     });
 
-    it('does not mistake altered or inserted records for archived ones', async () => {
+    it('does not mistake altered or inserted records for archived records', async () => {
       const [, second] = await sealSome(4);
       fixture.withoutTriggers.exec("update ledger set reason = 'x' where seq = 7");
       expect(faultOf(await fixture.verify(archived(second)))).to.deep.equal({ kind: 'root_mismatch', checkpointId: 2 });
@@ -352,7 +352,7 @@ describe('verifying the ledger', () => {
       expect(faultOf(await fixture.verify(archived(second)))).to.have.property('kind', 'tree_size');
     });
 
-    it('notices that a month is archived during the verification', async () => {
+    it('detects that a month is archived during the verification', async () => {
       const [, second] = await sealSome(4);
       const { checkpoints } = fixture.storage;
       let asked = 0;
@@ -362,7 +362,7 @@ describe('verifying the ledger', () => {
     });
   });
 
-  it('throws for an unreadable ledger instead of reporting it as broken', async () => {
+  it('throws if the ledger cannot be read, and does not report a fault', async () => {
     await sealSome(3);
     const { checkpoints } = fixture.storage;
     for (const method of ['page', 'records', 'archivedThrough'] as const) {

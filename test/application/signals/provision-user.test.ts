@@ -22,7 +22,7 @@ function written(outcome: WriteOutcome): ProvisionedUser {
   return outcome.user;
 }
 
-describe('A write of a provisioned user', () => {
+describe('A SCIM write of a user', () => {
   const clock = movedClock();
   let storage: Storage;
   before(async () => {
@@ -35,7 +35,7 @@ describe('A write of a provisioned user', () => {
   }
   const plain = () => serviceOn(storage.provisionedUsers);
 
-  /** After each of this many reads, another client writes the user before the reader can. */
+  /** After each of the first `times` reads, another client changes the user before the service writes. */
   function interrupted(times: number, act: (user: ProvisionedUser) => Promise<unknown>) {
     const users = storage.provisionedUsers;
     let reads = 0;
@@ -59,7 +59,7 @@ describe('A write of a provisioned user', () => {
     written(await patchUser(service, userId, { Operations: [{ op: 'add', path: 'userName', value: ulid() }] }));
   const rename = (user: ProvisionedUser) => renameBy(plain(), user);
 
-  it('is retried with the user that a concurrent client wrote, twice if needed', async () => {
+  it('is repeated with the user that a concurrent client wrote, twice if needed', async () => {
     for (const times of [1, 2]) {
       const { userId } = await aUser();
       const { service, reads } = interrupted(times, rename);
@@ -97,7 +97,7 @@ describe('A write of a provisioned user', () => {
     }
   });
 
-  it('can deactivate, but not reactivate, a user without a value for a newly chosen person attribute', async () => {
+  it('can deactivate, but not reactivate, a user who lacks the attribute that now names the person', async () => {
     const named = ulid();
     const { userId } = written(await createUser({ ...plain(), person: 'userName' }, { userName: named }));
     const on = { Operations: [{ op: 'replace', path: 'active', value: true }] };
@@ -109,7 +109,7 @@ describe('A write of a provisioned user', () => {
     expect(replacement, 'no value is held').to.include({ kind: 'invalid', code: 'invalidValue' });
   });
 
-  it('can deactivate a user whose stored name is not a sponsor key, but accepts no such new name', async () => {
+  it('can deactivate a user whose stored name is no valid sponsor key, but accepts no new name of this kind', async () => {
     const [userName, externalId] = [`Ada ${ulid()}`, ulid()];
     const { userId } = written(await createUser(plain(), { userName, externalId }));
     const byName: Provisioning = { ...plain(), person: 'userName' };
@@ -122,9 +122,9 @@ describe('A write of a provisioned user', () => {
     expect((await storage.sponsors.findBlocks(user.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });
   });
 
-  it('does not restore the active that it read before another client deactivated the user', async () => {
+  it('does not restore the active that it read if another client deactivates the user meanwhile', async () => {
     const stored = await aUser();
-    // The first client reads, the second deactivates, the first writes: it must not restore the `active` that it read.
+    // The first client reads the user, the second deactivates the user, then the first writes.
     const { service } = interrupted(1, ({ userId }) => patchUser(plain(), userId, DEACTIVATION));
     expect((await renameBy(service, stored)).active).to.equal(false);
     expect((await storage.sponsors.findBlocks(stored.sponsorKey))[0]).to.include({ source: 'scim', kind: 'disabled' });

@@ -56,7 +56,7 @@ describe('introspecting a token', () => {
     expect(await introspect()).to.deep.equal({ kind: 'inactive' });
   });
 
-  it('reports a token as inactive from the second of its expiry, without reading storage', async () => {
+  it('reports a token as inactive from the second of its expiry, without a read of the database', async () => {
     const end = instantFromSeconds(Number(claims.exp));
     now = plusSeconds(end, -1);
     expect((await introspect()).kind).to.equal('active');
@@ -66,7 +66,7 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('reports a foreign token as inactive, without reading storage', async () => {
+  it('reports a foreign token as inactive, without a read of the database', async () => {
     for (const text of [
       'a.b.c',
       await (await newKeys()).sign('at+jwt', claims),
@@ -77,7 +77,7 @@ describe('introspecting a token', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('reports a revocation with its time and reason, an expired task as inactive, and a disabled agent', async () => {
+  it('reports a revoked task with time and reason, an expired task as inactive, and a disabled agent', async () => {
     const revocation = { at: NOON, reason: 'client_revoked' } as const;
     const live = facts;
     if (live === undefined) throw new Error('there are facts');

@@ -40,13 +40,13 @@ describe('reading a task token back', () => {
   });
 
   for (const type of ['JWT', 'jwt', 'logout+jwt', 'secevent+jwt', 'checkpoint+jwt', 'at+jwt2', '']) {
-    it(`refuses a token of our own key with the typ "${type}", whatever its claims`, async () => {
+    it(`refuses a token of the service's key with the typ "${type}", whatever its claims`, async () => {
       expect(await readSigned({}, type)).to.equal(undefined);
     });
   }
 
   for (const iss of [`${ISSUER}/`, 'https://MANDATE.example', 'https://other.example', '', 7, null]) {
-    it(`refuses a token of our own key with the iss ${JSON.stringify(iss)}`, async () => {
+    it(`refuses a token of the service's key with the iss ${JSON.stringify(iss)}`, async () => {
       expect(await readSigned({ iss })).to.equal(undefined);
     });
   }
@@ -61,7 +61,7 @@ describe('reading a task token back', () => {
     ['a task without an id', { task: { sponsor: 'ada' } }],
     ['a task whose id is not a task id', { task: { id: makeTokenId(ULID) } }],
   ] as const) {
-    it(`refuses a token of our own key with ${what}`, async () => {
+    it(`refuses a token of the service's key with ${what}`, async () => {
       expect(await readSigned(changes)).to.equal(undefined);
     });
   }

@@ -1,4 +1,4 @@
-/** The checks of a refresh, one at a time, without a database or a request around them. */
+/** Tests each check of a refresh alone, without a database or HTTP. */
 
 import { expect } from 'chai';
 import { agentKeys } from '../../../adapters/jose/agent-keys.ts';
@@ -32,7 +32,7 @@ describe('the checks of a refresh', () => {
   let grant: Grant | undefined;
   let block: SponsorBlock | undefined;
   let now: Instant;
-  /** The provider's answer, and the accepted age of each query. */
+  /** The provider's answer to each query, and the accepted ages of cached answers. */
   let status: (maxAge: number) => SponsorStatus;
   let ages: number[];
   let renewals: Renewal[];
@@ -102,7 +102,7 @@ describe('the checks of a refresh', () => {
     );
   }
 
-  /** The reason of a refusal. Checks that nothing was renewed and that the refusal names the task. */
+  /** Expects a refusal that names the task and renews nothing. Returns its reason. */
   async function reasonOf(changes: Partial<RefreshRequest> = {}): Promise<string> {
     const outcome = await refresh(changes);
     if (outcome.kind === 'allowed') throw new Error('it was renewed');
@@ -114,7 +114,7 @@ describe('the checks of a refresh', () => {
     return reason;
   }
 
-  it('pass for the grant’s scope, or for less', async () => {
+  it('pass for the scope of the grant, or a part of it', async () => {
     grant = aGrant({ scope: ['jira:read', 'jira:comment'], task: aTask() });
     for (const [scope, expected] of [
       [undefined, ['jira:read', 'jira:comment']],
@@ -133,7 +133,7 @@ describe('the checks of a refresh', () => {
     }
   });
 
-  it('begin with the grant and then its task, whatever else is wrong', async () => {
+  it('begin with the grant and then its task, whatever else fails', async () => {
     const wrong = { resource: 'https://other.example', scope: ['jira:admin'] };
     status = () => 'sponsor_disabled';
     grant = undefined;
@@ -165,7 +165,7 @@ describe('the checks of a refresh', () => {
     expect(ages, 'the provider is not asked about who is blocked').to.deep.equal([]);
   });
 
-  it('accept no cached answer older than the cache lifetime, the next token’s lifetime or the task', async () => {
+  it('accept no cached answer older than the lifetime of the cache, of the next token or of the task', async () => {
     const task = aTask({ createdAt: NOON });
     grant = aGrant({ task });
     for (const [seconds, maxTokenTtl, expected] of [
@@ -189,7 +189,7 @@ describe('the checks of a refresh', () => {
     ['task_expired', 0],
     ['task_ending', 4],
   ] as const) {
-    it(`notice that the task ended during the query to the provider: ${reason}`, async () => {
+    it(`detect that the task ended during the query to the provider: ${reason}`, async () => {
       const task = aTask();
       grant = aGrant({ task });
       status = () => {
@@ -200,19 +200,19 @@ describe('the checks of a refresh', () => {
     });
   }
 
-  it('refuse an audience that is not the task’s, even if the agent may have it', async () => {
+  it('refuse an audience other than that of the task, even if the agent may have it', async () => {
     expect(await reasonOf({ resource: 'https://wiki.example' })).to.equal('audience_mismatch');
     expect(await reasonOf({ resource: 'https://jira.example/' })).to.equal('audience_mismatch');
   });
 
-  it('refuse a scope beyond the grant’s, even if the task began with it or the agent may have it', async () => {
+  it('refuse a scope beyond that of the grant, even if the task or the registration has it', async () => {
     grant = aGrant({ scope: ['jira:read'], task: aTask({ scope: ['jira:read', 'jira:comment'] }) });
     for (const scope of [['jira:comment'], ['jira:read', 'jira:comment'], ['jira:read', 'jira:admin']]) {
       expect(await reasonOf({ scope })).to.equal('scope_widened');
     }
   });
 
-  it('apply the policy to the agent’s current registration', async () => {
+  it('apply the current registration of the agent', async () => {
     agent = { ...agent, allowedScopes: ['calendar:read'] };
     expect(await reasonOf()).to.equal('scope_intersection_empty');
     agent = { ...agent, allowedScopes: ['jira:read'], allowedAudiences: ['https://wiki.example'] };
@@ -225,7 +225,7 @@ describe('the checks of a refresh', () => {
     expect(outcome.kind === 'allowed' && outcome.value.scope).to.deep.equal(['jira:read']);
   });
 
-  it('refuse a disabled agent before they look for the grant', async () => {
+  it('refuse a disabled agent before they read the grant', async () => {
     agent = { ...agent, enabled: false };
     grant = undefined;
     expect(await reasonOf()).to.equal('agent_disabled');

@@ -12,7 +12,7 @@ const deciding = (expire: (input: DueTasks) => Promise<number>): Decisions => ({
   decide: async (_decision, input) => (await expire(input as DueTasks)) as never,
 });
 
-/** A storage with this many expired tasks; it records the batches. */
+/** A storage with this many expired tasks, which keeps the batches it gets. */
 function due(count: number) {
   const clock = movedClock();
   const batches: number[] = [];
@@ -41,7 +41,7 @@ describe('expireTasks', () => {
     [20, [20, 0]],
     [45, [20, 20, 5]],
   ] as const) {
-    it(`records ${count} expired tasks in batches of twenty, ends after a partial batch, and lets requests run between batches`, async () => {
+    it(`records ${count} expired tasks in batches of twenty until a batch is smaller, and lets requests run in between`, async () => {
       const storage = due(count);
       expect(await expireTasks(storage.service)).to.equal(count);
       expect(storage.batches).to.deep.equal(batches);
@@ -59,7 +59,7 @@ describe('expireTasks', () => {
     expect(await expireTasks(storage.service, () => storage.batches.length < 3)).to.equal(60);
   });
 
-  it('selects tasks that had expired for longer than the clock difference when it began, and dates each batch by the clock', async () => {
+  it('selects tasks that had expired by every clock when the run began, and dates each batch by the clock', async () => {
     const storage = due(45);
     const begun = storage.service.clock.now();
     await expireTasks(storage.service);
@@ -73,7 +73,7 @@ describe('expireTasks', () => {
   });
 
   it('ends even if tasks expire as fast as it records them', async () => {
-    // One task expires per second; a batch of twenty takes half a minute.
+    // One task expires every second, and a batch of twenty takes half a minute.
     const { service } = due(0);
     const begun = service.clock.now();
     let swept = 0;

@@ -8,7 +8,7 @@ import { movedClock } from '../../support/moved-clock.ts';
 
 const WEEK = 7 * 24 * 3600;
 
-/** A storage that returns these counts in order, and then 0. A pause between two batches takes ten seconds. */
+/** A storage that returns these counts in order, and then 0. Each pause between two batches takes ten seconds. */
 function answering(deleted: readonly number[], forgotten: readonly number[]) {
   const clock = movedClock();
   const begun = clock.now();
@@ -37,7 +37,7 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
 }
 
 describe('forgetEnded', () => {
-  it('deletes tasks whose retention is over, and rows that have expired by every instance’s clock', async () => {
+  it('deletes tasks after their retention, and rows that have expired by every instance’s clock', async () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
     expect(storage.calls).to.deep.equal([
@@ -46,7 +46,7 @@ describe('forgetEnded', () => {
     ]);
   });
 
-  it('continues until a batch is empty, because a partial batch can make parents deletable, and lets requests run between batches', async () => {
+  it('continues until a batch is empty, because deleted tasks make their parents deletable, and lets requests run in between', async () => {
     const storage = answering([200, 3, 1], [600, 2]);
     await forgetEnded(storage.service);
     expect(storage.calls.map(([what]) => what)).to.deep.equal([
@@ -56,7 +56,7 @@ describe('forgetEnded', () => {
     expect(storage.turns()).to.equal(5);
   });
 
-  it('deletes only rows that were old enough when it began, so that it ends', async () => {
+  it('deletes only rows that were old enough when the run began, so that the run ends', async () => {
     const storage = answering([200, 200, 200], [200, 200]);
     await forgetEnded(storage.service);
     expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(

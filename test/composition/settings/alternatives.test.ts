@@ -15,7 +15,7 @@ describe('databaseChoice', () => {
     expect(databaseChoice(validWith(onSqlite))).to.deep.equal({ provider: 'sqlite', path: '/var/lib/mandate.db' });
   });
 
-  it('returns the connection strings of the two roles of Postgres, or one for both', () => {
+  it('returns the connection strings of both roles of Postgres, or one string for both', () => {
     const changes = { 'Service:Database:MigrationConnectionString': 'postgresql://owner@db.example/mandate' };
     expect([{}, changes].map((each) => uris(databaseChoice(validWith(each))))).to.deep.equal([
       ['postgresql://mandate:hunter2@db.example/mandate', 'postgresql://mandate:hunter2@db.example/mandate'],
@@ -40,7 +40,7 @@ describe('upstreamChoice', () => {
 });
 
 describe('sponsorCheckChoice', () => {
-  it('returns the settings of the poll, and none for signals', () => {
+  it('returns the settings of mode poll, and none in mode signals', () => {
     expect(sponsorCheckChoice(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
       mode: 'poll',
       usersUrl: 'https://idp.example/admin/realms/main/users',
@@ -117,7 +117,7 @@ describe('signingKeyChoices', () => {
     ]);
   });
 
-  it('returns no key on a development host, which generates one', () => {
+  it('returns no key on a development host, where the service generates one', () => {
     const changes = { NODE_ENV: 'development', 'Service:Signing:Keys:0:Path': undefined };
     expect(signingKeyChoices(validWith(changes))).to.deep.equal([]);
   });

@@ -1,6 +1,6 @@
 /**
- * Settings that are readable one by one and that a rule between settings refuses (specification "Startup errors").
- * The values are such that a test recognizes them wherever a message repeats them.
+ * Settings that are valid one by one, but not together (specification "Startup errors"). The values are unusual texts,
+ * so that a test finds them in any message.
  */
 
 import { generateKeyPairSync } from 'node:crypto';
@@ -8,7 +8,7 @@ import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 export const MARK = 'zq7-recognised';
 
-/** A key that loads, so that nothing but the tested setting is wrong. */
+/** A key that can be loaded, so that only the tested setting is wrong. */
 const USABLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString();
@@ -24,7 +24,7 @@ const AUDIT = 'Service:Audit';
 const SCIM = 'Service:Scim';
 const SSF = 'Service:Ssf';
 
-/** The changes to the startable settings, and the errors: `<key>: <problem>`. */
+/** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
 
 export const transmitter: Texts = {
@@ -142,17 +142,17 @@ export const brokenRules: readonly BrokenRule[] = [
     ],
   ]),
   [
-    'a previous push credential without a transmitter',
+    'a previous credential of the transmitter without a transmitter',
     { [`${SSF}:PreviousBearerToken`]: SECRET },
     `${SSF}:PreviousBearerToken: is set while ${SSF}:Issuer is not`,
   ],
   [
-    'a previous push credential that equals the current one',
+    'a previous credential of the transmitter that equals the current one',
     { ...transmitter, [`${SSF}:PreviousBearerToken`]: transmitter[`${SSF}:BearerToken`] },
     `${SSF}:PreviousBearerToken: is the same as ${SSF}:BearerToken`,
   ],
   [
-    'push credentials of fewer than 32 characters',
+    'credentials of the transmitter of fewer than 32 characters',
     { ...transmitter, [`${SSF}:BearerToken`]: `${MARK}-s`, [`${SSF}:PreviousBearerToken`]: `${MARK}-p` },
     ...['BearerToken', 'PreviousBearerToken'].map((field) => `${SSF}:${field}: is shorter than 32 characters`),
   ],
@@ -173,7 +173,7 @@ export const brokenRules: readonly BrokenRule[] = [
     `${KEYS}:1:Kid: names another signing key as well`,
   ],
   [
-    'an active kid of no signing key',
+    'an active kid that no signing key has',
     { [`${KEYS}:0:Kid`]: `${MARK}-kid`, [ACTIVE]: `${MARK}-other` },
     `${ACTIVE}: does not name a signing key`,
   ],
@@ -184,35 +184,35 @@ export const brokenRules: readonly BrokenRule[] = [
   ],
   ['a default token lifetime over that of tasks', { [TASK]: '00:04:17' }, longer(TOKEN, TASK)],
   [
-    'a shortest task over the longest',
+    'a minimum task lifetime over the maximum',
     { [MIN_TASK]: '00:41:17', [MAX_TASK]: '00:41:16', [TASK]: '00:41:16' },
     longer(MIN_TASK, MAX_TASK),
     shorter(TASK, MIN_TASK),
   ],
   [
-    'a shortest and a default task over the longest',
+    'a minimum and a default task lifetime over the maximum',
     { [MIN_TASK]: '00:20:17', [MAX_TASK]: '00:19:17' },
     longer(MIN_TASK, MAX_TASK),
     longer(TASK, MAX_TASK),
   ],
   [
-    'a shortest token over the longest',
+    'a minimum token lifetime over the maximum',
     { [MIN_TOKEN]: '00:00:58', [MAX_TOKEN]: '00:00:57', [TOKEN]: '00:00:57' },
     longer(MIN_TOKEN, MAX_TOKEN),
     shorter(TOKEN, MIN_TOKEN),
   ],
   [
-    'a shortest and a default token over the longest',
+    'a minimum and a default token lifetime over the maximum',
     { [MIN_TOKEN]: '00:00:58', [MAX_TOKEN]: '00:00:57' },
     longer(MIN_TOKEN, MAX_TOKEN),
     longer(TOKEN, MAX_TOKEN),
   ],
-  ['a shortest token over the shortest task', { [MIN_TOKEN]: '00:01:17' }, longer(MIN_TOKEN, MIN_TASK)],
-  ['a default task over the longest', { [TASK]: '3.17:19:23' }, longer(TASK, MAX_TASK)],
-  ['a default task below the shortest', { [MIN_TASK]: '00:41:17' }, shorter(TASK, MIN_TASK)],
-  ['a default token over the longest', { [MAX_TOKEN]: '00:04:17' }, longer(TOKEN, MAX_TOKEN)],
+  ['a minimum token lifetime over the minimum task lifetime', { [MIN_TOKEN]: '00:01:17' }, longer(MIN_TOKEN, MIN_TASK)],
+  ['a default task lifetime over the maximum', { [TASK]: '3.17:19:23' }, longer(TASK, MAX_TASK)],
+  ['a default task lifetime below the minimum', { [MIN_TASK]: '00:41:17' }, shorter(TASK, MIN_TASK)],
+  ['a default token lifetime over the maximum', { [MAX_TOKEN]: '00:04:17' }, longer(TOKEN, MAX_TOKEN)],
   [
-    'a default token below the shortest',
+    'a default token lifetime below the minimum',
     { [MIN_TOKEN]: '00:06:17', [MIN_TASK]: '00:06:17' },
     shorter(TOKEN, MIN_TOKEN),
   ],

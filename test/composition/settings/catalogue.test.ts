@@ -10,7 +10,7 @@ import { areas, settingsTable, withTables } from './settings-table.ts';
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
 describe('The catalogue of settings', () => {
-  it('has only defaults that its settings accept', () => {
+  it('has only defaults that the type of the setting accepts', () => {
     for (const [key, setting] of entries) {
       if (setting.presence === 'defaulted') {
         expect(setting.type.read(setting.default ?? ''), key).to.include({ kind: 'read' });
@@ -23,13 +23,13 @@ describe('The catalogue of settings', () => {
     expect(Object.keys(computedDefaults)).to.have.members(computed);
   });
 
-  it('requires no member of a list, because a list may be empty', () => {
+  it('requires no setting of a list entry, because a list may be empty', () => {
     for (const [key, setting] of entries) {
       if (key.includes(':N:')) expect(setting.presence, key).to.equal('optional');
     }
   });
 
-  it('has keys that differ by more than letter case, and no removed key', () => {
+  it('has keys that differ in more than letter case, and no removed key', () => {
     const keys = entries.map(([key]) => key.toLowerCase());
     expect(new Set(keys).size).to.equal(keys.length);
     expect(Object.keys(catalogue)).not.to.include.members(Object.keys(removedSettings));
@@ -77,7 +77,7 @@ describe('The table of settings', () => {
     ]);
   });
 
-  it('has each setting in one area, and each area has settings', () => {
+  it('puts each setting into one area, and has no empty area', () => {
     const keys = Object.keys(areas).flatMap((area) =>
       settingsTable(area)
         .trimEnd()
@@ -95,7 +95,7 @@ describe('The table of settings', () => {
     expect(headings).to.deep.equal(Object.keys(areas));
   });
 
-  it('has an example in each area of the page, of that area alone; together they are valid', () => {
+  it('has an example for each area of the page with settings of that area; together the examples are valid', () => {
     const environment: Record<string, string> = {};
     for (const section of page.split(/^## /m).slice(1)) {
       const [, example = ''] = /^```sh\n(.*?)^```$/ms.exec(section) ?? [];

@@ -31,7 +31,7 @@ describe('A setting that is a list of networks', () => {
     expect(isTrusted('::ffff:10.0.0.0/104', '11.0.0.1')).to.equal(false);
   });
 
-  it('refuses a network of every address in each notation', () => {
+  it('refuses a network of all addresses in every notation', () => {
     for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0.0.0.0/96']) {
       expect(problemOf(`10.0.0.0/8,${everybody}`), everybody).to.match(/^is wrong at 2: it includes every address/);
     }
@@ -50,7 +50,7 @@ describe('A setting that is a list of networks', () => {
     ]);
   });
 
-  it('refuses a network with bits set beyond its prefix, which probably means a smaller network', () => {
+  it('refuses a network with bits set beyond its prefix, because a smaller network was probably meant', () => {
     for (const text of ['10.0.0.5/8', '192.0.2.129/25', '2001:db8::1/64', '2001:db8:0:8000::/48']) {
       expect(problemOf(text), text).to.equal('is wrong at 1: it has bits set beyond its prefix');
     }

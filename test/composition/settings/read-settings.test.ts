@@ -12,7 +12,7 @@ import { environment, errorsWith, onSqlite, PEM, readWith, startable, validWith 
 
 const revealed = (value: unknown) => (value instanceof Secret ? value.reveal() : value);
 
-/** A text of a setting, the value of the text, and the default value of the setting unless it is required. */
+/** A text, the value that the setting reads from it, and the default unless the setting is required. */
 type Row = readonly [text: string | undefined, value: unknown, byDefault?: unknown];
 
 const PROXIES = [parseNetwork('10.0.0.0/8'), parseNetwork('2001:db8::/32')];
@@ -91,7 +91,7 @@ describe('The settings', () => {
     }
   });
 
-  it('set HOST to every address, and to loopback on a development host', () => {
+  it('default HOST to every address, and to loopback on a development host', () => {
     expect(validWith({}).HOST).to.equal('0.0.0.0');
     expect(validWith({ NODE_ENV: 'production' }).HOST).to.equal('0.0.0.0');
     expect(validWith({ NODE_ENV: 'Development' }).HOST).to.equal('0.0.0.0');
@@ -99,7 +99,7 @@ describe('The settings', () => {
     expect(validWith({ NODE_ENV: 'development', HOST: '::1' }).HOST).to.equal('::1');
   });
 
-  it('set QueueLimit to four times ConcurrencyLimit', () => {
+  it('default QueueLimit to four times ConcurrencyLimit', () => {
     expect(validWith({ 'Service:Overload:ConcurrencyLimit': '3' })['Service:Overload:QueueLimit']).to.equal(12);
   });
 
@@ -126,7 +126,7 @@ describe('The settings', () => {
     expect(settings['Service:UpstreamIdp:Issuer']).to.equal('https://tenant.idp.example/');
   });
 
-  it('are unset when they are empty', () => {
+  it('count as unset if they are empty', () => {
     expect(validWith({ 'Service:Admin:ApiKey': '' })['Service:Admin:ApiKey']).to.equal(undefined);
     expect(validWith({ 'Service:Tokens:DefaultTaskTtl': '', PORT: '' })).to.deep.include({
       'Service:Tokens:DefaultTaskTtl': 1800,
@@ -136,7 +136,7 @@ describe('The settings', () => {
     expect(errorsWith({ 'Service:Signing:Keys:1:Kid': '', 'Service:Audit:Chains': '' })).to.deep.equal([]);
   });
 
-  it('show no secret when they are printed', () => {
+  it('show no secret if they are printed', () => {
     const settings = validWith({
       'Service:Admin:ApiKey': 'sesame'.repeat(6),
       'Service:Signing:Keys:0:Path': undefined,
@@ -163,12 +163,12 @@ describe('A setting on the command line', () => {
     expect(result.settings['Service:Signing:Keys'][0]).to.include({ Path: '/run/secrets/signing.pem', Kid: 'winter' });
   });
 
-  it('unsets a variable when it is empty', () => {
+  it('unsets a variable if it is empty', () => {
     const result = read({ key: 'Service:Issuer', value: '' });
     expect(result).to.include({ kind: 'invalid' });
   });
 
-  it('unsets a removed or unknown variable when it is empty', () => {
+  it('unsets a removed or unknown variable if it is empty', () => {
     const sources = { ...environment(startable), Service__Audit__Chains: '4', Service__Typo: 'x' };
     const overrides = ['Service:Audit:Chains', 'Service:Typo'].map((key) => ({ key, value: '' }));
     expect(readSettings({ environment: sources, overrides })).to.deep.include({ kind: 'valid', unknown: [] });
@@ -178,7 +178,7 @@ describe('A setting on the command line', () => {
     expect(refused.unknown.map(({ name }) => name)).to.deep.equal(['--Service:Typo']);
   });
 
-  it('is refused when it is repeated', () => {
+  it('is refused if it is repeated', () => {
     const result = read({ key: 'Service:Issuer', value: 'https://a.example' }, { key: 'Service:Issuer', value: '' });
     expect(result.kind === 'invalid' && result.errors.map(describeSettingError)).to.deep.include(
       'Service:Issuer (Service__Issuer) is given more than once on the command line. Accepted: one value.',
@@ -211,7 +211,7 @@ describe('Wrong settings', () => {
     ]);
   });
 
-  it('hide no other error, and add no error that only follows from them', () => {
+  it('do not hide another error, and cause no further error', () => {
     expect(
       errorsWith({
         'Service:Tokens:DefaultTaskTtl': 'soon',
@@ -230,7 +230,7 @@ describe('Wrong settings', () => {
     ]);
   });
 
-  it('of the ledger and of tasks are refused beyond their bounds', () => {
+  it('of the ledger and of tasks are refused beyond their limits', () => {
     const beyond = {
       'Service:Tasks:SweepInterval': ['PT0S', 'P1DT1S'],
       'Service:Tasks:SweepBatchSize': ['0', '1001', '20.5'],
@@ -286,7 +286,7 @@ describe('An unknown setting', () => {
       describeUnknownSetting,
     );
 
-  it('is reported with the most similar setting in the same notation', () => {
+  it('is reported with the most similar known setting in the same notation', () => {
     expect(
       unknown(
         {
@@ -308,19 +308,19 @@ describe('An unknown setting', () => {
     ]);
   });
 
-  it('is reported alone when no setting is similar', () => {
+  it('is reported without a suggestion if no setting is similar', () => {
     expect(unknown({ Service__X: '1', [`Service__${'x'.repeat(5000)}`]: '1' })).to.deep.equal([
       'Service__X is not a setting of this service and is ignored.',
       `Service__${'x'.repeat(5000)} is not a setting of this service and is ignored.`,
     ]);
   });
 
-  it('is never read from the prototype of an object', () => {
+  it('is not found among the inherited properties of an object', () => {
     expect(unknown({ Service__constructor: '1', Service____proto__: '1' })).to.have.length(2);
     expect(errorsWith({ 'Service:toString': '1' })).to.deep.equal([]);
   });
 
-  it('may be a known setting with another notation of its number', () => {
+  it('may be the key of a list with a malformed or padded index', () => {
     const variables = [
       'Service__Signing__Keys__00__Path',
       'Service__Signing__Keys__-1__Path',
@@ -340,7 +340,7 @@ describe('An unknown setting', () => {
 });
 
 describe('A section of the settings', () => {
-  it('requires no setting of another section', () => {
+  it('can be read although the rest of the settings is absent or invalid', () => {
     const result = readSettingsSection(
       { environment: environment(onSqlite), overrides: [{ key: 'Service:Issuer', value: 'nonsense' }] },
       'Service:Database',
@@ -353,7 +353,7 @@ describe('A section of the settings', () => {
     });
   });
 
-  it('may be part of a section, whose other settings it does not read', () => {
+  it('can be read in part, without the other settings of the section', () => {
     const part = (months: string) =>
       readSettingsSection(
         {

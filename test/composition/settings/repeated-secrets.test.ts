@@ -4,7 +4,7 @@ import { type Texts, validWith } from './sources.ts';
 
 const [ONE, OTHER] = ['one-secret-of-32-characters-or-more', 'another-one-of-32-characters-or-more'];
 
-/** Settings whose secrets all differ. */
+/** Settings with a different value for each secret. */
 const distinct: Texts = {
   'Service:Admin:ApiKey': `${ONE}-0`,
   'Service:Scim:BearerToken': `${ONE}-1`,
@@ -20,23 +20,23 @@ const distinct: Texts = {
 const KEYS = Object.keys(distinct).filter((key) => /ApiKey$|BearerToken$/.test(key));
 
 describe('repeatedSecrets', () => {
-  it('returns nothing when all secrets differ or none is set', () => {
+  it('returns nothing if all secrets differ or none is set', () => {
     expect(repeatedSecrets(validWith(distinct))).to.deep.equal([]);
     expect(repeatedSecrets(validWith({}))).to.deep.equal([]);
   });
 
   for (const [at, first] of KEYS.entries()) {
     for (const second of KEYS.slice(at + 1)) {
-      // Equal credentials of one receiver are a start-up error.
+      // Two equal credentials of one receiver are a start-up error instead.
       if (first === second.replace('Previous', '')) continue;
-      it(`returns the names ${first} and ${second} when both hold the same secret`, () => {
+      it(`returns the names ${first} and ${second} if both have the same secret`, () => {
         const found = repeatedSecrets(validWith({ ...distinct, [first]: OTHER, [second]: OTHER }));
         expect(found).to.deep.equal([[first, second]]);
       });
     }
   }
 
-  it('returns every setting of each repeated secret', () => {
+  it('returns the names of all settings for each repeated secret', () => {
     const settings = validWith({
       ...distinct,
       'Service:Admin:ApiKey': ONE,

@@ -3,15 +3,15 @@ import { rules } from '../../../composition/settings/rules.ts';
 import { type BrokenRule, brokenRules } from './broken-rules.ts';
 import { errorsWith, onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
-/** The rules that refuse startable settings because a value is absent. */
+/** Cases in which a rule refuses the settings because a value is absent. */
 const incomplete: readonly BrokenRule[] = [
   [
-    'no name of the identity provider',
+    'neither an issuer nor a metadata URL of the identity provider',
     { 'Service:UpstreamIdp:Issuer': undefined },
     'Service:UpstreamIdp:Issuer: is not set, nor is Service:UpstreamIdp:MetadataUrl',
   ],
   [
-    'remembered logouts without an audience of logout tokens',
+    'RefuseLoggedOut without an audience of logout tokens',
     { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'true' },
     'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true',
   ],
@@ -47,7 +47,7 @@ const accepted: readonly (readonly [string, Texts])[] = [
     { 'Service:Scim:BearerToken': 's'.repeat(32), 'Service:Scim:PreviousBearerToken': 'p'.repeat(32) },
   ],
   [
-    'a transmitter with two push credentials',
+    'a transmitter with two credentials',
     {
       'Service:Ssf:Issuer': 'https://transmitter.example',
       'Service:Ssf:Audience': 'stream-7',
@@ -109,7 +109,7 @@ describe('The rules between settings', () => {
   }
 
   it('read only the settings that they declare', () => {
-    // A rule that reads another setting would see `undefined` while that setting is unreadable.
+    // An undeclared setting may be invalid, and the rule would then read `undefined`.
     for (const rule of rules) {
       const read: string[] = [];
       const declared = new Proxy({}, { get: (_target, key) => read.push(String(key)) && undefined });
@@ -122,7 +122,7 @@ describe('The rules between settings', () => {
           refuse() {},
         });
       } catch {
-        // Iterating over an undefined list throws. Only the reads before that matter.
+        // The rule may iterate over an absent list and throw. Its reads up to then are enough.
       }
       expect(rule.about.map(String)).to.include.members(read);
     }

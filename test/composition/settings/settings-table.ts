@@ -1,4 +1,4 @@
-/** Renders the catalogue as the tables of settings in docs/configuration.md, one for each area. */
+/** Renders the settings catalogue as the tables of docs/configuration.md, one for each area. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { catalogue } from '../../../composition/settings/catalogue.ts';
@@ -6,7 +6,7 @@ import type { Setting } from '../../../composition/settings/setting.ts';
 
 const PAGE = new URL('../../../docs/configuration.md', import.meta.url);
 
-/** The headings of the page, and the beginnings of the keys below each. The most specific beginning decides. */
+/** The headings of the page, and key prefixes of the settings below each. The longest matching prefix decides. */
 export const areas: Readonly<Record<string, readonly string[]>> = {
   'This service': ['Service:Issuer', 'Service:Secrets', 'HOST', 'PORT', 'NODE_ENV'],
   'The identity provider': ['Service:UpstreamIdp'],
@@ -23,7 +23,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
-/** @throws if no area, or only one that is no whole part of the key, begins it */
+/** @throws if no area has a prefix of the key that ends at a colon or with the key */
 function areaOf(key: string): string {
   const fitting = Object.entries(areas).flatMap(([area, beginnings]) =>
     beginnings.filter((one) => key === one || key.startsWith(`${one}:`)).map((beginning) => ({ area, beginning })),
@@ -33,7 +33,7 @@ function areaOf(key: string): string {
   return best.area;
 }
 
-/** A Markdown table with the settings of an area, or all, in the catalogue's order, ending in a line break. */
+/** A Markdown table of the settings of an area, or of all, in the order of the catalogue, with a final line break. */
 export function settingsTable(area?: string): string {
   const rows = entries
     .filter(([key]) => area === undefined || areaOf(key) === area)
@@ -46,7 +46,7 @@ export function settingsTable(area?: string): string {
   return [['Setting', 'Accepted', 'Default', 'Meaning'], ['---', '---', '---', '---'], ...rows].map(line).join('');
 }
 
-/** The page with the present table of each area. */
+/** The page, with the table of each area replaced by the current one. */
 export function withTables(page: string): string {
   return Object.keys(areas).reduce((text, area) => {
     const pattern = new RegExp(`(^## ${area}\\n(?:(?!^## )[^|\\n].*\\n|\\n)*)(?:^\\|.*\\n)+`, 'm');

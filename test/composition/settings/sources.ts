@@ -1,4 +1,4 @@
-/** Settings for tests: startable ones, which each test changes. */
+/** Valid settings that tests change, and readers of the changed settings. */
 
 import { readSettings, type SettingsResult } from '../../../composition/settings/read-settings.ts';
 import type { Settings } from '../../../composition/settings/settings.ts';
@@ -8,7 +8,7 @@ export type Texts = Readonly<Record<string, string | undefined>>;
 
 export const PEM = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\n-----END PRIVATE KEY-----';
 
-/** Poll mode, Postgres, one signing key. */
+/** Valid settings: mode poll, Postgres, one signing key. */
 export const startable: Texts = {
   'Service:Issuer': 'https://mandate.example',
   'Service:UpstreamIdp:Issuer': 'https://idp.example/realms/main',
@@ -20,7 +20,7 @@ export const startable: Texts = {
   'Service:Signing:Keys:0:Path': '/run/secrets/signing.pem',
 };
 
-/** The sponsor check by signals, without the settings of poll mode. */
+/** Changes to mode `signals`, which removes the settings of mode `poll`. */
 export const signalsMode: Texts = {
   'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
   'Service:UpstreamIdp:SponsorCheck:UsersUrl': undefined,
@@ -39,7 +39,7 @@ export function environment(texts: Texts): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [variableOf(key), text]));
 }
 
-/** Reads the startable settings with these changes, `undefined` leaving one out. */
+/** Reads the valid settings with these changes. `undefined` removes a setting. */
 export function readWith(changes: Texts): SettingsResult<Settings> {
   return readSettings({ environment: environment({ ...startable, ...changes }), overrides: [] });
 }
@@ -50,7 +50,7 @@ export function validWith(changes: Texts): Settings {
   throw new Error(`Expected valid settings: ${JSON.stringify(result.errors)}`);
 }
 
-/** `<key>: <problem>` of every error. */
+/** Each error as `<key>: <problem>`. */
 export function errorsWith(changes: Texts): readonly string[] {
   const result = readWith(changes);
   return result.kind === 'valid' ? [] : result.errors.map(({ key, problem }) => `${key}: ${problem}`);

@@ -16,7 +16,7 @@ import { Secret } from '../../../domain/secret.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIGHAgEA\n-----END PRIVATE KEY-----';
 
-/** The values of readable texts, and the unreadable texts. A secret is compared by its revealed value. */
+/** Valid texts with their values, and invalid texts. A test reveals a secret to compare it. */
 interface Case {
   readonly name: string;
   readonly type: ValueType<unknown>;
@@ -24,7 +24,7 @@ interface Case {
   readonly refuses: readonly string[];
 }
 
-/** Texts whose value is the text itself. */
+/** Texts that are their own values. */
 const same = (...texts: readonly string[]): Case['reads'] => texts.map((each) => [each, each]);
 
 const cases: readonly Case[] = [
@@ -181,7 +181,7 @@ const cases: readonly Case[] = [
 ];
 
 for (const { name, type, reads, refuses } of cases) {
-  describe(`A setting of the type ${name}`, () => {
+  describe(`A setting that is ${name}`, () => {
     for (const [given, value] of reads) {
       it(`reads ${shown(given)}`, () => {
         const reading = type.read(given);

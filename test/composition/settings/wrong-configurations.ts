@@ -1,6 +1,6 @@
 /**
- * Configurations that the service refuses at start: changes to the startable settings, and the keys that it must name.
- * The values are such that a test recognizes them wherever a message repeats them.
+ * Configurations that the service refuses at start: changes to valid settings, and the keys that the error must name.
+ * The values are unusual texts, so that a test finds them in any message.
  */
 
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
@@ -10,17 +10,17 @@ import { onSqlite, type Texts } from './sources.ts';
 
 export interface WrongConfiguration {
   readonly title: string;
-  /** The changes to the startable settings; `undefined` leaves one out. */
+  /** The changes to valid settings. `undefined` removes a setting. */
   readonly changes: Texts;
-  /** The settings on the command line. */
+  /** Settings on the command line. */
   readonly overrides?: readonly { readonly key: string; readonly value: string }[];
-  /** The keys that the refusal must name, and no others. */
+  /** The keys that the error must name, and no others. */
   readonly names: readonly string[];
 }
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogue);
 
-/** Other settings that must be set so that only the value of the setting is wrong. */
+/** For some settings: the others that must change too, so that only the tested value is wrong. */
 const COMPANY: Readonly<Record<string, Texts>> = {
   'Service:UpstreamIdp:MetadataUrl': { 'Service:UpstreamIdp:Issuer': undefined },
   'Service:Database:Path': { ...onSqlite },
@@ -37,7 +37,7 @@ const COMPANY: Readonly<Record<string, Texts>> = {
   'Service:Audit:Sink:BearerToken': { 'Service:Audit:Sink:Url': `https://${MARK}-sink.example` },
 };
 
-/** Unreadable texts, by the beginning of the description of what a setting accepts. */
+/** Invalid texts, for each kind of description of the accepted texts. */
 const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])[] = [
   [
     /^an absolute http/,
@@ -111,10 +111,10 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
   ],
 ];
 
-/** Every setting with every kind of unreadable text. */
+/** Every setting with each of its kinds of invalid text. */
 const unreadable: readonly WrongConfiguration[] = entries.flatMap(([declared, { type }]) => {
   const key = declared.replace(':N:', ':0:');
-  // Any text other than `development` is accepted.
+  // NODE_ENV accepts every text.
   const wrong = key === 'NODE_ENV' ? [] : UNREADABLE.filter(([accepted]) => accepted.test(type.accepts));
   return wrong.flatMap(([, texts]) =>
     Object.entries(texts).map(([what, text]) => ({
@@ -152,7 +152,7 @@ const missing: readonly WrongConfiguration[] = [
   { title: `${key} empty`, changes: { [key]: '' }, names: [key] },
 ]);
 
-/** Settings that a rule between settings refuses, and removed settings. */
+/** Settings that are not valid together, and removed settings. */
 const together: readonly WrongConfiguration[] = [
   ...brokenRules.map(([title, changes, ...errors]) => ({
     title,

@@ -14,7 +14,7 @@ function judge(changes: Record<string, unknown>): AssertionVerdict {
 
 const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['names another audience', { aud: 'https://other.example' }, 'actor_wrong_audience'],
-  ['names ours among several', { aud: [...audiences] }, 'actor_wrong_audience'],
+  ['names the service among several audiences', { aud: [...audiences] }, 'actor_wrong_audience'],
   ['names no audience', { aud: undefined }, 'actor_wrong_audience'],
   ['names an empty list', { aud: [] }, 'actor_wrong_audience'],
   ['names the issuer with a slash too many', { aud: 'https://mandate.example/' }, 'actor_wrong_audience'],
@@ -41,14 +41,14 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
 
 describe('the claims of a client assertion', () => {
   for (const [what, changes, reason] of refusals) {
-    it(`refuse one that ${what}`, () => {
+    it(`are refused if the assertion ${what}`, () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
     });
   }
 
   const acceptances: readonly [string, Record<string, unknown>][] = [
     ['is for the token endpoint', { aud: 'https://mandate.example/oauth2/token' }],
-    ['has our issuer as the only item of a list', { aud: ['https://mandate.example'] }],
+    ["has the service's issuer as the only item of a list", { aud: ['https://mandate.example'] }],
     ['expired within the skew', { iat: NOW - 119, exp: NOW - 59 }],
     ['lives exactly five minutes', { iat: NOW, exp: NOW + 300 }],
     ['has no iat and an exp at five minutes and the skew', { iat: undefined, exp: NOW + 360 }],
@@ -59,12 +59,12 @@ describe('the claims of a client assertion', () => {
     ['has a jti of 128 emoji: 256 UTF-16 code units', { jti: '👋'.repeat(128) }],
   ];
   for (const [what, changes] of acceptances) {
-    it(`accept one that ${what}`, () => {
+    it(`are accepted if the assertion ${what}`, () => {
       expect(judge(changes).kind).to.equal('accepted');
     });
   }
 
-  it('state until when the jti must be kept: the exp plus the skew', () => {
+  it('say until when the jti must be stored: the exp plus the clock skew', () => {
     expect(judge({})).to.deep.equal({
       kind: 'accepted',
       jti: 'a-jti',
@@ -73,13 +73,13 @@ describe('the claims of a client assertion', () => {
     });
   });
 
-  it('leave out an instance that is blank or null', () => {
+  it('have no instance if it is blank or null', () => {
     for (const instance of ['', '  ', '\t\n', undefined, null]) {
       expect(judge({ instance })).to.include({ kind: 'accepted', instance: undefined });
     }
   });
 
-  it('are accepted only if the typ is absent or an assertion’s', () => {
+  it('are accepted only if the typ is absent or that of an assertion', () => {
     const typed = (type: string | undefined) =>
       isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: {} });
     for (const type of [

@@ -31,13 +31,13 @@ function judged(changes: Partial<Declaration> = {}): Registration {
   return verdict.registration;
 }
 
-/** The fields in which the declaration, with this change, differs from the stored registration. */
+/** The fields of the declaration with this change that differ from the stored registration. */
 function differing(changes: Partial<Declaration>) {
   return differingFields({ ...declaration, ...changes }, judged(changes), judged());
 }
 
 describe('A declaration', () => {
-  it('does not differ from its own registration', () => {
+  it('does not differ from the registration that it made', () => {
     expect(differing({})).to.deep.equal([]);
     expect(differing({ jwks: { keys: [{ ...P256_KEY }], more: 'dropped' } })).to.deep.equal([]);
   });
@@ -56,7 +56,7 @@ describe('A declaration', () => {
     [{ enabled: true, maxTaskTtl: 600, displayName: 'Other' }, ['display_name', 'max_task_ttl', 'enabled']],
   ];
   for (const [change, fields] of changes) {
-    it(`that differs in ${fields.join(', ')} sends only that`, () => {
+    it(`that differs in ${fields.join(', ')} sends only these fields`, () => {
       const different = differing(change);
       expect(different).to.deep.equal(fields);
       expect(patchOf({ ...declaration, ...change }, different)).to.deep.equal(
@@ -77,7 +77,7 @@ describe('A declaration', () => {
     );
   });
 
-  it('is checked only against bounds that every server has', () => {
+  it('is checked only against limits that every server has', () => {
     const century = 36_525 * 86_400;
     expect(judged({ maxTaskTtl: century, maxTokenTtl: century })).to.include({ maxTaskTtl: century });
     expect(judged({ maxTaskTtl: 1, maxTokenTtl: 1 })).to.include({ maxTokenTtl: 1 });

@@ -12,7 +12,7 @@ const ec521 = publicJwk(generateKeyPairSync('ec', { namedCurve: 'P-521' }).publi
 const rsa = publicJwk(generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey);
 const ed25519 = publicJwk(generateKeyPairSync('ed25519').publicKey);
 
-/** The problems of a set with a valid key and this one. */
+/** The problems of a set that has a valid key and this key. */
 function problemsOf(key: unknown): readonly string[] {
   const verdict = checkJwkSet({ keys: [{ ...rsa, kid: 'good' }, key as JsonObject] });
   return verdict.kind === 'invalid' ? verdict.problems : [];
@@ -20,13 +20,13 @@ function problemsOf(key: unknown): readonly string[] {
 
 const bytes = (length: number, first = 0xc3) => Buffer.from([first, ...Array(length - 1).fill(0x55)]);
 const b64 = (value: Uint8Array) => Buffer.from(value).toString('base64url');
-/** A modulus of this many bits without a small factor. */
+/** A modulus of this many bits without small prime factors. */
 function modulus(bits: number): string {
   const n = Buffer.from(String(rsa.n), 'base64url');
   const value = BigInt(`0x${n.toString('hex')}`);
   const shift = BigInt(Math.abs(bits - 2048));
   const odd = bits >= 2048 ? (value << shift) + 1n : (value >> shift) | 1n;
-  // Take the next number without a small factor: only the size is tested here.
+  // Only the size matters here, so the next number without a small factor is taken.
   let candidate = odd;
   while (smallPrimes.some((prime) => candidate % prime === 0n)) candidate += 2n;
   const hex = candidate.toString(16);
@@ -55,7 +55,7 @@ describe('the key set of a registration', () => {
     ['keys that are an object', { keys: { 0: ec } }],
     ['keys from the prototype', JSON.parse('{"__proto__":{"keys":[]}}')],
   ] as const) {
-    it(`refuses ${title} in place of a set`, () => {
+    it(`refuses ${title} as a key set`, () => {
       const problems = ['The key set must be an object whose member keys is an array.'];
       expect(checkJwkSet(value)).to.deep.equal({ kind: 'invalid', problems });
     });
@@ -107,14 +107,14 @@ describe('the key set of a registration', () => {
     ['without kty', untyped, NOT_A_KIND],
     ['whose kty is an object', { ...ec, kty: { toString: 1 } }, NOT_A_KIND],
     ['whose kty is a list', { ...ec, kty: ['EC'] }, NOT_A_KIND],
-    ['of another case', { ...ec, kty: 'ec' }, NOT_A_KIND],
+    ['whose kty is in lower case', { ...ec, kty: 'ec' }, NOT_A_KIND],
     ['for a shared secret', { kty: 'oct', alg: 'HS256' }, NOT_A_KIND],
     ['on P-384', ec384, NOT_A_KIND],
     ['on secp256k1', { ...ec, crv: 'secp256k1' }, NOT_A_KIND],
     ['whose crv is a list', { ...ec, crv: ['P-256'] }, NOT_A_KIND],
     ['without crv', { kty: 'EC', x: ec.x, y: ec.y }, NOT_A_KIND],
     ['on Ed25519', ed25519, NOT_A_KIND],
-    ['whose kty and crv are of a prototype', { kty: 'constructor', crv: 'name' }, NOT_A_KIND],
+    ['whose kty and crv are names of inherited properties', { kty: 'constructor', crv: 'name' }, NOT_A_KIND],
     ['without x', { ...ec, x: undefined }, X],
     ['with an x of 31 bytes', { ...ec, x: b64(bytes(31)) }, X],
     ['with an x of 33 bytes, the first of them zero', { ...ec, x: b64(bytes(33, 0)) }, X],
@@ -138,12 +138,12 @@ describe('the key set of a registration', () => {
     ['with an even exponent', { ...rsa, e: b64(Buffer.from([1, 0, 2])) }, EXPONENT],
     ['with an exponent of 65 bits', { ...rsa, e: b64(bytes(9, 1)) }, EXPONENT],
     ['with an exponent that is a number', { ...rsa, e: 65537 }, EXPONENT],
-    ['an EC key for RS256', { ...ec, alg: 'RS256' }, EC_ALG],
-    ['an EC key for ES384', { ...ec, alg: 'ES384' }, EC_ALG],
-    ['an RSA key for ES256', { ...rsa, alg: 'ES256' }, RSA_ALG],
-    ['an RSA key for RS384', { ...rsa, alg: 'RS384' }, RSA_ALG],
-    ['an RSA key for encryption', { ...rsa, alg: 'RSA-OAEP', use: 'enc' }, RSA_ALG, USE],
-    ['for none', { ...rsa, alg: 'none' }, RSA_ALG],
+    ['on P-256 with the alg RS256', { ...ec, alg: 'RS256' }, EC_ALG],
+    ['on P-256 with the alg ES384', { ...ec, alg: 'ES384' }, EC_ALG],
+    ['of RSA with the alg ES256', { ...rsa, alg: 'ES256' }, RSA_ALG],
+    ['of RSA with the alg RS384', { ...rsa, alg: 'RS384' }, RSA_ALG],
+    ['of RSA for encryption', { ...rsa, alg: 'RSA-OAEP', use: 'enc' }, RSA_ALG, USE],
+    ['whose alg is none', { ...rsa, alg: 'none' }, RSA_ALG],
     ['whose alg is null', { ...rsa, alg: null }, RSA_ALG],
     ['whose alg is a list', { ...ec, alg: ['ES256'] }, EC_ALG],
     ['whose use is enc', { ...ec, use: 'enc' }, USE],
@@ -159,13 +159,13 @@ describe('the key set of a registration', () => {
     ['with a kid that is not well-formed', { ...ec, kid: 'a\ud800' }, KID],
     ['of RSA with a y that is not a string', { ...rsa, y: 7 }, STRINGS],
     [
-      'with the kid of another',
+      'with the kid of another key',
       { ...ec, kid: 'good' },
       'keys[0] has a kid that another key has too.',
       'keys[1] has a kid that another key has too.',
     ],
     [
-      'with everything wrong',
+      'with every fault at once',
       { ...ec384, d: 'a', use: 'enc', kid: 7 },
       'keys[1] carries a private member.',
       NOT_A_KIND,
@@ -175,13 +175,13 @@ describe('the key set of a registration', () => {
   ] as const) {
     it(`refuses a key ${title}`, () => {
       const sent = JSON.parse(JSON.stringify(key));
-      // A lone surrogate does not survive JSON.stringify and JSON.parse; every other value does.
+      // JSON.stringify and JSON.parse change a lone surrogate, and keep every other value.
       const received = title.includes('well-formed') ? key : sent;
       expect(problemsOf(received)).to.deep.equal(problems);
     });
   }
 
-  it('accepts a kid of 256 characters, leading zeros in a modulus, and the largest values', () => {
+  it('accepts a kid of 256 characters, leading zeros in a modulus, and the greatest allowed values', () => {
     for (const key of [
       { ...ec, kid: 'k'.repeat(256) },
       { ...rsa, n: leadingZeros(String(rsa.n)) },
@@ -200,7 +200,7 @@ describe('a fetched key set', () => {
       ...algorithms,
     ]);
 
-  it('gives every key the algorithms of its kind, or the one in its alg', () => {
+  it('allows every key the algorithms of its type, or only the one in its alg', () => {
     const keys = [
       { ...rsa, kid: 'rsa' },
       { ...rsa, kid: 'ps384', alg: 'PS384' },
@@ -231,7 +231,7 @@ describe('a fetched key set', () => {
     expect(fetched(keys)).to.deep.equal([['good', 'ES256']]);
   });
 
-  it('skips two keys with the same kid, even if one of them is unusable', () => {
+  it('skips both keys with the same kid, even if one of them is unusable', () => {
     const keys = [
       { ...ec, kid: 'twice' },
       { ...ec384, kid: 'once' },
@@ -244,7 +244,7 @@ describe('a fetched key set', () => {
     expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['once', undefined, undefined]);
   });
 
-  it('has no keys if none is usable; what is no key set gives undefined', () => {
+  it('is empty if no key is usable, and undefined if the document is no key set', () => {
     expect(fetched([])).to.deep.equal([]);
     expect(fetched([{ kty: 'oct' }])).to.deep.equal([]);
     for (const value of [undefined, null, [], {}, { keys: 'a' }, 'keys']) {
@@ -252,7 +252,7 @@ describe('a fetched key set', () => {
     }
   });
 
-  it('uses at most 64 keys', () => {
+  it('has at most 64 keys', () => {
     expect(fetched(Array.from({ length: 70 }, (_, index) => ({ ...ec, kid: `k${index}` })))).to.have.length(64);
   });
 });

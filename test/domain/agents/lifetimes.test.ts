@@ -12,28 +12,28 @@ const resolved = (maxTaskTtl: number, maxTokenTtl: number) => ({
 });
 
 describe('the lifetimes of a registration', () => {
-  it('are the defaults when it names neither', () => {
+  it('are the defaults if the registration names none', () => {
     expect(resolve(undefined, undefined)).to.deep.equal(resolved(1800, 300));
   });
 
-  it('shorten an absent token lifetime to a given task lifetime below the default', () => {
+  it('shorten the default token lifetime to a given shorter task lifetime', () => {
     expect(resolve(120, undefined)).to.deep.equal(resolved(120, 120));
   });
 
-  it('keep an absent token lifetime at the default with a longer task lifetime', () => {
+  it('keep the default token lifetime with a given longer task lifetime', () => {
     expect(resolve(7200, undefined)).to.deep.equal(resolved(7200, 300));
   });
 
-  it('are the given ones, even far from the defaults', () => {
+  it('are the given ones, however far from the defaults', () => {
     expect(resolve(86_400, 3600)).to.deep.equal(resolved(86_400, 3600));
     expect(resolve(60, 30)).to.deep.equal(resolved(60, 30));
   });
 
-  it('extend the default task lifetime to a longer given token lifetime', () => {
+  it('extend the default task lifetime to a given longer token lifetime', () => {
     expect(resolve(undefined, 2700)).to.deep.equal(resolved(2700, 2700));
   });
 
-  it('may be equal', () => {
+  it('may be equal to each other', () => {
     expect(resolve(600, 600)).to.deep.equal(resolved(600, 600));
   });
 
@@ -52,7 +52,7 @@ describe('the lifetimes of a registration', () => {
     [90.5, undefined, 'maxTaskTtl', 60, 86_400],
   ];
   for (const [task, token, lifetime, min, max] of outside) {
-    it(`refuse ${lifetime} of ${task ?? token} seconds and say its bounds`, () => {
+    it(`refuse ${lifetime} of ${task ?? token} seconds, and name its bounds`, () => {
       expect(resolve(task, token)).to.deep.equal({
         kind: 'refused',
         problems: [{ lifetime, fault: 'out_of_bounds', min, max }],
@@ -69,12 +69,12 @@ describe('the lifetimes of a registration', () => {
     ]);
   });
 
-  it('refuse a token lifetime beyond the longest task, even if the bounds of tokens allow it', () => {
+  it('refuse a token lifetime beyond the longest task, even if it is within the bounds of tokens', () => {
     const narrow = { ...rules, maxTaskTtl: 1800 };
     expect(resolveLifetimes({ maxTaskTtl: undefined, maxTokenTtl: 3600 }, narrow).kind).to.equal('refused');
   });
 
-  // Arbitrary settings that pass the start-up checks, and arbitrary given lifetimes.
+  // Any settings that pass the start-up checks, and any given lifetimes.
   const someRules: fc.Arbitrary<LifetimeRules> = fc
     .tuple(...Array.from({ length: 6 }, () => fc.integer({ min: 1, max: 200_000 })))
     .map((numbers) => numbers.sort((a, b) => a - b))
@@ -97,7 +97,7 @@ describe('the lifetimes of a registration', () => {
     );
   const someLifetime = fc.option(fc.integer({ min: -1, max: 210_000 }), { nil: undefined });
 
-  it('keep a token within its task, both within bounds, and given lifetimes unchanged, under any settings', () => {
+  it('keep a token within its task, both within bounds, and given lifetimes unchanged, for any settings', () => {
     fc.assert(
       fc.property(someRules, someLifetime, someLifetime, (settings, task, token) => {
         const verdict = resolveLifetimes({ maxTaskTtl: task, maxTokenTtl: token }, settings);

@@ -8,12 +8,12 @@ const inline = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } } })
 const otherJwks = { keys: [{ ...P256_KEY, kid: 'other' }] };
 
 describe('a patch of a registration', () => {
-  it('leaves every stored field that it does not carry', () => {
+  it('keeps every stored field that it does not name', () => {
     const { revision: _, createdAt: __, updatedAt: ___, keys: ____, ...fields } = inline;
     expect(mergePatch(inline, {})).to.deep.equal({ ...fields, jwksUri: undefined, jwks: { keys: [P256_KEY] } });
   });
 
-  it('replaces every stored field that it carries', () => {
+  it('replaces every stored field that it names', () => {
     const patch = {
       agentId: 'jira-triage',
       displayName: 'New',
@@ -30,7 +30,7 @@ describe('a patch of a registration', () => {
     expect(mergePatch(remote, patch)).to.deep.equal({ ...patch, jwks: undefined });
   });
 
-  it('leaves a cleared lifetime to the defaults', () => {
+  it('resets a lifetime of null to the default', () => {
     const draft = mergePatch(remote, { maxTaskTtl: CLEARED, maxTokenTtl: CLEARED });
     expect([draft.maxTaskTtl, draft.maxTokenTtl]).to.deep.equal([undefined, undefined]);
   });
@@ -50,13 +50,13 @@ describe('a patch of a registration', () => {
     ],
   ];
   for (const [what, stored, patch, jwksUri, jwks] of sources) {
-    it(`merges sources of keys: ${what}`, () => {
+    it(`merges jwks and jwks_uri: ${what}`, () => {
       const draft = mergePatch(stored, patch);
       expect([draft.jwksUri, draft.jwks]).to.deep.equal([jwksUri, jwks]);
     });
   }
 
-  it('lists its fields in the order of the table, cleared ones too', () => {
+  it('lists its fields in the order of the table, including those set to null', () => {
     const carried = carriedFields({
       enabled: false,
       jwksUri: CLEARED,
@@ -67,7 +67,7 @@ describe('a patch of a registration', () => {
     expect(carried).to.deep.equal(['agent_id', 'display_name', 'max_task_ttl', 'jwks_uri', 'enabled']);
   });
 
-  it('only disables if enabled: false is its only change', () => {
+  it('only disables the agent if enabled: false is its only change', () => {
     expect(onlyDisables({ enabled: false })).to.equal(true);
     expect(onlyDisables({ enabled: false, agentId: 'jira-triage' })).to.equal(true);
     expect(onlyDisables({ enabled: true })).to.equal(false);

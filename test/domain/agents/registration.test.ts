@@ -128,7 +128,7 @@ describe('a registration as a whole', () => {
     ['a private key', { jwks: { keys: [{ ...P256_KEY, d: 'x' }] } }, 'jwks', /private/],
   ];
   for (const [what, changes, field, sentence] of refused) {
-    it(`may not have ${what}`, () => {
+    it(`is refused with ${what}`, () => {
       const errors = errorsOf(changes);
       expect(Object.keys(errors)).to.deep.equal([field]);
       expect(errors[field]?.join(' ')).to.match(sentence);
@@ -139,7 +139,7 @@ describe('a registration as a whole', () => {
     ['neither jwks_uri nor jwks', { jwks: undefined }],
     ['both', { jwksUri: 'https://keys.example/jwks.json' }],
   ] as const) {
-    it(`may not have ${what}, and reports it for both fields`, () => {
+    it(`is refused with ${what}, which is reported for both fields`, () => {
       expect(errorsOf(changes)).to.deep.equal({
         jwks_uri: ['Exactly one of jwks_uri and jwks must be set.'],
         jwks: ['Exactly one of jwks_uri and jwks must be set.'],
@@ -174,12 +174,12 @@ describe('a registration as a whole', () => {
     ]);
   });
 
-  it('names at most ten items of one list', () => {
+  it('reports at most ten items of one list', () => {
     const errors = errorsOf({ allowedAudiences: Array.from({ length: 500 }, (_, index) => `bad ${index}`) });
     expect(errors.allowed_audiences).to.have.lengthOf(10);
   });
 
-  it('never repeats a value in its errors', () => {
+  it('never repeats a value in its error messages', () => {
     const secret = fc.string({ minLength: 8, maxLength: 40 }).map((text) => `${text}-53cr3t\n`);
     fc.assert(
       fc.property(secret, (text) => {

@@ -14,7 +14,7 @@ const {
 });
 
 describe('two registrations', () => {
-  it('are equal if every field is, in any order of a key’s members', () => {
+  it('are equal if every field is equal, in any order of a key’s members', () => {
     const { alg, ...rest } = P256_KEY;
     const reordered = { ...registration, keys: { kind: 'inline' as const, jwks: { keys: [{ alg, ...rest }] } } };
     const stored: Registration = anAgent({ keys: registration.keys });
@@ -36,7 +36,7 @@ describe('two registrations', () => {
     { enabled: false },
   ];
   for (const change of changes) {
-    it(`differ when ${JSON.stringify(change).slice(0, 60)} does`, () => {
+    it(`differ if this field differs: ${JSON.stringify(change).slice(0, 60)}`, () => {
       expect(isSameRegistration({ ...registration, ...change }, registration)).to.equal(false);
     });
   }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { isWeakModulus } from '../../../domain/agents/public-key.ts';
 
-/** The first 126 primes: the flawed library used their product for keys of 2048 bits. */
+/** The first 126 primes. The flawed library used their product for keys of 2048 bits. */
 const primes = Array.from({ length: 700 }, (_, index) => index + 2).filter(
   (candidate) => !Array.from({ length: 26 }, (_, index) => index + 2).some((d) => d < candidate && candidate % d === 0),
 );
@@ -24,7 +24,7 @@ function modulusOf(): bigint {
 }
 
 describe('the check for weak moduli', () => {
-  it('finds a modulus of the flawed library, for any two of its primes', () => {
+  it('finds a modulus of the flawed library, whatever its two primes', () => {
     const part = fc.record({ k: fc.bigInt({ min: 1n, max: 2n ** 60n }), a: fc.bigInt({ min: 1n, max: 2n ** 200n }) });
     fc.assert(
       fc.property(part, part, (p, q) => {

@@ -41,7 +41,7 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeAll()).to.deep.equal([malformed, unknown, admin, signal].map((one) => ({ ...one, count: 1 })));
   });
 
-  it('ends a window exactly its length after the first denial', () => {
+  it('ends a window exactly its length after its first denial', () => {
     occur(malformed, 1);
     occur(malformed, 1, later(WINDOW - MICRO));
     expect(windows.takeEnded(later(WINDOW - MICRO))).to.deep.equal([]);
@@ -55,7 +55,7 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeEnded(later(WINDOW + 1))).to.deep.equal([{ ...admin, count: 2 }]);
   });
 
-  it('opens the next window with the next denial, and returns the summary of the previous one', () => {
+  it('opens a window at the next denial, and returns the summary of the previous window', () => {
     occur(malformed, 5);
     expect(windows.occurred(malformed, later(WINDOW))).to.deep.equal({
       kind: 'first',
@@ -71,14 +71,14 @@ describe('the aggregation of anonymous denials', () => {
     expect(windows.takeEnded(later(0))).to.deep.equal([{ ...malformed, count: 1 }]);
   });
 
-  it('adds denials whose summary failed to the open window', () => {
+  it('adds the denials of a failed summary to the open window', () => {
     occur(malformed, 2);
     windows.giveBack(malformed, 6);
     expect(occur(malformed, 1, later(1))).to.deep.equal(['counted']);
     expect(windows.takeEnded(later(WINDOW))).to.deep.equal([{ ...malformed, count: 8 }]);
   });
 
-  it('keeps denials whose summary failed if no window is open, and still records the next denial', () => {
+  it('keeps the denials of a failed summary if no window is open, and still records the next denial', () => {
     windows.giveBack(malformed, 2);
     windows.giveBack(malformed, 3);
     expect(windows.occurred(malformed, NOON)).to.deep.equal({ kind: 'first', ended: { ...malformed, count: 5 } });

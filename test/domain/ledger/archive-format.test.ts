@@ -46,7 +46,7 @@ const checkpoint: Checkpoint = {
   signature: 'c'.repeat(128),
 };
 
-/** Strings of whole characters, rich in characters that need an escape. */
+/** Well-formed strings with many characters that need an escape. */
 const text = fc
   .array(
     fc.oneof(
@@ -95,7 +95,7 @@ const records: fc.Arbitrary<ArchivedRecord> = fc.record({
   detail: optional(text),
 });
 
-describe('The text of an export', () => {
+describe('The text of an archived month', () => {
   it('has a header with its name, version, month and counts', () => {
     const header = { month: NOVEMBER, checkpoints: 43, records: 5210 };
     expect(formatHeader(header)).to.equal('service-archive\t1\t2026-11\t43\t5210');
@@ -131,7 +131,7 @@ describe('The text of an export', () => {
     );
   });
 
-  it('writes a null as a backslash and N, and the text "\\N" differently', () => {
+  it('writes a null as \\N, and escapes the backslash of the text "\\N"', () => {
     expect(
       formatRecord({ ...record, detail: undefined })
         .split('\t')
@@ -190,7 +190,7 @@ describe('The text of an export', () => {
     ['a carriage return at the end', `${formatRecord(record)}\r`],
   ];
   for (const [title, line] of malformed) {
-    it(`refuses a record with ${title}, because a ledger has exactly one text`, () => {
+    it(`refuses a record with ${title}, because each ledger has exactly one text`, () => {
       expect(parseRecord(line)).to.equal(undefined);
     });
   }

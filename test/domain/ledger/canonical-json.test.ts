@@ -8,7 +8,7 @@ import { canonicalCheckpointForm, canonicalRecordForm } from '../../support/inde
 import { readCheckpoint, readRecord } from '../../support/independent-ledger/read-published.ts';
 import { canonicalRecords, publishedLedger } from '../../support/independent-ledger/vectors.ts';
 
-/** Any string of UTF-16 code units, lone surrogates included, rich in characters that need an escape. */
+/** Any string of UTF-16 code units, including lone surrogates, with many characters that need an escape. */
 const anyText = fc
   .array(
     fc.oneof(
@@ -21,7 +21,7 @@ const anyText = fc
   .map((units) => String.fromCharCode(...units));
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const natural = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-/** Up to the end of the year 9999; an Instant cannot reach that far. */
+/** No Instant reaches the end of the year 9999, the latest time of the format. */
 const anyInstant = natural.map(instantFromMicros);
 
 const anyRecord: fc.Arbitrary<LedgerRecord> = fc.record({
@@ -81,7 +81,7 @@ describe('the canonical JSON of a record', () => {
     );
   });
 
-  it('leaves out seq and checkpoint, and truncates ts to the millisecond', () => {
+  it('omits seq and checkpoint, and rounds ts down to the millisecond', () => {
     const [{ record = {} } = {}] = canonicalRecords;
     const one = readRecord(record);
     const same = { ...one, seq: 4711, checkpoint: 12, at: instantFromMicros(one.at + 999) };
@@ -89,10 +89,10 @@ describe('the canonical JSON of a record', () => {
     expect(canonicalRecord({ ...one, at: instantFromMicros(one.at + 1000) })).to.not.equal(canonicalRecord(one));
   });
 
-  it('quotes text from a number column, so that it cannot imitate members', () => {
+  it('quotes text in a number field, so that the text cannot look like members', () => {
     const [{ record = {} } = {}] = canonicalRecords;
     const sound = { ...readRecord(record), delegationDepth: 1, detail: 'as sealed' };
-    // A database without strict columns could return this.
+    // A database without strict column types could return this.
     const forged: LedgerRecord = JSON.parse(JSON.stringify({ ...sound, delegationDepth: '1,"detail":"as sealed"' }));
     expect(canonicalRecord({ ...forged, detail: undefined })).to.not.equal(canonicalRecord(sound));
   });

@@ -9,7 +9,7 @@ const hash: Hash = (bytes) => createHash('sha256').update(bytes).digest();
 const ROOT = '7ec8fcf9cf96ab5b3e3bedc95b403d0e5ae4a5defd5395048f9a7a5edb1d1876';
 
 describe('a checkpoint', () => {
-  it('is presented like the published vector, in the same order of members', () => {
+  it('is published like the published vector, with its members in the same order', () => {
     for (const { signed_bytes, ...published } of publishedLedger.checkpoints) {
       expect(JSON.stringify(presentCheckpoint(readCheckpoint(published)))).to.equal(JSON.stringify(published));
     }
@@ -49,6 +49,6 @@ describe('a mark', () => {
     `1;${ROOT}`,
   ];
   for (const text of refused) {
-    it(`is refused as ${JSON.stringify(text)}`, () => expect(parseMark(text)).to.equal(undefined));
+    it(`is refused in the form ${JSON.stringify(text)}`, () => expect(parseMark(text)).to.equal(undefined));
   }
 });

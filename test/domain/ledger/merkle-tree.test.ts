@@ -12,7 +12,7 @@ const hex = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => leafHash(hash, `leaf-${index}`));
 
-/** The largest tree for the slow tests: the literal recursion hashes every leaf again for each size. */
+/** The largest tree of the slow tests: the recursion of RFC 6962 hashes every leaf again for each size. */
 const LARGEST = byLength({ short: 260, full: 1100 });
 
 function grown(leaves: readonly Uint8Array[]) {
@@ -28,7 +28,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('has the roots and paths of the published vectors', () => {
+  it('has the roots and audit paths of the published vectors', () => {
     for (const { tree_size, root_hash, proofs } of merkleTrees.trees) {
       const tree = grown(leavesOf(tree_size));
       expect(hex(tree.root())).to.equal(root_hash);
@@ -49,7 +49,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it(`has the root of the literal recursion at every size up to ${LARGEST}, as a builder and as a tree`, function () {
+  it(`has the root that RFC 6962 defines at every size up to ${LARGEST}, both as a builder and as a tree`, function () {
     this.timeout(120_000);
     const leaves = leavesOf(LARGEST);
     const builder = treeBuilder(hash);
@@ -66,7 +66,7 @@ describe('the Merkle tree', () => {
     expect([builder.size, tree.size]).to.deep.equal([LARGEST, LARGEST]);
   });
 
-  it(`proves every leaf of every tree up to 130, and sampled leaves of trees up to ${LARGEST}`, function () {
+  it(`proves every leaf of every tree up to 130 leaves, and sampled leaves up to ${LARGEST}`, function () {
     this.timeout(120_000);
     const leaves = leavesOf(LARGEST);
     const tree = merkleTree(hash, LARGEST);
@@ -83,7 +83,7 @@ describe('the Merkle tree', () => {
     }
   });
 
-  it('has the paths of the literal recursion', () => {
+  it('has the audit paths that RFC 6962 defines', () => {
     const leaves = leavesOf(300);
     const size = fc.integer({ min: 1, max: 300 });
     fc.assert(
@@ -94,7 +94,7 @@ describe('the Merkle tree', () => {
     );
   });
 
-  it('refuses a leaf beyond its capacity, and a path outside its leaves', () => {
+  it('refuses a leaf beyond its capacity, and the path of a leaf that it does not have', () => {
     const tree = grown(leavesOf(3));
     expect(() => tree.add(leafHash(hash, 'leaf-3'))).to.throw(RangeError);
     for (const index of [-1, 3, 0.5, Number.NaN]) expect(() => tree.path(index)).to.throw(RangeError);
@@ -102,11 +102,11 @@ describe('the Merkle tree', () => {
 });
 
 describe('folding an audit path', () => {
-  /** Sizes around powers of two, and one with an uneven right edge. */
+  /** Sizes around powers of two, and some between them. */
   const sizes = [1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 100, 1025, LARGEST];
 
   for (const size of sizes) {
-    it(`of ${size} leaves fails for every flipped bit, shifted index, missing and extra node`, () => {
+    it(`of ${size} leaves fails for a flipped bit, a wrong index, and a missing or extra node`, () => {
       const leaves = leavesOf(size);
       const tree = grown(leaves);
       const root = hex(tree.root());
@@ -128,7 +128,7 @@ describe('folding an audit path', () => {
         for (let bit = 0; bit < 256; bit += 1) {
           expect(folds({ ...inclusion, leaf: flipped(inclusion.leaf, bit) })).to.equal(false);
           for (const [at, node] of path.entries()) {
-            // Flip every bit of one node, and one bit of every node.
+            // Every bit of one node, and one bit of every node.
             if (bit % path.length !== at && bit % 32 !== 7) continue;
             expect(folds({ ...inclusion, path: path.with(at, flipped(node, bit)) })).to.equal(false);
           }
@@ -137,7 +137,7 @@ describe('folding an audit path', () => {
     });
   }
 
-  it('fails for a leaf or a node without the length of a hash', () => {
+  it('fails for a leaf or a node of another length than a hash', () => {
     const tree = grown(leavesOf(2));
     const inclusion = { leaf: leafHash(hash, 'leaf-0'), index: 0, size: 2, path: tree.path(0) };
     expect(hex(foldPath(hash, inclusion))).to.equal(hex(tree.root()));
@@ -147,7 +147,7 @@ describe('folding an audit path', () => {
     }
   });
 
-  it('fails for a size to which the path’s length does not fit', () => {
+  it('fails for a path whose length does not fit the size', () => {
     const tree = grown(leavesOf(9));
     const inclusion = { leaf: leafHash(hash, 'leaf-8'), index: 8, size: 9, path: tree.path(8) };
     expect(hex(foldPath(hash, inclusion))).to.equal(hex(tree.root()));
@@ -167,17 +167,21 @@ interface Probe {
   readonly wantErr: boolean;
 }
 
-describeVectors<readonly Probe[]>('folding the public inclusion probes', 'rfc6962_inclusion_probes.json', (probes) => {
-  for (const { name, leafIdx, treeSize, root, leafHash: leaf, proof, wantErr } of probes) {
-    it(`${wantErr ? 'refuses' : 'accepts'} ${name}`, () => {
-      const path = (proof ?? []).map((node) => new Uint8Array(Buffer.from(node, 'base64')));
-      const inclusion = { leaf: new Uint8Array(Buffer.from(leaf, 'base64')), index: leafIdx, size: treeSize, path };
-      const folded = foldPath(hash, inclusion);
-      const verified = folded !== undefined && Buffer.from(folded).toString('base64') === root;
-      expect(verified).to.equal(!wantErr);
-    });
-  }
-});
+describeVectors<readonly Probe[]>(
+  'checking the public inclusion proofs of RFC 6962',
+  'rfc6962_inclusion_probes.json',
+  (probes) => {
+    for (const { name, leafIdx, treeSize, root, leafHash: leaf, proof, wantErr } of probes) {
+      it(`${wantErr ? 'refuses' : 'accepts'} ${name}`, () => {
+        const path = (proof ?? []).map((node) => new Uint8Array(Buffer.from(node, 'base64')));
+        const inclusion = { leaf: new Uint8Array(Buffer.from(leaf, 'base64')), index: leafIdx, size: treeSize, path };
+        const folded = foldPath(hash, inclusion);
+        const verified = folded !== undefined && Buffer.from(folded).toString('base64') === root;
+        expect(verified).to.equal(!wantErr);
+      });
+    }
+  },
+);
 
 function flipped(node: Uint8Array, bit: number): Uint8Array {
   const copy = Uint8Array.from(node);

@@ -6,7 +6,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 import { fullEntry } from '../../support/ledger/fill.ts';
 import { faultsOf } from '../../support/ocsf/schema.ts';
 
-/** As a SIEM gets it. */
+/** The event of a record as a SIEM receives it. */
 function jsonOf(record: LedgerRecord): Record<string, unknown> {
   return JSON.parse(JSON.stringify(ocsfEvent(record, '0.1.0')));
 }
@@ -63,7 +63,7 @@ describe('The OCSF event of a record', () => {
       const { at, event: _event, decision, ...others } = record;
       for (const [field, value] of Object.entries(others)) {
         expect(found, field).to.include(JSON.stringify(value));
-        // A short number may be found by chance.
+        // The event may contain a short number by chance.
         if (field !== 'seq') expect(jsonOf({ ...record, [field]: undefined }), field).not.to.deep.equal(jsonOf(record));
       }
       expect([at, decision]).to.deep.equal([NOON, 'deny']);
@@ -71,7 +71,7 @@ describe('The OCSF event of a record', () => {
     });
   }
 
-  it('says which agent acts for which person, under which delegation', () => {
+  it('names the agent, the person and the delegation', () => {
     expect(
       jsonOf({
         ...{ seq: 7, checkpoint: 2, at: NOON, event: 'token.issued', decision: 'allow' },
@@ -111,7 +111,7 @@ describe('The OCSF event of a record', () => {
     expect(event).not.to.have.any.keys('ai_agent', 'delegation', 'session', 'unmapped');
   });
 
-  it('exists for an event of a newer release, even with the name of an inherited member', () => {
+  it('is made for an unknown event of a newer release, even if the event is named like an inherited property', () => {
     for (const event of ['tool.called', 'constructor', '__proto__']) {
       const json = jsonOf(full(event));
       expect(faultsOf(json)).to.deep.equal([]);

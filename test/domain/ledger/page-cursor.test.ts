@@ -35,7 +35,7 @@ describe('the cursor of a ledger page', () => {
     ['with more text after it', encode(`1 2 ${FINGERPRINT} 3`)],
   ];
   for (const [what, text] of refused) {
-    it(`is refused ${what}`, () => {
+    it(`is refused with ${what}`, () => {
       expect(parseCursor(text)).to.equal(undefined);
     });
   }

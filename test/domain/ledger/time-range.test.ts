@@ -24,11 +24,11 @@ describe('the ends of a time range', () => {
     });
   }
 
-  it('round fractions of a microsecond up', () => {
+  it('are rounded up to the next microsecond', () => {
     expect(shown(parseRangeStart('2026-03-01T00:00:00.000000001Z'))).to.equal('2026-03-01T00:00:00.000001Z');
   });
 
-  it('stay within the possible instants', () => {
+  it('are within the times that an instant can have', () => {
     expect(parseRangeStart('0001-01-01')).to.equal(0);
     expect(parseRangeEnd('9999-12-31')).to.equal(Number.MAX_SAFE_INTEGER);
   });
@@ -66,7 +66,7 @@ describe('the ends of a time range', () => {
     });
   }
 
-  it('read back every instant that is written to the microsecond', () => {
+  it('read back every instant that was written to the microsecond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), (micros) => {
         expect(parseRangeStart(toMicrosecondText(instantFromMicros(micros)))).to.equal(micros);

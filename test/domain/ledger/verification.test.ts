@@ -53,10 +53,10 @@ describe('the chain of checkpoints', () => {
     ['has a replaced time', { ...first, closedAt: second.closedAt }, second, { kind: 'link_broken', checkpointId: 2 }],
   ];
   for (const [what, previous, next, fault] of faults) {
-    it(`is broken if it ${what}`, () => expect(chainFault(hash, previous, next)).to.deep.equal(fault));
+    it(`is broken if the next checkpoint ${what}`, () => expect(chainFault(hash, previous, next)).to.deep.equal(fault));
   }
 
-  it('of an export may begin at any checkpoint, but must be contiguous and fit the ledger’s beginning', () => {
+  it('of an export may begin at any checkpoint, but has no gap, and checkpoint 1 begins the ledger', () => {
     expect(chainFault(hash, undefined, third, 'any')).to.equal(undefined);
     expect(chainFault(hash, undefined, first, 'any')).to.equal(undefined);
     expect(chainFault(hash, first, third, 'any')).to.include({ kind: 'id_not_contiguous' });
@@ -64,7 +64,7 @@ describe('the chain of checkpoints', () => {
     expect(chainFault(hash, undefined, { ...third, prevCheckpointHash: undefined }, 'any')).to.include({
       kind: 'id_not_contiguous',
     });
-    // The ledger's first checkpoint has no link, in an export too.
+    // The ledger's first checkpoint has no link, and must have none in an export either.
     expect(chainFault(hash, undefined, { ...first, prevCheckpointHash: OTHER }, 'any')).to.include({
       kind: 'link_broken',
     });
@@ -75,7 +75,7 @@ describe('the chain of checkpoints', () => {
 });
 
 describe('a mark', () => {
-  it('is contradicted only by another root under its id', () => {
+  it('is contradicted only by another root of the same checkpoint', () => {
     const { checkpointId, rootHash } = second;
     expect(contradictedMark([{ checkpointId, rootHash }], second)).to.equal(undefined);
     expect(contradictedMark([{ checkpointId: 1, rootHash: OTHER }], second)).to.equal(undefined);
@@ -94,7 +94,7 @@ describe('a mark', () => {
   });
 });
 
-describe('the sentence of a fault', () => {
+describe('the sentence about a fault', () => {
   it('names the checkpoint, and says whether records were deleted or inserted', () => {
     const sentence = describeFault({ kind: 'tree_size', checkpointId: 12, sealed: 8, held: 7 });
     expect(sentence).to.equal('Checkpoint 12 sealed 8 records, but its range holds 7: records were deleted.');

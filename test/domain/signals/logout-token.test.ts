@@ -57,31 +57,31 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
 
 describe('the claims of a logout token', () => {
   for (const [what, changes, check] of refusals) {
-    it(`refuse one that ${what}`, () => {
+    it(`are refused if the token ${what}`, () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `logout_${check}` });
     });
   }
 
   for (const type of ['at+jwt', 'secevent+jwt', 'client-authentication+jwt', '']) {
-    it(`refuse a token with the typ "${type}": the same keys sign other kinds of token`, () => {
+    it(`are refused with the typ "${type}", because the same keys sign other kinds of token`, () => {
       expect(judge({}, type)).to.deep.equal({ kind: 'refused', reason: 'logout_not_a_logout_event' });
     });
   }
 
-  it('are checked in the order of the list of reasons: the first fault is reported', () => {
+  it('are checked in the order of the list of reasons, and the first fault is reported', () => {
     const order = logoutDenialReasons.slice(logoutDenialReasons.indexOf('logout_untrusted_issuer'));
     const faults: Record<string, Record<string, unknown>> = {};
-    // One fault for each reason. `malformed` is out of order: it is found when the identifiers are read.
+    // One fault for each reason. `malformed` is out of order, because it is found while the identifiers are read.
     for (const [, changes, check] of refusals) faults[`logout_${check}`] ??= changes;
     for (const [at, reason] of order.entries()) {
-      // `iat` has three possible faults; a token can have only one of them.
+      // A token can have only one of the three faults of `iat`.
       const later = order.slice(at + 1).filter((other) => !/issued_at|not_yet_valid|too_old/.test(other));
       const changes = Object.assign({}, ...later.map((other) => faults[other]), faults[reason]);
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
     }
   });
 
-  it('accept a token that names a session, alone or with the person', () => {
+  it('are accepted if the token names a session, with or without the person', () => {
     const issuedAt = instantFromSeconds(NOW - 5);
     const use = { jti: 'logout-7', forgetAt: instantFromSeconds(NOW - 5 + 661), issuedAt };
     expect(judge({})).to.deep.equal({
@@ -103,7 +103,7 @@ describe('the claims of a logout token', () => {
     }
   });
 
-  it('accept every type and form that providers send', () => {
+  it('are accepted in every type and form that providers send', () => {
     for (const type of ['logout+jwt', 'JWT', 'application/logout+jwt', 'Logout+JWT']) {
       expect(judge({}, type).kind).to.equal('accepted');
     }
@@ -116,7 +116,7 @@ describe('the claims of a logout token', () => {
     expect(judge({ exp: undefined, aud: ['account', 'people-desk'] }).kind).to.equal('accepted');
   });
 
-  it('accept a token at the limits of its age, lifetime and identifiers', () => {
+  it('are accepted at the limits of age, lifetime and identifiers', () => {
     expect(judge({ iat: NOW - 660 }).kind).to.equal('accepted');
     expect(judge({ iat: NOW + 60, nbf: NOW + 60 }).kind).to.equal('accepted');
     expect(judge({ exp: NOW - 59 }).kind).to.equal('accepted');
@@ -124,7 +124,7 @@ describe('the claims of a logout token', () => {
     expect(judge({ jti: long, sub: long, sid: long }).kind).to.equal('accepted');
   });
 
-  it('state how long the jti must be kept: until the token is too old', () => {
+  it('say how long the jti must be stored: until the token is too old', () => {
     const verdict = judge({ iat: NOW - 660 });
     expect(verdict).to.deep.include({ forgetAt: instantFromSeconds(NOW + 1) });
   });

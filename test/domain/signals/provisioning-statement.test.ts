@@ -16,7 +16,7 @@ function key(text: string) {
   return parsed;
 }
 
-/** `A+` is an active user of the person A, `A-` an inactive one; the empty string means no user. */
+/** `A+` is an active user of person A, `A-` an inactive one. The empty string means no user. */
 function subject(text: string) {
   return text === '' ? undefined : { sponsorKey: key(text.slice(0, 1)), active: text.endsWith('+') };
 }
@@ -26,7 +26,7 @@ function inBrief({ sponsorKey, state, isNew }: ProvisioningStatement): string {
   return `${sponsorKey} ${state}${isNew ? ' (new)' : ''}`;
 }
 
-describe('The statements of a write of a user', () => {
+describe('The statements of a SCIM write about people', () => {
   const cases: readonly (readonly [title: string, before: string, after: string, says: readonly string[]])[] = [
     ['a create as active', '', 'A+', ['A active']],
     ['a create as inactive', '', 'A-', ['A disabled (new)']],
@@ -43,12 +43,12 @@ describe('The statements of a write of a user', () => {
     ['a write without a user before and after', '', '', []],
   ];
   for (const [title, before, after, says] of cases) {
-    it(`for ${title}: ${says.join(', ') || 'none'}`, () => {
+    it(`for ${title} are: ${says.join(', ') || 'none'}`, () => {
       expect(statementsOf(subject(before), subject(after)).map(inBrief)).to.deep.equal(says);
     });
   }
 
-  it('take effect depending on the other users of the same person', () => {
+  it('have effects that depend on the other users of the same person', () => {
     const held = (state: ProvisioningStatement['state'], users: number, inactive: number) => {
       const holds = heldStatement({ sponsorKey: key('A'), state, isNew: true }, { users, inactive });
       return holds && inBrief(holds);
@@ -68,7 +68,7 @@ describe('The statements of a write of a user', () => {
     expect(held('left_inactive', 2, 0), 'refused all the same').to.equal('A disabled (new)');
   });
 
-  it('are only deactivations, and not new, if there is no room for the user', () => {
+  it('are only deactivations, and not new, if the user exceeds the maximum', () => {
     const without = (after: string) => statementsWithoutRoom(statementsOf(undefined, subject(after))).map(inBrief);
     expect(without('A-')).to.deep.equal(['A disabled']);
     expect(without('A+')).to.deep.equal([]);
@@ -105,7 +105,7 @@ describe('User names', () => {
       ['ada', 'adá'],
       ['ada', 'аda'],
       ['a_b', 'a-b'],
-      // The next two pairs are equal in upper case, but not in lower case.
+      // Each of the next two pairs is equal in upper case, but not in lower case.
       ['straße', 'STRASSE'],
       ['οδοσ', 'οδος'],
       // Two Unicode forms of one letter.

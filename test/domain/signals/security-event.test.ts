@@ -122,20 +122,20 @@ function actionOf(verdict: SecurityEventVerdict) {
 
 describe('the claims of a security event token', () => {
   for (const [what, changes, check] of refusals) {
-    it(`refuse one that ${what}`, () => {
+    it(`are refused if the token ${what}`, () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
     });
   }
 
   for (const [what, subject, check] of refusedAliases) {
-    it(`refuse aliases with ${what}, in sub_id, in the event, and as a user`, () => {
+    it(`are refused for aliases with ${what}, in sub_id, in the event, and as a user`, () => {
       for (const changes of [{ sub_id: subject }, inEvent(subject), inEvent({ format: 'complex', user: subject })]) {
         expect(judge(changes)).to.deep.equal({ kind: 'refused', reason: `ssf_${check}` });
       }
     });
   }
 
-  it('take the person of aliases from the one usable identifier', () => {
+  it('name the person by the only usable identifier among aliases', () => {
     for (const subject of [
       aliases(ada),
       aliases(adaToo),
@@ -160,11 +160,11 @@ describe('the claims of a security event token', () => {
   });
 
   for (const type of ['secevent+jwt', 'application/secevent+jwt', 'SecEvent+JWT']) {
-    it(`accept a token with the typ "${type}"`, () => expect(judge({}, { type }).kind).to.equal('accepted'));
+    it(`are accepted with the typ "${type}"`, () => expect(judge({}, { type }).kind).to.equal('accepted'));
   }
 
   for (const type of ['application/jwt', 'text/secevent+jwt', 'secevent', 'JWT', 'logout+jwt', 'at+jwt', '']) {
-    it(`refuse a token with the typ "${type}"`, () => {
+    it(`are refused with the typ "${type}"`, () => {
       expect(judge({}, { type })).to.deep.equal({ kind: 'refused', reason: 'ssf_not_a_security_event' });
     });
   }
@@ -184,7 +184,7 @@ describe('the claims of a security event token', () => {
     ],
     [`${RISC}account-enabled`, { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined }],
   ] as const) {
-    it(`turn ${uri.split('/').at(-1)} into its action`, () => {
+    it(`map ${uri.split('/').at(-1)} to its action`, () => {
       const verdict = judge({ events: { [uri]: {} } });
       expect(verdict).to.deep.equal({
         kind: 'accepted',
@@ -195,7 +195,7 @@ describe('the claims of a security event token', () => {
     });
   }
 
-  it('let the strictest of several events decide, in any order', () => {
+  it('with several events cause the strictest action, in any order', () => {
     const names = ['session-revoked', 'account-enabled', 'account-purged', 'account-disabled'];
     for (const order of [names, names.toReversed()]) {
       const events = Object.fromEntries(order.map((name) => [(name.startsWith('s') ? CAEP : RISC) + name, {}]));
@@ -212,7 +212,7 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ events }))).to.deep.include({ lift: true, block: undefined, end: 'ssf_sessions_revoked' });
   });
 
-  it('record each reason, an outdated account-enabled as outdated, and the others unchanged', () => {
+  it('have the reason of each action, with outdated only for an outdated account-enabled', () => {
     const events = { ...revoked({}), [`${RISC}account-enabled`]: {} };
     const action = actionOf(judge({ events }));
     if (action === undefined) throw new Error('no action');
@@ -220,7 +220,7 @@ describe('the claims of a security event token', () => {
     expect(reasonsOnRecord(action, true)).to.deep.equal(['ssf_account_enabled_outdated', 'ssf_sessions_revoked']);
   });
 
-  it('find the subject in sub_id, in the event, in both if it is the same person, and as the user of a complex subject', () => {
+  it('name the person in sub_id, in the event, equally in both, or as the user of a complex subject', () => {
     for (const changes of [
       { events: revoked({}) },
       { events: revoked({ subject: adaToo }) },
@@ -238,7 +238,7 @@ describe('the claims of a security event token', () => {
     }
   });
 
-  it('need neither a subject nor a provider if no event is handled', () => {
+  it('need neither a subject nor an identity provider if the service handles none of the events', () => {
     const stream = { format: 'opaque', id: 'object-7' };
     for (const changes of [
       { sub_id: stream, events: { [`${SSF}verification`]: { state: 'x' } } },
@@ -252,12 +252,12 @@ describe('the claims of a security event token', () => {
     }
   });
 
-  it('ignore the subject of an event that is not handled', () => {
+  it('may have any subject in an event that the service does not handle', () => {
     const events = { ...revoked({}), [`${CAEP}credential-change`]: { subject: grace } };
     expect(actionOf(judge({ events }))?.sponsorKey).to.equal('object-7');
   });
 
-  it('need the identity provider’s issuer to resolve a person, unless the subject is opaque', () => {
+  it('name a person only with the identity provider’s issuer, unless the subject is opaque', () => {
     const unknown = { upstreamIssuer: undefined };
     expect(judge({}, unknown)).to.deep.equal({ kind: 'refused', reason: 'ssf_keys_unavailable' });
     expect(judge({ sub_id: ada, events: revoked({ subject: adaToo }) }, unknown)).to.deep.equal({
@@ -267,7 +267,7 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ sub_id: adaToo }, unknown))?.sponsorKey).to.equal('object-7');
   });
 
-  it('accept a token at the limits of its age, and ignore the event’s time and an exp', () => {
+  it('are accepted at the limits of age, whatever the time of the event and the exp', () => {
     expect(judge({ iat: NOW - DAY - 60 }).kind).to.equal('accepted');
     expect(judge({ iat: NOW + 60 }).kind).to.equal('accepted');
     expect(judge({ exp: NOW - 900, toe: NOW - 9 * DAY }).kind).to.equal('accepted');

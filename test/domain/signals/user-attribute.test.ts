@@ -23,7 +23,7 @@ describe('A path or name in a SCIM message', () => {
     }
   });
 
-  it('names no stored attribute for anything else a provider may send', () => {
+  it('names no stored attribute if it is anything else that a provider may send', () => {
     for (const path of [
       'emails[type eq "work"].value',
       'name.givenName',
@@ -31,7 +31,7 @@ describe('A path or name in a SCIM message', () => {
       'activeDirectoryId',
       'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:employeeNumber',
       'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User',
-      // An attribute of another schema that happens to have one of our names.
+      // An attribute of another schema with the name of one of ours.
       'urn:example:2.0:Robot:active',
       'emails[type eq "urn:ietf:params:scim:schemas:core:2.0:User:active"].value',
       '__proto__',
@@ -42,7 +42,7 @@ describe('A path or name in a SCIM message', () => {
     }
   });
 
-  it('is unreadable for a part of a stored attribute, so that no deactivation is ignored', () => {
+  it('is refused if it names a part of a stored attribute, so that no deactivation is ignored', () => {
     for (const path of [
       'active.value',
       'active[value eq "x"]',
@@ -62,7 +62,7 @@ describe('The value of a stored attribute', () => {
   const read = (attribute: Assignment['attribute'], value: unknown) =>
     readAssignment(attribute, value as Parameters<typeof readAssignment>[1], 'userName');
 
-  it('is a boolean for active, or the words that Entra ID sends, in any case', () => {
+  it('is a boolean for active, or the same as text in any case, as Entra ID sends it', () => {
     for (const value of [true, 'True', 'true', 'TRUE']) expect(read('active', value)).to.include({ value: true });
     for (const value of [false, 'False', 'fAlSe']) expect(read('active', value)).to.include({ value: false });
     for (const value of [null, 0, 1, '', 'no', ' false', [false], { value: false }, 'falſe']) {
@@ -81,7 +81,7 @@ describe('The value of a stored attribute', () => {
     }
   });
 
-  it('can be removed only from an externalId that is not the sponsor key', () => {
+  it('can be removed only from externalId, and only if that is not the sponsor key', () => {
     for (const attribute of userAttributes) {
       expect(withoutValue(attribute, 'externalId')).to.include({ kind: 'invalid', code: 'invalidValue' });
     }
@@ -94,7 +94,7 @@ describe('The value of a stored attribute', () => {
     expect(readAssignment('userName', null, 'externalId')).to.include({ code: 'invalidValue' });
   });
 
-  it('is never repeated in the sentence that refuses it', () => {
+  it('is never repeated in the error message', () => {
     for (const attribute of userAttributes) {
       const fault = read(attribute, ['hunter2-7c1d']);
       expect(JSON.stringify(fault)).not.to.contain('hunter2');

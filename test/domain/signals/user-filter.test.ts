@@ -12,7 +12,7 @@ describe('A filter of users', () => {
     expect(readUserFilter(' externalId eq "a\\"b\\\\c\\u0041" ')).to.deep.equal(equals('externalId', 'a"b\\cA'));
   });
 
-  it('reads back any name', () => {
+  it('reads any name back', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (value) => {
         const read = readUserFilter(`userName eq ${JSON.stringify(value)}`);
@@ -22,7 +22,7 @@ describe('A filter of users', () => {
     );
   });
 
-  it('matches no user by a name that is invalid', () => {
+  it('matches no user if the name is invalid', () => {
     for (const value of ['', ' ', 'a'.repeat(257), 'a\u0000']) {
       expect(readUserFilter(`externalId eq ${JSON.stringify(value)}`)).to.deep.equal({ kind: 'no_match' });
     }

@@ -12,7 +12,7 @@ function patch(operations: Json, more: JsonObject = { schemas: [PATCH_SCHEMA] })
   return { ...more, Operations: operations };
 }
 
-/** The patched user Ada, or the code of the refusal. */
+/** The patched user, or the code of the refusal. */
 function patched(operations: Json, person: 'externalId' | 'userName' = 'externalId'): UserDraft | string {
   const read = readUserPatch(patch(operations), person);
   return read.kind === 'invalid' ? read.code : applied(ADA, read.assignments);
@@ -32,7 +32,7 @@ describe('A PATCH of a user', () => {
     ['a path of null', { op: 'replace', path: null, value: { active: false } }],
   ];
   for (const [title, operation] of deactivations) {
-    it(`deactivates in the form of ${title}`, () => {
+    it(`deactivates a user in the form of ${title}`, () => {
       expect(patched([operation])).to.deep.equal({ ...ADA, active: false });
     });
   }
@@ -95,7 +95,7 @@ describe('A PATCH of a user', () => {
     });
   }
 
-  it('is refused with the schemas of another message, and accepted without schemas', () => {
+  it('is refused with the schema of another message, and accepted without schemas', () => {
     const operations = [{ op: 'replace', path: 'active', value: false }];
     for (const schemas of [[USER_SCHEMA], [], PATCH_SCHEMA, null, [7]]) {
       expect(readUserPatch(patch(operations, { schemas }), 'externalId')).to.include({ code: 'invalidSyntax' });
@@ -116,7 +116,7 @@ describe('A PATCH of a user', () => {
     expect(patched(operations(1000))).to.equal('invalidSyntax');
   });
 
-  it('is atomic: one faulty operation at any position refuses all of them', () => {
+  it('is atomic: one faulty operation at any position refuses the whole PATCH', () => {
     const good = fc.oneof(
       fc.boolean().map((value) => ({ op: 'replace', path: 'active', value })),
       fc.constantFrom('grace', 'ada2').map((value) => ({ op: 'Add', path: 'userName', value })),
@@ -139,7 +139,7 @@ describe('A PATCH of a user', () => {
     );
   });
 
-  it('has the same meaning with names in any case', () => {
+  it('means the same with names in any case', () => {
     fc.assert(
       fc.property(
         inRandomCase('operations'),
@@ -157,7 +157,7 @@ describe('A PATCH of a user', () => {
   });
 });
 
-describe('A user as a whole', () => {
+describe('A complete user', () => {
   it('needs a userName, and a sponsor key in the attribute that names the person', () => {
     const code = (draft: Partial<UserDraft>, person: 'externalId' | 'userName') => {
       const judged = judgeUser({ ...ADA, ...draft }, person);

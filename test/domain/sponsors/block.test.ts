@@ -30,7 +30,7 @@ describe('the blocks of a person', () => {
     expect(denialOf([])).to.equal(undefined);
   });
 
-  it('make an account-enabled outdated if it was stated before them, but not within the same second', () => {
+  it('make an account-enabled outdated if it was stated before them, unless in the same second', () => {
     expect(isOutdated(plusSeconds(NOON, -1), NOON)).to.equal(true);
     expect(isOutdated(NOON, NOON)).to.equal(false);
     expect(isOutdated(plusSeconds(NOON, 1), NOON)).to.equal(false);

@@ -62,7 +62,7 @@ describe('checking the claims of a subject token', () => {
     });
   }
 
-  it('names every fault, in the order of the checks', () => {
+  it('reports every fault, in the order of the checks', () => {
     const everything = {
       ...{ iss: 'https://other.example', exp: NOW - 60, iat: NOW + 61, nbf: NOW + 99, aud: 'account' },
       ...{ sub: 'agent:triage', act: { sub: 'agent:other' }, oid: 'a b', sid: 7 },
@@ -83,7 +83,7 @@ describe('checking the claims of a subject token', () => {
     });
   });
 
-  it('names the person of a refusal only if no check up to the sub failed', () => {
+  it('names the person of a refusal only if every check up to the sub passed', () => {
     const faulty = { act: {}, oid: 'a b', sid: 7 };
     const faults = ['subject_already_delegated', 'sponsor_key_missing', 'subject_malformed'];
     expect(judge(faulty)).to.deep.equal({ kind: 'refused', faults, subject: 'ada' });
@@ -96,7 +96,7 @@ describe('checking the claims of a subject token', () => {
     ['x'.repeat(257), 'subject_sub_malformed'],
     ['a b', 'sponsor_key_missing'],
   ] as const) {
-    it(`names one fault, ${fault}, for a sub that is also the sponsor key`, () => {
+    it(`reports one fault, ${fault}, for a sub that is also the sponsor key`, () => {
       expect(judge({ sub }, 'sub')).to.deep.include({ kind: 'refused', faults: [fault] });
     });
   }
@@ -114,7 +114,7 @@ describe('checking the claims of a subject token', () => {
     });
   });
 
-  it('reads a sid of null as absent, and refuses every other value that is not a string', () => {
+  it('reads a null sid as absent, and refuses every other sid that is not a string', () => {
     for (const sid of [null, undefined]) {
       const verdict = judge({ sid });
       expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', sessionId: undefined });
@@ -128,13 +128,13 @@ describe('checking the claims of a subject token', () => {
     [-1, instantFromSeconds(0)],
     [Number.MIN_SAFE_INTEGER, instantFromSeconds(0)],
   ] as const) {
-    it(`returns the iat ${iat} as a time that can be stored`, () => {
+    it(`returns the iat ${iat} as a time that the database can store`, () => {
       const verdict = judge({ iat });
       expect(verdict.kind === 'accepted' && verdict.person).to.include({ subject: 'ada', issuedAt });
     });
   }
 
-  it('never reads the sponsor key from the prototype', () => {
+  it('does not read the sponsor key from inherited properties', () => {
     expect(judge({}, 'constructor')).to.deep.include({ faults: ['sponsor_key_missing'] });
     expect(judge({}, '__proto__')).to.deep.include({ faults: ['sponsor_key_missing'] });
   });
@@ -156,7 +156,7 @@ describe('checking the claims of a subject token', () => {
     });
   }
 
-  it('accepts a typ only if an access token may have it, and no security event of any typ', () => {
+  it('accepts only a typ that an access token may have, and no security event whatever its typ', () => {
     const typed = (type: string | undefined, claims: JsonObject = {}) =>
       isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims });
     for (const type of [

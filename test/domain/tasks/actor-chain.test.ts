@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Actor, readActorChain } from '../../../domain/tasks/actor-chain.ts';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
 
-/** Actors from the outermost to the innermost. */
+/** An `act` claim with these depths, from the outermost actor to the innermost. */
 function chain(depths: readonly number[], change: (depth: number) => object = () => ({})): Json | undefined {
   return depths.reduceRight<Json | undefined>((act, depth) => {
     return { sub: `agent:hop-${depth}`, instance: `pod ${depth}`, depth, ...(act && { act }), ...change(depth) };
@@ -15,13 +15,13 @@ function subjects(actor: Actor | undefined): readonly string[] {
 }
 
 describe('the act claim', () => {
-  it('names the caller outermost, and the agents that delegated to it within', () => {
+  it('names the calling agent outermost, and the agents that delegated to it inside', () => {
     const actor = readActorChain(chain([3, 2, 1]));
     expect(subjects(actor)).to.deep.equal(['agent:hop-3', 'agent:hop-2', 'agent:hop-1']);
     expect([actor?.depth, actor?.instance, actor?.act?.act?.instance]).to.deep.equal([3, 'pod 3', 'pod 1']);
   });
 
-  it('has depths that go down by one to 1, and is malformed with any other', () => {
+  it('has depths that fall by one to 1; with any others it is malformed', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -1, max: 6 }), { minLength: 1, maxLength: 6 }), (depths) => {
         const descending = depths.every((depth, index) => depth === depths.length - index);
@@ -56,7 +56,7 @@ describe('the act claim', () => {
   }
 
   for (const value of [null, 'agent:triage', 1, [], {}] as const) {
-    it(`is not ${JSON.stringify(value)}`, () => expect(readActorChain(value)).to.equal(undefined));
+    it(`cannot be ${JSON.stringify(value)}`, () => expect(readActorChain(value)).to.equal(undefined));
   }
 
   it('keeps only the members of an actor', () => {

@@ -13,14 +13,14 @@ describe('a task grant', () => {
     expect(judgeGrant(aGrant(), NOON)).to.equal(undefined);
   });
 
-  it('is refused for the first of the checks 2 to 4 that fails', () => {
+  it("is refused for the first of the specification's checks 2 to 4 that fails", () => {
     expect(judgeGrant(aGrant({ taskState: revoked, task: past }), NOON)).to.equal('task_revoked');
     expect(judgeGrant(aGrant({ task: past }), NOON)).to.equal('task_expired');
     expect(judgeGrant(aGrant({ taskState: expired }), NOON)).to.equal('task_expired');
     expect(judgeGrant(aGrant({ task: ending }), NOON)).to.equal('task_ending');
   });
 
-  it('reports the end of its task, not its own revocation at that end', () => {
+  it('reports the end of its task, and not its own revocation at that end', () => {
     expect(judgeGrant(aGrant({ taskState: revoked, revokedAt: NOON }), NOON)).to.equal('task_revoked');
     expect(judgeGrant(aGrant({ revokedAt: NOON }), NOON)).to.equal('grant_revoked');
   });

@@ -15,7 +15,7 @@ const asked = {
 };
 
 describe('the policy', () => {
-  it('grants exactly the scope that is requested, held by the person and allowed to the agent', () => {
+  it("grants exactly the scopes that the request, the person's token and the registration have", () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const scope = fc.uniqueArray(name);
     fc.assert(
@@ -38,7 +38,7 @@ describe('the policy', () => {
     }
   });
 
-  it('refuses a chain longer than the registration allows', () => {
+  it('refuses more actors than the registration allows', () => {
     expect(judgePolicy(agent, { ...asked, depth: 2 })).to.include({ kind: 'granted' });
     expect(judgePolicy(agent, { ...asked, depth: 3 })).to.deep.equal({
       kind: 'refused',
@@ -46,7 +46,7 @@ describe('the policy', () => {
     });
   });
 
-  it("checks the scope first, then the audience, then the depth: the specification's order", () => {
+  it('checks the scope first, then the audience, then the depth, as the specification says', () => {
     const all = { ...asked, requested: ['none'], audience: 'https://no.example', depth: 9 };
     expect(judgePolicy(agent, all)).to.include({ reason: 'scope_intersection_empty' });
     expect(judgePolicy(agent, { ...all, requested: ['jira:read'] })).to.include({ reason: 'audience_not_allowed' });

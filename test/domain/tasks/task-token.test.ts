@@ -17,7 +17,7 @@ const token = {
 };
 
 describe('the claims of a task token', () => {
-  it('are those of the specification: the human is sub, the agent only in act', () => {
+  it('are those of the specification: sub is the person, and act is the agent', () => {
     expect(taskTokenClaims(token)).to.deep.equal({
       claims: {
         iss: 'https://mandate.example',
@@ -48,7 +48,7 @@ describe('the claims of a task token', () => {
     });
   });
 
-  it('never outlive the task, with any lifetimes', () => {
+  it('never end after the task, whatever the lifetimes', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5000 }),
@@ -68,7 +68,7 @@ describe('the claims of a task token', () => {
 });
 
 describe('the end of a task', () => {
-  it('is too near for a new token if less than five seconds are left', () => {
+  it('is too near for a new token in the last five seconds', () => {
     const task = aTask({ expiresAt: instantFromSeconds(1000) });
     expect(isEnding(task, instantFromSeconds(995))).to.equal(false);
     expect(isEnding(task, instantFromMicros(995_000_001))).to.equal(true);

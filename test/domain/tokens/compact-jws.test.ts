@@ -28,7 +28,7 @@ describe('the strict reader of compact JWS', () => {
     key = (await generateKeyPair('ES256')).privateKey;
   });
 
-  it('reads every token that a JOSE library signs, with the signed claims', async () => {
+  it('reads every token that a JOSE library signs, with its claims', async () => {
     const claims = fc.dictionary(
       fc.string({ unit: 'grapheme' }),
       fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }),
@@ -56,7 +56,7 @@ describe('the strict reader of compact JWS', () => {
     );
   });
 
-  it('refuses every other spelling of a segment that decodes to the same bytes', () => {
+  it('refuses every other spelling of a segment with the same decoded bytes', () => {
     const text = fc
       .uint8Array({ minLength: 1, maxLength: 40 })
       .map((bytes) => Buffer.from(bytes).toString('base64url'));
@@ -80,8 +80,8 @@ describe('the strict reader of compact JWS', () => {
     );
   });
 
-  it('refuses flipped trailing bits in the header, the payload and the signature alike', () => {
-    // One byte leaves four unused bits, two bytes leave two.
+  it('refuses changed unused bits at the end of the header, the payload and the signature', () => {
+    // A last byte that is alone leaves four unused bits, and two bytes leave two.
     for (const place of [0, 1, 2]) {
       const segments = [encode('{"alg":"ES256"}  '.slice(0, 16)), encode('{"a":1} '), encode('xy')];
       expect(readCompactJws(segments.join('.'))).not.to.equal(undefined);
@@ -175,7 +175,7 @@ describe('the strict reader of compact JWS', () => {
     expect(readCompactJws(compact({ alg: 'ES256' }, {}))?.keyId).to.equal(undefined);
   });
 
-  it('ignores an embedded key, which no verifier here trusts', () => {
+  it('ignores a key in the header: no verifier here uses it', () => {
     const text = compact(
       { ...HEADER, jwk: { kty: 'EC' }, jku: 'https://evil.example', x5u: 'https://evil.example' },
       {},
@@ -183,7 +183,7 @@ describe('the strict reader of compact JWS', () => {
     expect(readCompactJws(text)).to.have.all.keys('text', 'algorithm', 'keyId', 'type', 'claims');
   });
 
-  it('reads the envelope of a payload that is not a claims set, byte for byte', () => {
+  it('reads the header and the unchanged bytes of a payload that is no claims set', () => {
     const text = `${encode(HEADER)}.${Buffer.from([0, 255, 7]).toString('base64url')}.${SIGNATURE}`;
     expect(readCompactJws(text)).to.equal(undefined);
     expect([...(readJwsEnvelope(text)?.payload ?? [])]).to.deep.equal([0, 255, 7]);
@@ -211,7 +211,7 @@ describe('the type of a token', () => {
 });
 
 describe('reading claims', () => {
-  it('accepts a claim only in its own type', () => {
+  it('returns a claim only if it has the type of that claim', () => {
     const claims = { text: 'a', number: 7, list: ['a', 'b'], mixed: ['a', 1], nothing: null };
     expect(textClaim(claims, 'text')).to.equal('a');
     expect(textClaim(claims, 'number')).to.equal(undefined);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import { describeVectors } from '../../support/public-vectors.ts';
 
-/** Any JSON value that all parsers read alike. */
+/** Any JSON value that all parsers read the same way. */
 const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' });
 
 describe('strict JSON', () => {
@@ -16,7 +16,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('refuses a member named twice, at any level and in any spelling', () => {
+  it('refuses a repeated member, at any level and in any spelling', () => {
     const name = fc.string({ maxLength: 5 });
     const path = fc.array(fc.oneof(fc.constant('array'), fc.string({ maxLength: 3 })), { maxLength: 6 });
     fc.assert(
@@ -30,7 +30,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('accepts the same name in two objects, and a value that equals a name', () => {
+  it('accepts the same member in two objects, and a value equal to a member name', () => {
     for (const text of [
       '{"a":{"a":{"a":1}},"b":{"a":2}}',
       '[{"a":1},{"a":1}]',
@@ -60,18 +60,18 @@ describe('strict JSON', () => {
     });
   }
 
-  it('reads 32 levels and refuses the 33rd', () => {
+  it('reads 32 levels of nesting and refuses the 33rd', () => {
     expect(parseStrictJson('['.repeat(32) + ']'.repeat(32))).not.to.equal(undefined);
     expect(parseStrictJson('['.repeat(33) + ']'.repeat(33))).to.equal(undefined);
     expect(parseStrictJson(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)).to.equal(undefined);
   });
 
-  it('survives unlimited nesting', () => {
+  it('refuses unlimited nesting without a stack overflow', () => {
     expect(parseStrictJson('['.repeat(500_000))).to.equal(undefined);
     expect(parseStrictJson('{"a":'.repeat(500_000))).to.equal(undefined);
   });
 
-  it('finds only own members of an object, and keeps __proto__ from the prototype', () => {
+  it('finds only own members of an object, and __proto__ does not set the prototype', () => {
     const value = parseStrictJson('{"__proto__":{"admin":true},"own":1}');
     if (!isJsonObject(value)) throw new Error('not an object');
     expect(member(value, 'admin')).to.equal(undefined);
@@ -81,7 +81,7 @@ describe('strict JSON', () => {
     expect(member(value, '__proto__')).to.deep.equal({ admin: true });
   });
 
-  it('recognises objects', () => {
+  it('tells objects from arrays, null and other values', () => {
     const others: (Json | undefined)[] = [null, [], 'a', 1, true, undefined];
     expect(others.some(isJsonObject)).to.equal(false);
     expect(isJsonObject({})).to.equal(true);
@@ -89,7 +89,7 @@ describe('strict JSON', () => {
 });
 
 describeVectors<Record<string, string>>('strict JSON and the JSON test suite', 'json_test_suite.json', (suite) => {
-  // Both are valid JSON that names a member twice, which is refused by design.
+  // Both texts are valid JSON that names a member twice, which this parser refuses.
   const ambiguous = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json'];
 
   it('refuses every text that must be refused', () => {
@@ -102,7 +102,7 @@ describeVectors<Record<string, string>>('strict JSON and the JSON test suite', '
     expect(refused.map(([name]) => name)).to.have.members(ambiguous);
   });
 
-  /** Decodes like the HTTP endpoints: only valid UTF-8, and no byte order mark. */
+  /** Decodes as the HTTP endpoints do: valid UTF-8 only, without a byte order mark. */
   function read(body: string): Json | undefined {
     const bytes = Buffer.from(body, 'base64');
     try {

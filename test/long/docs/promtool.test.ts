@@ -1,6 +1,7 @@
 /**
- * Prometheus's own tool reads the rules, the configuration and the dashboard's queries, and lets every alert fire. It
- * needs `promtool`, which Debian's package `prometheus` has, in the PATH or as $PROMTOOL. Without it the tests fail.
+ * `promtool`, the tool of Prometheus, reads the configuration, the rules and the dashboard's queries, and lets every
+ * alert fire. It is in Debian's package `prometheus`, and is found in the PATH or as $PROMTOOL. Without it the tests
+ * fail.
  */
 
 import { execFile } from 'node:child_process';
@@ -17,7 +18,7 @@ const FOLDER = fileURLToPath(new URL('../../../docs/examples/observability/', im
 const RULES = join(FOLDER, 'mandate.rules.yaml');
 const PROMTOOL = process.env.PROMTOOL ?? 'promtool';
 
-/** Resolves with what it said. */
+/** Runs promtool. Resolves with its output. */
 function promtool(...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(PROMTOOL, args, (error, out, err) => {
@@ -30,7 +31,7 @@ function promtool(...args: readonly string[]): Promise<string> {
 
 const REPLICA = 'job="mandate",instance="a"';
 
-/** For each alert the series that let it fire: one sample a minute, in promtool's notation. */
+/** For each alert, the series that let it fire, in promtool's notation with one sample a minute. */
 const FIRED_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MandateReplicaDown: { [`up{${REPLICA}}`]: '0x120' },
   MandateNotScraped: { 'up{job="another"}': '1x120' },
@@ -38,7 +39,7 @@ const FIRED_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MandateRequestsNotServed: {
     [`mandate_requests_total{${REPLICA},surface="token",outcome="ok"}`]: '0+90x120',
     [`mandate_requests_total{${REPLICA},surface="token",outcome="unavailable"}`]: '0+10x120',
-    // Health checks are answered, and do not count.
+    // The rate of errors must not include the answered health checks.
     [`mandate_requests_total{${REPLICA},surface="health",outcome="ok"}`]: '0+900x120',
   },
   MandateRequestsFailed: {
@@ -115,7 +116,7 @@ describe('promtool', function () {
   });
 
   for (const [name, series] of Object.entries(FIRED_BY)) {
-    it(`lets ${name} fire, and not without its series`, async () => {
+    it(`lets ${name} fire with its series, and not without them`, async () => {
       const test = (given: Readonly<Record<string, string>>, count: number) => ({
         interval: '1m',
         input_series: Object.entries(given).map(([one, values]) => ({ series: one, values })),
@@ -128,7 +129,7 @@ describe('promtool', function () {
           },
         ],
       });
-      // With a series of the job, so that its absence is no alert.
+      // A healthy replica: without any series of the job, its absence would be an alert.
       const quiet = { 'up{job="mandate",instance="c"}': '1x120' };
       const keysFetched = {
         'mandate_key_set_age_seconds{job="mandate",instance="c",owner="identity_provider"}': '10x120',

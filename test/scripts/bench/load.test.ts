@@ -9,7 +9,7 @@ function post(target: Target, path: string, body: string): Buffer {
   return toBytes(target, { method: 'POST', path, headers, body });
 }
 
-describe('the load generators of the benchmark', () => {
+describe('each load generator of the benchmark', () => {
   let server: Server | undefined;
 
   async function serve(listener: RequestListener): Promise<Target> {
@@ -34,7 +34,7 @@ describe('the load generators of the benchmark', () => {
     );
   }
 
-  it('sends every prepared request once, and measures each', async () => {
+  it('sends every prepared request once, and measures each one', async () => {
     const bodies: string[] = [];
     const target = await serve(async (request, response) => {
       bodies.push(Buffer.concat(await request.toArray()).toString());
@@ -52,7 +52,7 @@ describe('the load generators of the benchmark', () => {
     expect([...result.latencies]).to.deep.equal([...result.latencies].sort((a, b) => a - b));
   });
 
-  it('keeps exactly the given number of requests under way', async () => {
+  it('keeps exactly the given number of requests in progress', async () => {
     const waiting: ServerResponse[] = [];
     let most = 0;
     const target = await serve((_, response) => {
@@ -79,26 +79,26 @@ describe('the load generators of the benchmark', () => {
     );
   });
 
-  it('ends at the first response that is not 200, with its status and body in the error', async () => {
+  it('stops at the first response that is not 200, with its status and body in the error', async () => {
     const target = await serve((_, response) => response.writeHead(400).end('{"ok":true,"error":"invalid_scope"}'));
     const error = await failure(driveClosedLoop(target, [post(target, '/', '')], options));
     expect(error).to.be.instanceOf(UnexpectedAnswer);
     expect(String(error)).to.contain('400').and.to.contain('invalid_scope');
   });
 
-  it('ends at a 200 without the expected text, with nothing of its body in the error', async () => {
+  it('stops at a 200 without the expected text, without its body in the error', async () => {
     const target = await serve((_, response) => response.end('{"active":false,"token":"secret"}'));
     const error = await failure(driveClosedLoop(target, [post(target, '/', '')], options));
     expect(error).to.be.instanceOf(UnexpectedAnswer);
     expect(String(error)).to.not.contain('secret');
   });
 
-  it('ends when the server closes a connection instead of answering', async () => {
+  it('stops if the server closes a connection without an answer', async () => {
     const target = await serve((request) => request.socket.destroy());
     expect(await failure(driveClosedLoop(target, [post(target, '/', '')], options))).to.be.instanceOf(UnexpectedAnswer);
   });
 
-  it('counts, at a fixed rate, the responses of each status and the requests without one', async () => {
+  it('counts, at a fixed rate, the responses of each status and the unanswered requests', async () => {
     const statuses = [200, 503];
     const target = await serve((request, response) => {
       if (request.url === '/lost') request.socket.destroy();

@@ -35,7 +35,7 @@ function summary(workload: string, figures: Partial<Summary>): Summary {
 }
 
 describe('the report of the benchmark', () => {
-  it('takes the median of the ratios to the reference of the same round', () => {
+  it('takes the median of the ratios to the reference, each in its own round', () => {
     const [, own] = summarise(
       [
         measurement('peer', 1, 1000),
@@ -58,7 +58,7 @@ describe('the report of the benchmark', () => {
     expect(lines[3]).to.contain('n/a');
   });
 
-  it('says for each measured goal whether it is reached', () => {
+  it('says for each goal whether the measured value reaches it', () => {
     const lines = judge(
       [
         summary('peer', { cpu: 0.5 }),
@@ -92,7 +92,7 @@ describe('the figures of the benchmark', () => {
     expect(median([])).to.be.NaN;
   });
 
-  it('have percentiles: a value that is at least as large as this share of all values', () => {
+  it('have percentiles: a value that is at least as large as this share of the values', () => {
     const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
     expect(percentile(hundred, 0.5)).to.equal(50);
     expect(percentile(hundred, 0.99)).to.equal(99);
@@ -108,7 +108,7 @@ describe('the figures of the benchmark', () => {
     const { user, system } = process.cpuUsage();
     expect(cpu).to.be.closeTo((user + system) / 1e6, 0.1);
     expect(megabytes).to.be.closeTo(process.memoryUsage.rss() / 1024 ** 2, 10);
-    // The kernel's counts may lag behind a little (proc(5)).
+    // The kernel may update these counts a little later (proc(5)).
     expect(residentMegabytes(process.pid, 'VmHWM')).to.be.at.least(megabytes - 1);
   });
 });
@@ -118,7 +118,7 @@ describe('the options of the benchmark', () => {
     expect(readOptions([])).to.deep.equal({ seconds: 3, rounds: 5, databases: ['sqlite', 'postgres'], write: false });
   });
 
-  it('can be given', () => {
+  it('have the given values', () => {
     const args = ['--seconds', '10', '--rounds', '2', '--only', 'postgres', '--write'];
     expect(readOptions(args)).to.deep.equal({ seconds: 10, rounds: 2, databases: ['postgres'], write: true });
   });

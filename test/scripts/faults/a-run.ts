@@ -36,7 +36,7 @@ export function aRun(): ARun {
 
   record('agent.registered', null, { agent_id: AGENT });
 
-  // A task that is renewed three times, then ended.
+  // A task that is renewed three times and then ended.
   const killed = started('killed');
   const { task } = killed.one;
   ask('refresh', 200, { task, jti: 'jti-first' });
@@ -51,7 +51,7 @@ export function aRun(): ARun {
   ask('refresh', 400, { task, error: 'access_denied task_revoked' });
   record('token.denied', 'task_revoked', killed.named);
 
-  // A revoked token, of a task that the run ends.
+  // A revoked token, whose task ends with the run.
   const revoked = started('revoked');
   ask('revoke a token', 200, revoked.one);
   record('token.revoked', 'client_revoked', { ...revoked.named, jti: revoked.one.jti });
@@ -85,7 +85,7 @@ export function aRun(): ARun {
   ask('disable by event', 202, disabled.one);
   record('sponsor.signal', 'ssf_account_disabled', { sponsor: disabled.one.sub });
   disabled.end('ssf_account_disabled');
-  // Besides the block of another source, the operator's block has a record.
+  // The operator's block has a record although another source has already blocked the person.
   ask('block', 200, disabled.one);
   record('sponsor.blocked', 'sponsor_blocked', { sponsor: disabled.one.sub });
 
@@ -98,7 +98,7 @@ export function aRun(): ARun {
   ask('disable an agent', 200, { agent: OTHER_AGENT });
   record('agent.updated', 'changed:enabled', { agent_id: OTHER_AGENT });
 
-  // Requests without a response, or with a 503: decided, or not.
+  // Requests without a response, or with a 503: the service may have decided them or not.
   ask('exchange', 0, { sub: 'person-lost', agent: AGENT, error: 'ECONNRESET' });
   const lost = { sponsor: 'person-lost', task_id: 'task-lost', agent_id: AGENT };
   record('token.issued', null, { ...lost, jti: 'jti-lost' });

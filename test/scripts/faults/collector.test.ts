@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type Collector, openCollector } from '../../../scripts/faults/collector.ts';
 
-// A file: Node preloads no module for a thread that evaluates a string.
+// The worker thread runs a file, because Node preloads no module for code in a string.
 const PROGRAM = fileURLToPath(new URL('garbage.mjs', import.meta.url));
-/** An idle V8 would collect its garbage without a signal. */
+/** Without this option, an idle V8 would collect the garbage without a signal. */
 const NO_IDLE_COLLECTION = '--no-memory-reducer';
 
 describe('the garbage collector of a soak', () => {
@@ -32,7 +32,7 @@ describe('the garbage collector of a soak', () => {
     while (!text.test(output) && child.stdout !== null) await once(child.stdout, 'data');
   };
 
-  it('collects on every thread, and reports the remaining heap', async () => {
+  it('collects in every thread, and reports the remaining heap', async () => {
     const { megabytes, heapMegabytes } = await collector.collect(child.pid ?? 0);
     await Promise.all([printed(/main gone/), printed(/thread gone/)]);
     expect(heapMegabytes).to.be.above(1).and.below(megabytes);

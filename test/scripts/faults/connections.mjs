@@ -1,8 +1,8 @@
-/** A server that reports to its parent each connection, and each end of a connection by its client. */
+/** A server that tells its parent process of each connection, and of each connection that the client ended. */
 
 import { createServer } from 'node:net';
 
-// Keeps its end of a connection open.
+// Does not close a connection that its client has ended.
 const server = createServer({ allowHalfOpen: true }, (connection) => {
   process.send('connected');
   connection.resume().once('end', () => process.send('left'));

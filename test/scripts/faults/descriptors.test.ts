@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { descriptorsOf } from '../../../scripts/faults/descriptors.ts';
 
-// A separate process: this one may close descriptors of earlier tests at any time.
+// Runs in a separate process, because this one may close descriptors of earlier tests at any time.
 const PROGRAM = fileURLToPath(new URL('connections.mjs', import.meta.url));
 
 describe('the descriptors of a process', () => {
@@ -27,7 +27,7 @@ describe('the descriptors of a process', () => {
     return client;
   };
 
-  it('count a connection for the client until the client closes it', async () => {
+  it("count a connection as the client's until the client closes it", async () => {
     const before = descriptors();
     expect(before).to.include({ clients: 0 }).and.to.have.property('own').that.is.above(0);
     const [first, second] = [await connected(), await connected()];

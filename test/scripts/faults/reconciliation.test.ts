@@ -1,4 +1,4 @@
-/** The comparisons of a fault run find every single contradiction between responses, ledger and state. */
+/** The comparisons after a fault run find every contradiction between responses, ledger and state. */
 
 import { expect } from 'chai';
 import { reconcile } from '../../../scripts/faults/checks/reconcile.ts';
@@ -15,7 +15,7 @@ const PATHS: Readonly<Record<string, RegExp>> = {
   ledger: /^\/audit\?/,
 };
 
-/** @param instead responses that differ from those of a service without losses, by the name of a path */
+/** @param instead for some paths, other responses than those of a service that lost nothing */
 async function lossesOf(run: ARun, instead: Readonly<Record<string, Partial<Reply>>> = {}, code = 0) {
   const right: Readonly<Record<string, (path: string) => Partial<Reply>>> = {
     introspection: () => ({ body: { active: false } }),
@@ -246,11 +246,11 @@ const WRONG: Readonly<Record<string, readonly [Change, RegExp]>> = {
 };
 
 describe('the comparisons of a fault run', () => {
-  it('finds nothing in a run without losses, and counts the tasks left behind', async () => {
+  it('find nothing in a run without losses, and count the tasks left behind', async () => {
     expect(await lossesOf(aRun())).to.deep.include({ losses: [], leftBehind: 1 });
   });
 
-  it('finds nothing if as many overloads are recorded as answered', async () => {
+  it('find nothing if as many overloads are recorded as were answered with 503', async () => {
     const run = aRun();
     for (const kind of ['kill a task', 'provision', 'log out', 'disable by event', 'refresh'] as const)
       later({ kind, status: 503, retryAfter: '1' })(run);
@@ -260,7 +260,7 @@ describe('the comparisons of a fault run', () => {
   });
 
   for (const [problem, [change, loss]] of Object.entries(WRONG)) {
-    it(`finds ${problem}`, async () => {
+    it(`find ${problem}`, async () => {
       const run = aRun();
       change(run);
       expect((await lossesOf(run)).losses.join('\n')).to.match(loss);
@@ -288,18 +288,18 @@ describe('the comparisons of a fault run', () => {
     ['an agent that is enabled again', { agent: { body: { enabled: true } } }, /"disable an agent" was answered/],
     ['a kill switch that is refused', { kill: { status: 409 } }, /a kill switch answered 409/],
   ] as const) {
-    it(`finds ${problem}`, async () => {
+    it(`find ${problem}`, async () => {
       expect((await lossesOf(aRun(), instead)).losses.join('\n')).to.match(loss);
     });
   }
 
-  it('finds records that were never sealed', async () => {
+  it('find records that were never sealed', async () => {
     const run = aRun();
     rewritten({ event: 'token.issued' }, { checkpoint: null })(run);
     expect((await lossesOf(run)).losses).to.deep.equal(['1 records were never sealed']);
   });
 
-  it('finds a ledger that does not verify, and a run without a token', async () => {
+  it('find a ledger whose verification fails, and a run that issued no token', async () => {
     expect((await lossesOf(aRun(), {}, 3)).losses).to.deep.equal(['audit-verify ended with 3']);
     const unserved = { operations: [], lines: [], agents: [] };
     expect((await lossesOf(unserved)).losses).to.deep.equal(['no exchange was answered with a token']);

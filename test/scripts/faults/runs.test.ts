@@ -1,4 +1,4 @@
-/** The findings of a fault run without the ledger: waiting times, missing responses, and growth. */
+/** The findings of a fault run that need no ledger: waiting times, missing responses, and growth. */
 
 import { expect } from 'chai';
 import type { Operation } from '../../../scripts/faults/operations.ts';
@@ -18,21 +18,21 @@ describe('the recovery from a fault', () => {
   const lossesOf = (operations: readonly Operation[]) =>
     recovery([one(9 * SECOND), one(17 * SECOND), ...operations], periods).losses;
 
-  it('may take five seconds, if every response comes within nine', () => {
+  it('may take five seconds, if every response arrives within nine', () => {
     const operations = [refused(9_500), refused(14_900), one(2_000, { ended: 10_900 })];
     expect(lossesOf(operations)).to.deep.equal([]);
     expect(recovery([one(17_000), ...operations], periods).figure).to.match(/ at most 4900 ms after/);
   });
 
-  it('fails if it takes longer, if a response takes longer, and if no request is served', () => {
+  it('fails if it or a response takes longer, and if no request is served', () => {
     expect(lossesOf([refused(15_100)])).to.match(/it took 5100 ms until every request was served/);
     expect(lossesOf([one(2_000, { ended: 11_100 })])).to.match(/an answer took 9100 ms/);
     expect(recovery([refused(10_100)], periods).losses).to.match(/after 1 of the faults no request was served/);
   });
 });
 
-describe('requests that were not served', () => {
-  it('may be one in a hundred, besides those that no process received', () => {
+describe('unserved requests', () => {
+  it('may be one in a hundred, not counting those at a time without a listening process', () => {
     const operations = Array.from({ length: 199 }, (_, at) => one(at));
     expect(
       unserved([
@@ -46,7 +46,7 @@ describe('requests that were not served', () => {
     expect(unserved([...operations, refused(1), refused(2), refused(3)]).losses).to.match(/1.49 % were answered 503/);
   });
 
-  it('are explained by a kill while they were under way, or shortly before', () => {
+  it('are explained by a kill during the request, or shortly before it', () => {
     const broken = (began: number, ended: number) => one(began, { status: 0, error: 'ECONNRESET', ended });
     const operations = [broken(900, 1_001), broken(1_100, 1_101), one(5_000, { status: 0, connectionRefused: true })];
     expect(unanswered(operations, [1_000])).to.deep.equal([]);
@@ -54,12 +54,12 @@ describe('requests that were not served', () => {
     expect(unanswered([broken(900, 999), broken(2_100, 2_101)], [1_000])).to.have.length(2);
   });
 
-  it('are not explained by a process that ended by itself', () => {
+  it('are not explained by a process that exited by itself', () => {
     expect(crashes(['SIGKILL', 'SIGKILL'])).to.deep.equal([]);
     expect(crashes(['SIGKILL', 1, 'SIGABRT'])).to.have.length(2);
   });
 
-  it('are missing if the load was below its rate', () => {
+  it('are reported as missing if fewer were sent than the rate says', () => {
     const operations = Array.from({ length: 101 }, (_, at) => one(at * 10));
     expect(atRate(operations, 100).losses).to.deep.equal([]);
     expect(atRate(operations, 120).losses).to.deep.equal(['only 101 of 120 requests a second were sent']);
@@ -80,7 +80,7 @@ describe('a soak', () => {
   const alive = (perMinute = 0): readonly Collection[] =>
     [10, 30].map((minute) => ({ minute, heapMegabytes: 40, megabytes: 120 + minute * perMinute }));
 
-  it('allows memory and descriptors that go up and down', () => {
+  it('passes if memory and descriptors go up and down', () => {
     expect(judge(samples(), alive()).losses).to.deep.equal([]);
     expect(
       judge(
@@ -90,7 +90,7 @@ describe('a soak', () => {
     ).to.deep.equal([]);
   });
 
-  it('fails if they grow, and if there are too few samples', () => {
+  it('fails if memory or descriptors grow, and if there are too few samples', () => {
     const lossesOf = (change: (minute: number) => Partial<Sample>) => judge(samples(change), alive()).losses;
     expect(lossesOf((minute) => ({ megabytes: 200 + minute * 1.1 }))).to.match(/^memory grows by 1.10/);
     expect(judge(samples(), alive(1.1)).losses).to.match(/^live memory grows by 1.10/);

@@ -1,4 +1,4 @@
-/** Runs the quickstart against the service from its sources, then the commands that it shows at the end. */
+/** Runs the quickstart with the service from its sources, then the commands that the quickstart shows at its end. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,7 +18,7 @@ interface Recording {
   text(): string;
 }
 
-/** A terminal that stores its output. */
+/** A terminal that keeps its output. */
 function recording(): Recording {
   const [chapters, commands, lines]: [string[], string[], string[]] = [[], [], []];
   return {
@@ -50,12 +50,12 @@ describe('the quickstart', function () {
   });
   after(() => stage?.clear());
 
-  it('runs to its last chapter, the verification of the ledger', () => {
+  it('runs to its last chapter, which verifies the ledger', () => {
     expect(told.chapters).to.have.lengthOf(14);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
     for (const reason of [...reasons, 'operator_kill_switch', 'task_revoked', 'expired', 'sponsor_disabled'])
       expect(told.text()).to.contain(reason);
-    // The number of the checkpoint depends on the duration of the run.
+    // The id of the last checkpoint depends on how long the run took.
     expect(told.text())
       .to.contain('The seal is intact')
       .and.to.match(/The seal is not intact\. Checkpoint \d+ /);
@@ -68,7 +68,7 @@ describe('the quickstart', function () {
     expect(told.text()).to.not.contain('PRIVATE KEY');
   });
 
-  it('fits one hundred columns in lines that the terminal does not wrap', () => {
+  it('fits into one hundred columns, in lines that the terminal does not wrap', () => {
     const tables = told
       .text()
       .split('\n')
@@ -108,15 +108,15 @@ describe('the quickstart', function () {
       expect(invited.text()).to.not.contain(readFileSync(stage.taskTokenFile, 'utf8'));
     });
 
-    it('shows commands that work; the last one ends the task', async () => {
+    it('shows commands that work, the last of which ends the task', async () => {
       const answers: number[] = [];
       for (const command of invited.commands) {
-        // The requests after the last command need a token that is valid for some seconds.
+        // After the last command the test still needs a token that is valid for some seconds.
         if (command === invited.commands.at(-1)) await untilNewToken();
         answers.push(await answerTo(command));
       }
       expect(answers).to.deep.equal([200, 201, 401, 200, 200, 200, 200]);
-      // The text promises: refused at once, or some seconds later.
+      // As the quickstart says: the route with introspection refuses at once, the other route some seconds later.
       const [reading = '', commenting = ''] = invited.commands;
       expect([await answerTo(reading), await answerTo(commenting)]).to.deep.equal([200, 401]);
       const end = await over;
@@ -125,7 +125,7 @@ describe('the quickstart', function () {
   });
 });
 
-/** Sends the request of a curl command. Returns the status. */
+/** Sends the request of a curl command. Resolves with the status. */
 async function answerTo(command: string): Promise<number> {
   const {
     method = 'GET',

@@ -6,7 +6,7 @@ import { claimsTable } from '../../../scripts/quickstart/claims-table.ts';
 import { ledgerTable } from '../../../scripts/quickstart/ledger-table.ts';
 import { layOut } from '../../../scripts/quickstart/table.ts';
 
-/** With the indent of two that the terminal adds, one hundred columns. */
+/** The terminal indents by two columns, so this makes one hundred. */
 const WIDTH = 98;
 
 describe('a table of the quickstart', () => {
@@ -52,7 +52,7 @@ describe('the claims of two tokens side by side', () => {
     },
   );
 
-  it('fit one hundred columns', () => {
+  it('fit into one hundred columns', () => {
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
   });
 
@@ -68,7 +68,7 @@ describe('the claims of two tokens side by side', () => {
 });
 
 describe('the ledger of the quickstart', () => {
-  it('fits one hundred columns with its longest values', () => {
+  it('fits into one hundred columns with its longest values', () => {
     const lines = ledgerTable([
       {
         seq: 10,
@@ -87,7 +87,7 @@ describe('the ledger of the quickstart', () => {
     );
   });
 
-  it('shows the number of renewals in one record', () => {
+  it('shows the number of summed-up renewals in one record', () => {
     const [, , line] = ledgerTable([{ seq: 11, event: 'token.refreshed', decision: 'allow', reason: null, count: 12 }]);
     expect(line).to.match(/^11 +token\.refreshed +allow +12 more$/);
   });
@@ -100,7 +100,7 @@ describe('the access events of the quickstart', () => {
     ...{ task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R', jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX' },
   };
 
-  it('fit one hundred columns with their longest values', () => {
+  it('fit into one hundred columns with their longest values', () => {
     const lines = accessTable([event]);
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(WIDTH);
     expect(lines[2]).to.match(
@@ -108,7 +108,7 @@ describe('the access events of the quickstart', () => {
     );
   });
 
-  it('leave out a person and an agent that are unknown', () => {
+  it('omit an unknown person and an unknown agent', () => {
     const unknown = { sub: null, act: null, depth: null, task_id: null, jti: null };
     const [, , line] = accessTable([{ ...event, ...unknown, route: null, reason: 'missing_token' }]);
     expect(line).to.match(/^04:05:06 +deny +missing_token$/);

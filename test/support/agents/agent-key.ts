@@ -1,26 +1,23 @@
-/** An agent's key and its `private_key_jwt` assertions (supplement "Client assertions"). */
+/** The key of an agent, and the client assertions that it signs (`private_key_jwt`, supplement "Client assertions"). */
 
 import { randomUUID } from 'node:crypto';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 
 interface AssertionClaims {
-  /** The service's issuer or token endpoint. */
+  /** The issuer of the service, or its token endpoint. */
   readonly aud: unknown;
-  /** Replaces the usual claim of that name; `undefined` removes it. */
+  /** Replaces the default claim of this name; `undefined` removes it. */
   readonly [claim: string]: unknown;
 }
 
 export interface AgentKey extends SigningKey {
-  /** The `jwks` of a registration. */
+  /** The `jwks` for a registration. */
   readonly jwks: { readonly keys: readonly object[] };
-  /**
-   * An assertion with `iss` and `sub` the agent, a random `jti` and a lifetime of a minute. The given members replace
-   * the usual ones.
-   */
+  /** Signs an assertion with a random `jti` that lives a minute. Given members replace the defaults. */
   signAssertion(agentId: string, claims: AssertionClaims, header?: Readonly<Record<string, unknown>>): string;
 }
 
-/** Seconds. */
+/** In seconds. */
 const ASSERTION_LIFETIME = 60;
 
 export async function makeAgentKey(alg: SigningAlgorithm = 'ES256'): Promise<AgentKey> {

@@ -1,6 +1,6 @@
 /**
- * Checks that a request had no effect: no record and no log line of a served request. The requests here carry the
- * admin key and a valid registration, so one that reaches its handler leaves a record.
+ * Expects that a request had no effect: neither a record nor a log line of a handled request. The requests carry the
+ * admin key and a valid registration, so that one that reached its handler would leave a record.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,21 +10,21 @@ import type { RawAnswer } from './send-bytes.ts';
 
 export interface Effects {
   readonly records: readonly LedgerLine[];
-  /** `METHOD route status` of each request in the log; `aborted` if no response of a handler was sent. */
+  /** Each request in the log as `METHOD route status`. The status is `aborted` if the handler sent no response. */
   readonly served: readonly string[];
 }
 
 /** How long to wait for the expected log lines. */
 const LOGGED_WITHIN_MS = 5_000;
 
-/** @param requests the expected number of log lines */
+/** @param requests how many log lines of requests to wait for */
 export async function effectsOf(mandate: Mandate, act: () => Promise<unknown>, requests = 0): Promise<Effects> {
   mandate.log.lines.splice(0);
   const served: string[] = [];
   const records = await mandate.recorded(async () => {
     mandate.log.lines.splice(0);
     await act();
-    // The service logs a request after its response, which the client may receive first.
+    // The service logs a request after its response, which the client may receive earlier.
     const logged = () => mandate.log.lines.filter((text) => JSON.parse(text).message === 'request').length;
     const until = performance.now() + LOGGED_WITHIN_MS;
     await pause(3);
@@ -45,7 +45,7 @@ export async function expectNoEffect(mandate: Mandate, act: () => Promise<unknow
 
 let registrations = 0;
 
-/** A valid registration with a new id each time. */
+/** A valid registration, each time with another id. */
 export function registration(): string {
   registrations += 1;
   return JSON.stringify(
@@ -53,16 +53,16 @@ export function registration(): string {
   );
 }
 
-/** The headers of an admin request, without those of its body. */
+/** The headers of an admin request, except those about its body. */
 export const ADMIN_HEADERS = `Host: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\nContent-Type: application/json\r\n`;
 
-/** A complete, valid request. */
+/** A complete and valid registration request. */
 export function wholeRegistration(more = ''): string {
   const body = registration();
   return `POST /admin/agents HTTP/1.1\r\n${ADMIN_HEADERS}${more}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Expects a single fixed refusal that repeats nothing of the request and closes the connection. */
+/** Expects one fixed refusal, without any text of the request, and the end of the connection. */
 export function expectRefused(
   conversation: { text: string; answers: readonly RawAnswer[]; end: string },
   status = 400,

@@ -1,10 +1,10 @@
-/** Sends bytes over TCP and collects everything received until the connection ends. */
+/** Sends bytes over TCP, and collects what the server sends until the connection ends. */
 
 import { connect } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** The names are in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
@@ -12,19 +12,17 @@ export interface RawAnswer {
 export interface ReceivedBytes {
   /** All received bytes. */
   readonly text: string;
-  /** The responses in order, 100 included. @throws if the received bytes are anything else */
+  /** The responses in order, including 100. @throws if the received bytes are not complete responses */
   readonly answers: readonly RawAnswer[];
-  /** `closed` in order, `reset`, or still `open` at the timeout. */
+  /** How the connection ended: `closed`, `reset`, or still `open` after the timeout. */
   readonly end: 'closed' | 'reset' | 'open';
   readonly tookMs: number;
 }
 
-/** A service that has not answered by then hangs. */
+/** A service that has not answered by then is considered to hang. */
 const TIMEOUT_MS = 20_000;
 
-/**
- * @param bytes each character is one byte
- */
+/** @param bytes one character for each byte */
 export function sendBytes(url: string, bytes: string, { timeoutMs = TIMEOUT_MS } = {}): Promise<ReceivedBytes> {
   const { hostname: host, port } = new URL(url);
   const began = performance.now();
@@ -54,14 +52,14 @@ export function sendBytes(url: string, bytes: string, { timeoutMs = TIMEOUT_MS }
   });
 }
 
-/** @throws unless the text consists of complete responses */
+/** Parses the text as a sequence of complete responses. @throws if it is not one */
 export function readAnswers(text: string, wasHead = false): readonly RawAnswer[] {
   const { answers, rest } = takeAnswers(text, wasHead);
   if (rest !== '') throw new Error(`an answer was cut short: ${JSON.stringify(rest.slice(0, 1000))}`);
   return answers;
 }
 
-/** The complete responses, and the beginning of the next one. @throws if the text is not a response */
+/** Parses complete responses, and returns the rest of the text too. @throws if the text is not a response */
 export function takeAnswers(text: string, wasHead = false): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = [];
   let rest = text;

@@ -1,4 +1,4 @@
-/** A minimal browser for a sign-in: cookies by path, redirects and forms. */
+/** A minimal browser for a sign-in. It knows cookies with paths, redirects and forms. */
 
 export interface Page {
   readonly url: string;
@@ -7,13 +7,13 @@ export interface Page {
 }
 
 export interface Browser {
-  /** Opens a page and follows redirects, but does not request an address that starts with `stopAt`. */
+  /** Opens a page and follows redirects, but requests no address that starts with `stopAt`. */
   open(url: string, stopAt?: string): Promise<Page>;
-  /** Submits the page's only form with its hidden fields, then continues as `open` does. */
+  /** Submits the only form of the page, with its hidden fields, then does as `open` does. */
   submit(page: Page, fields: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
 }
 
-/** More than a sign-in needs. */
+/** More redirects than a sign-in has. */
 const MAX_REDIRECTS = 20;
 
 interface Cookie {

@@ -1,6 +1,6 @@
 /**
- * A real OpenID provider on loopback for tests, the quickstart and the benchmark. People sign in through the real
- * flow. Tests can also mint any token at once, rotate the keys and stop the provider.
+ * A real OpenID provider on loopback, for tests, the quickstart and the benchmark. People sign in through the real
+ * flow. A test can also sign any token, rotate the keys and stop the provider.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -17,15 +17,15 @@ import { providerLibrary } from './provider-library.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 export interface IdentityProviderOptions {
-  /** A free port by default. */
+  /** By default a free port. */
   readonly port?: number;
-  /** `aud` of its access tokens, an absolute URI. */
+  /** The `aud` of access tokens, an absolute URI. */
   readonly audience?: string;
-  /** Signs access and ID tokens; RS256 by default. Keys of both algorithms are published. */
+  /** The algorithm of access and ID tokens, by default RS256. The provider publishes keys for both algorithms. */
   readonly algorithm?: 'RS256' | 'ES256';
   readonly people?: readonly Person[];
   readonly scopes?: readonly string[];
-  /** Seconds. */
+  /** In seconds. */
   readonly accessTokenLifetime?: number;
   /** The application's endpoint for logout tokens. */
   readonly backchannelLogoutUri?: string;
@@ -33,7 +33,7 @@ export interface IdentityProviderOptions {
 
 interface LogoutDelivery {
   readonly sid: string;
-  /** Whether the response was 200 or 204. */
+  /** Whether the application answered 200 or 204. */
   readonly delivered: boolean;
 }
 
@@ -41,24 +41,24 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly port: number;
   readonly audience: string;
-  /** The client of the human-facing application: `client_id` of access tokens, `aud` of ID and logout tokens. */
+  /** The client of the application: `client_id` of access tokens, `aud` of ID and logout tokens. */
   readonly clientId: string;
-  /** The current key. */
+  /** The current signing key. */
   signingKey(): SigningKey;
-  /** Signs in and consents to `scope`; by default every scope of the provider. */
+  /** Signs a person in, who consents to `scope`, by default to every scope of the provider. */
   signIn(username: string, options?: { readonly scope?: string; readonly password?: string }): Promise<SignedIn>;
   /**
-   * An access token for Ada like those of `signIn`, without the flow. The given members replace the usual ones;
-   * `undefined` removes one. `alg` selects the key.
+   * Signs an access token for Ada like those of `signIn`, without a sign-in. Given claims and header members replace
+   * the defaults; `undefined` removes a member. The header's `alg` selects the key.
    */
   mintAccessToken(claims?: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** A logout token of the current key, without `sub` and `sid`. The given members replace the usual ones. */
+  /** Signs a logout token without `sub` and `sid`. Given claims and header members replace the defaults. */
   signLogoutToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
-  /** Rotates the keys. The former ones stay published only with `keepFormer`. Sessions continue. */
+  /** Makes new keys. The old ones stay published only with `keepFormer`. Sessions continue. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
-  /** Stops listening and cuts every connection. */
+  /** Stops the server and closes all its connections. */
   goDown(): Promise<void>;
-  /** Listens again on the same port. */
+  /** Listens again, on the same port. */
   comeBack(): Promise<void>;
   /** The number of requests for the key set. */
   jwksRequests(): number;

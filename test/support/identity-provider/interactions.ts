@@ -1,4 +1,4 @@
-/** The login and consent pages of the identity provider, as plain forms that a script can submit. */
+/** The login page and the consent page of the identity provider, as plain forms that a script can submit. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
@@ -7,7 +7,7 @@ import type { Person } from './people.ts';
 /** More than a name and a password need. */
 const MAX_FORM_BYTES = 4096;
 
-/** Handles `/interaction/{uid}` (a page) and its forms, `/login` and `/consent`. */
+/** Serves the page `/interaction/{uid}` and its forms, `/login` and `/consent`. */
 export async function handleInteraction(
   provider: Provider,
   people: readonly Person[],
@@ -41,9 +41,7 @@ export async function handleInteraction(
   page(response, 404, '<p>There is no such page.</p>');
 }
 
-/**
- * Grants the requested scopes that the person holds and rejects the others; otherwise the page would appear again.
- */
+/** Grants the requested scopes that the person holds, and rejects the others, or the page would appear again. */
 async function consent(
   provider: Provider,
   details: Awaited<ReturnType<Provider['interactionDetails']>>,

@@ -1,6 +1,6 @@
 /**
- * The storage of sessions, grants and codes, outside the `Provider` object so that it survives a key rotation. `oidc-
- * provider` checks expiry on every read.
+ * Stores sessions, grants and codes outside the `Provider` object, so that they survive a key rotation. The library
+ * checks their expiry whenever it reads them.
  */
 
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';

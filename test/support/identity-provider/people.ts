@@ -1,17 +1,17 @@
-/** The people who can sign in to the identity provider, and their scopes. */
+/** The people who can sign in at the identity provider, and their scopes. */
 
 export interface Person {
-  /** The name at the login page, and the `sub`. */
+  /** The name on the login page, and the `sub` of tokens. */
   readonly username: string;
   readonly password: string;
   readonly name: string;
-  /** Consent grants no other scopes. */
+  /** The scopes to which the person can consent. */
   readonly scopes: readonly string[];
-  /** Further claims of their access tokens, such as `oid`. */
+  /** More claims of the person's access tokens, such as `oid`. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** Every scope that a person below holds. */
+/** All scopes that the people below hold. */
 export const everyScope = ['jira:read', 'jira:comment', 'jira:admin', 'calendar:read', 'calendar:write'] as const;
 
 export const ada: Person = {
@@ -30,7 +30,7 @@ export const grace: Person = {
   claims: { oid: '0d0c8a52-7a43-4d52-8c55-93a1d8b0c2f4' },
 };
 
-/** Holds no scope. */
+/** A person without scopes. */
 export const edsger: Person = {
   username: 'edsger',
   password: 'considered-harmful',

@@ -1,6 +1,6 @@
 /**
- * The configuration of the identity provider: one public client (authorization code with PKCE), and one resource
- * server, the service under test, with signed JWTs as access tokens.
+ * The configuration of the identity provider. It has one public client (authorization code with PKCE), and one resource
+ * server: the service under test. Its access tokens are signed JWTs.
  */
 
 import type { AdapterFactory, Configuration, JWK, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
@@ -14,14 +14,14 @@ export interface ProviderSetup {
   readonly people: readonly Person[];
   readonly clientId: string;
   readonly redirectUri: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly accessTokenLifetime: number;
   readonly backchannelLogoutUri: string | undefined;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
 }
 
-/** @param keys published in this order. @param signingKey one of them; signs access and ID tokens */
+/** @param keys published in this order. @param signingKey one of them, for access and ID tokens */
 export function providerConfiguration(
   setup: ProviderSetup,
   keys: readonly SigningKey[],
@@ -87,7 +87,7 @@ export function providerConfiguration(
         .map(([key, value]) => `${key}: ${value}`)
         .join('\n');
     },
-    // The library's dispatcher refuses loopback addresses, and its timeout is too short for a busy machine.
+    // The library's own dispatcher refuses loopback addresses, and its own timeout is too short for a busy machine.
     fetch: (url, init) => {
       const { dispatcher: _, signal: __, ...rest }: RequestInit & { dispatcher?: unknown } = init ?? {};
       return fetch(url, rest);
@@ -95,7 +95,7 @@ export function providerConfiguration(
   };
 }
 
-/** The time limit of the login and consent pages. */
+/** How long a sign-in may take. */
 const SIGN_IN_SECONDS = 10 * 60;
 const SESSION_SECONDS = 24 * 60 * 60;
 

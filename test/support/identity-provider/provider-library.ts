@@ -1,4 +1,4 @@
-/** `oidc-provider` without its warning about Node 20, on which it works. */
+/** Imports `oidc-provider` without its warning about Node 20. The library works on Node 20. */
 
 type Library = typeof import('oidc-provider');
 

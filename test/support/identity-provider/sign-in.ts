@@ -1,7 +1,4 @@
-/**
- * A sign-in to the human-facing application: the authorization code flow with PKCE. `openid-client` plays the
- * application, a scripted browser plays the person.
- */
+/** A sign-in by authorization code and PKCE: `openid-client` is the application, a scripted browser the person. */
 
 import { decodeJwt } from 'jose';
 import {
@@ -22,7 +19,7 @@ export interface Application {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** The resource of the access tokens. */
+  /** The resource that the application requests, the `aud` of access tokens. */
   readonly audience: string;
 }
 
@@ -31,9 +28,9 @@ export interface SignedIn {
   readonly idToken: string;
   /** The session id in access tokens and logout tokens. */
   readonly sid: string;
-  /** The scopes of the access token: the requested ones that the person holds. */
+  /** The scopes of the access token: those requested scopes that the person holds. */
   readonly scope: string;
-  /** Ends the session at the provider, which sends its logout tokens before this resolves. */
+  /** Ends the session at the provider. Resolves after the provider has sent its logout tokens. */
   signOut(): Promise<void>;
 }
 
@@ -41,7 +38,7 @@ export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** @throws SignInRefused if the provider refuses the name or password */
+/** @throws SignInRefused if the provider refuses the name or the password */
 export async function signIn(
   application: Application,
   person: { readonly username: string; readonly password: string },
@@ -81,14 +78,15 @@ export async function signIn(
     sid,
     scope: typeof granted === 'string' ? granted : '',
     async signOut() {
-      // Identified by client_id: after a key rotation, no published key verifies the ID token.
+      // The client_id identifies the client. An ID token could not, because after a key rotation no published key
+      // verifies it.
       const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
       expectPage(await browser.submit(confirmation, { logout: 'yes' }));
     },
   };
 }
 
-/** Submits each page until the provider redirects to the application. */
+/** Submits the login and consent pages until the provider redirects to the application. */
 async function passThePages(
   browser: Browser,
   start: URL,

@@ -1,11 +1,11 @@
 /**
- * The canonical JSON of the specification ("Ledger and seal"), written from its text alone, as an auditor would. It
- * must not import the service's code.
+ * The canonical JSON of the specification ("Ledger and seal"), written from its text alone, as an auditor would write
+ * it. This file must not import the service's code. Quotes are from the specification.
  */
 
 import { createHash } from 'node:crypto';
 
-/** In the format of the API. */
+/** A record or checkpoint in the format of the API. */
 export type PublishedObject = Readonly<Record<string, unknown>>;
 
 /** "semantic fields only, … without `seq` and `checkpoint`" */

@@ -1,8 +1,8 @@
-/** The definitions of RFC 6962 §2.1, literally. It must not import the service's code. */
+/** The definitions of RFC 6962 §2.1, word for word. This file must not import the service's code. */
 
 import { createHash } from 'node:crypto';
 
-/** MTH(D[n]) over hashed leaves. */
+/** MTH(D[n]) of RFC 6962, over hashed leaves. */
 export function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
   const [only] = leaves;
   if (only === undefined) return createHash('sha256').digest();
@@ -11,7 +11,7 @@ export function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
   return node(treeHash(leaves.slice(0, k)), treeHash(leaves.slice(k)));
 }
 
-/** PATH(m, D[n]). */
+/** PATH(m, D[n]) of RFC 6962. */
 export function treePath(m: number, leaves: readonly Uint8Array[]): readonly Uint8Array[] {
   if (leaves.length <= 1) return [];
   const k = split(leaves.length);
@@ -20,7 +20,7 @@ export function treePath(m: number, leaves: readonly Uint8Array[]): readonly Uin
     : [...treePath(m - k, leaves.slice(k)), treeHash(leaves.slice(0, k))];
 }
 
-/** The root of a path by the recursion of PATH; `undefined` for a path of a wrong length. */
+/** The root to which a path leads, by the recursion of PATH; `undefined` if the path has the wrong length. */
 export function rootOfPath(
   leaf: Uint8Array,
   m: number,
@@ -38,7 +38,7 @@ export function rootOfPath(
   return m < k ? node(below, last) : node(last, below);
 }
 
-/** "the largest power of two strictly below n" */
+/** RFC 6962: "the largest power of two strictly below n". */
 function split(n: number): number {
   let k = 1;
   while (k * 2 < n) k *= 2;

@@ -1,4 +1,4 @@
-/** The vectors in `test/vectors`; its README names their origin. */
+/** Reads the vectors in `test/vectors`. The README there names their origin. */
 
 import { readFileSync } from 'node:fs';
 import type { PublishedObject } from './canonical-form.ts';

@@ -8,7 +8,7 @@ const { jwk, records, checkpoints } = publishedLedger;
 const jwks = { keys: [jwk] };
 const published = checkpoints.map(({ signed_bytes, ...checkpoint }) => checkpoint);
 
-/** Other tests check the service with this verifier, so published vectors check the verifier. */
+/** Other tests use this verifier to check the service. Published vectors check the verifier. */
 describe('The independent verifier', () => {
   for (const { about, record, canonical_json, leaf } of canonicalRecords) {
     it(`computes the canonical form and the leaf of ${about}`, () => {
@@ -28,7 +28,7 @@ describe('The independent verifier', () => {
         const root = rootOfPath(Buffer.from(leaf, 'hex'), leaf_index, tree_size, path);
         expect(Buffer.from(root ?? []).toString('hex')).to.equal(root_hash);
       }
-      // Not every leaf of the larger trees was published.
+      // The larger trees have no published list of all leaves.
       if (proofs.length < tree_size) continue;
       expect(Buffer.from(treeHash(leaves)).toString('hex')).to.equal(root_hash);
       for (const { leaf_index, audit_path } of proofs) {
@@ -45,7 +45,7 @@ describe('The independent verifier', () => {
   it('finds every altered member of every record and checkpoint', () => {
     for (const [index, record] of records.entries()) {
       for (const name of Object.keys(record)) {
-        // The number is not part of the record's hash: a change shows only in the order.
+        // The hash of a record does not include its number, so only a number out of order is noticed.
         const value = name === 'seq' ? 100 + Number(record.seq) : typeof record[name] === 'number' ? 77 : 'altered';
         const altered = records.with(index, { ...record, [name]: value });
         expect(faultsOfLedger(altered, published, jwks), name).to.not.deep.equal([]);
@@ -60,7 +60,7 @@ describe('The independent verifier', () => {
     }
   });
 
-  it('accepts a proof only for its own record, at its own index, with a known key', () => {
+  it('accepts a proof only for its own record, at its own index, and with a published key', () => {
     const checkpoint = published[0] ?? {};
     const sealed = records.filter((record) => record.checkpoint === 1);
     const leaves = sealed.map(leafOf);

@@ -1,6 +1,6 @@
 /**
- * An independent verification of the published ledger: from the JSON of `GET /audit`, `GET /audit/checkpoints`, the
- * proofs and the published keys, without the service's code.
+ * Verifies the ledger from what the API publishes: `GET /audit`, `GET /audit/checkpoints`, the proofs and the keys. It
+ * does not use the service's code.
  */
 
 import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
@@ -11,7 +11,7 @@ export interface PublishedKeys {
   readonly keys: readonly JsonWebKey[];
 }
 
-/** The faults of a ledger that starts with its first record; empty for an intact one. */
+/** The faults of a ledger that begins with its first record. An intact ledger has none. */
 export function faultsOfLedger(
   records: readonly PublishedObject[],
   checkpoints: readonly PublishedObject[],
@@ -37,7 +37,7 @@ export function faultsOfLedger(
   return faults;
 }
 
-/** Whether a proof of the API shows that its checkpoint sealed the record. */
+/** Tells whether this proof shows that its checkpoint sealed the record. */
 export function isProven(record: PublishedObject, proof: PublishedObject, jwks: PublishedKeys): boolean {
   const checkpoint = proof.checkpoint as PublishedObject;
   const path = (proof.audit_path as readonly string[]).map((node) => Buffer.from(node, 'hex'));

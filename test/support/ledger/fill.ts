@@ -13,7 +13,7 @@ import type { Storage } from '../storage.ts';
 
 const ULID = '01M31S7W68TMK7WDX8YKPSYT';
 
-/** @param index makes the entries differ */
+/** @param index makes entries differ from each other */
 export function fullEntry(index: number, at: Instant): LedgerEntry {
   return {
     at,
@@ -32,7 +32,7 @@ export function fullEntry(index: number, at: Instant): LedgerEntry {
   };
 }
 
-/** Appends records a microsecond apart. */
+/** Appends records, each a microsecond after the previous one. */
 export async function append(storage: Storage, count: number, from: Instant, first = 0): Promise<void> {
   for (let index = first; index < first + count; index += 1) {
     await storage.ledger.append(fullEntry(index, instantFromMicros(from + index)));

@@ -1,4 +1,4 @@
-/** A signing key as PEM, its key set, and its checkpoint signer and verifier. */
+/** A signing key: its PEM text, its key set, and the signer and verifier of checkpoints with it. */
 
 import { checkpointSigner, checkpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
 import { readSigningKey } from '../../../adapters/jose/signing-key.ts';

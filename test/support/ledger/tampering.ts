@@ -1,17 +1,17 @@
-/** Edits the ledger as its owner, who can remove the triggers, and restores it. */
+/** Changes the ledger as its owner can, who may remove the triggers, and restores it. */
 
 import type { OutsideConnection, TestDatabase } from '../databases.ts';
 
 export interface Tampering {
-  /** Runs the statements in one transaction. */
+  /** Runs these statements in one transaction. */
   sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Restores both tables. */
+  /** Restores the ledger and the checkpoints. */
   undo(): Promise<void>;
 }
 
 const TABLES = ['ledger', 'checkpoints'] as const;
 
-/** Removes the guards and copies the tables. */
+/** Removes the triggers, and copies both tables. */
 export async function startTampering(outside: OutsideConnection, engine: TestDatabase['engine']): Promise<Tampering> {
   const lift = engine === 'sqlite' ? await sqliteGuards(outside) : POSTGRES_GUARDS;
   const sql: Tampering['sql'] = async (...statements) => {
@@ -46,11 +46,11 @@ async function sqliteGuards(outside: OutsideConnection): Promise<readonly string
   return rows.map(({ name }) => `drop trigger ${name}`);
 }
 
-/** The same numbers for the same seed, so that a failed edit can be repeated. */
+/** A random number generator. The same seed gives the same numbers, so that a failed edit can be repeated. */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
-    // A linear congruential generator; only its high bits are random enough.
+    // A linear congruential generator, whose low bits are not random enough.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * below);
   };

@@ -1,15 +1,15 @@
 /**
- * The part of OCSF 1.9.0 that our events use, written down from the published schema: the attributes of the classes
+ * The part of the published schema of OCSF 1.9.0 that the service's events use: the attributes of the classes
  * Authentication and API Activity with the profile `ai_operation`, and of their objects. `faultsOf` compares an event
- * with it.
+ * with the schema.
  */
 
 interface Attribute {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings' | 'any' | ObjectName | `${ObjectName}[]`;
   readonly required?: true;
-  /** The captions of the values. */
+  /** The caption of each value. */
   readonly captions?: Readonly<Record<number, string>>;
-  /** The attribute that has the caption. */
+  /** The attribute that holds the caption of the value. */
   readonly sibling?: string;
 }
 
@@ -57,7 +57,7 @@ const objects: Readonly<Record<ObjectName, Definition>> = {
     atLeastOne: ['name', 'uid'],
   },
   ai_agent: { attributes: { uid: required(string), instance_uid: string, name: string, version: string } },
-  // `scopes`, `audience` and `expiration_time` came after 1.9.0.
+  // The later attributes `scopes`, `audience` and `expiration_time` are not in 1.9.0.
   delegation: { attributes: { uid: required(string), parent_uid: string, created_time: integer, issuer_uid: string } },
 };
 
@@ -71,7 +71,7 @@ const base: Readonly<Record<string, Attribute>> = {
     }),
   ),
   status_id: coded('status', { 1: 'Success', 2: 'Failure', 99: 'Other' }),
-  // The profile `ai_operation`.
+  // Attributes of the profile `ai_operation`.
   ...{ ai_agent: { type: 'ai_agent' }, delegation: { type: 'delegation' } },
   ...{ category_name: string, class_name: string },
 };
@@ -115,7 +115,7 @@ const classes: Readonly<Record<number, Definition>> = {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Where an event differs from the schema; empty if it is valid. @param event parsed JSON */
+/** The differences between an event and the schema. A valid event has none. @param event parsed JSON */
 export function faultsOf(event: unknown): readonly string[] {
   if (!isMembers(event)) return ['it is not an object'];
   const definition = classes[Number(event.class_uid)];
@@ -165,7 +165,7 @@ function faultsOfValue(value: unknown, attribute: Attribute, beside: Members, pa
   }
 }
 
-/** The sibling has the caption of the value; with 99, a word of the source. */
+/** Checks that the sibling attribute holds the caption of the value, or any text for the value 99. */
 function captionFaults(
   value: number,
   captions: Readonly<Record<number, string>>,

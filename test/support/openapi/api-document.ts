@@ -1,4 +1,4 @@
-/** Reads adapters/http/openapi.json: its operations with references resolved, and validators for its schemas. */
+/** Reads adapters/http/openapi.json: its operations with resolved references, and validators for its schemas. */
 
 import { readFileSync } from 'node:fs';
 import type { ValidateFunction } from 'ajv';
@@ -9,7 +9,7 @@ export const DOCUMENT_PATH = new URL('../../../adapters/http/openapi.json', impo
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** `summary` is for readers. */
+/** Its `summary` is ignored. */
 interface Example {
   readonly value: unknown;
 }
@@ -30,7 +30,7 @@ export interface Described {
   readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
 }
 
-/** A node of the document, and its JSON pointer after references. */
+/** A value in the document, and the JSON pointer to it after its references are resolved. */
 export interface Placed<Value> {
   readonly value: Value;
   readonly pointer: string;
@@ -40,7 +40,7 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  /** The security scheme; `undefined` if none is needed. */
+  /** The security scheme; `undefined` if the operation needs none. */
   readonly scheme: string | undefined;
   readonly parameters: readonly Placed<Parameter>[];
   readonly body: Placed<Described> | undefined;
@@ -51,7 +51,7 @@ export const apiDocument = JSON.parse(readFileSync(DOCUMENT_PATH, 'utf8')) as No
 
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** The node at a pointer, after references. @throws for a pointer to nothing */
+/** Reads the value at a pointer, and resolves its references. @throws if the pointer leads nowhere */
 export function nodeAt<Value = Node>(pointer: string): Placed<Value> {
   const names = pointer.split('/').slice(1).map(unescaped);
   const node = names.reduce<unknown>((parent, name) => (isNode(parent) ? parent[name] : undefined), apiDocument);
@@ -73,7 +73,7 @@ export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null;
 }
 
-/** Every operation, in the order of the document. */
+/** All operations, in the order of the document. */
 export const operations: readonly Operation[] = namesAt('/paths').flatMap((path) => {
   const item = below('/paths', path);
   return methods.flatMap((method) => (namesAt(item).includes(method) ? [operationAt(path, method)] : []));
@@ -98,7 +98,7 @@ export function responsesAt(pointer: string): ReadonlyMap<number, Placed<Describ
   return new Map(namesAt(pointer).map((status) => [Number(status), nodeAt<Described>(below(pointer, status))]));
 }
 
-/** The operation with this id. @throws if there is none */
+/** @throws if no operation has this id */
 export function operationOf(id: string): Operation {
   const operation = operations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`no operation ${id}`);
@@ -118,7 +118,7 @@ const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 const ajv = new Ajv2020({
   allErrors: true,
-  // The document has members that are no keywords of JSON Schema.
+  // The document has members that are not keywords of JSON Schema.
   strict: false,
   validateSchema: false,
   formats: {
@@ -131,7 +131,7 @@ ajv.addSchema({ ...apiDocument, $id: 'api' });
 
 const validators = new Map<string, ValidateFunction>();
 
-/** What is wrong with a value by the schema at the pointer; `undefined` if nothing is. */
+/** Describes how a value violates the schema at the pointer; `undefined` if it is valid. */
 export function problemsOf(pointer: string, value: unknown): string | undefined {
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `api#${encodeURI(pointer)}` });
   validators.set(pointer, validate);
@@ -156,5 +156,5 @@ export function examplesOf({ value, pointer }: Placed<Described>): readonly Plac
   });
 }
 
-/** What the service answers to requests for any path. */
+/** The responses of the service to requests for any path. */
 export const anyPathResponses = responsesAt('/x-any-path/responses');

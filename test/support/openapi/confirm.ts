@@ -1,10 +1,10 @@
-/** Compares real answers with the document: status, headers, media type, schema and example. */
+/** Compares real answers with the OpenAPI document: status, headers, media type, schema and example. */
 
 import { expect } from 'chai';
 import type { Answer } from '../mandate.ts';
 import { below, type Described, examplesOf, nodeAt, type Operation, type Placed, problemsOf } from './api-document.ts';
 
-/** The headers that the document lists wherever they occur. */
+/** The document must list these headers for each response that has them. */
 const LISTED_HEADERS = [
   'cache-control',
   'pragma',
@@ -15,14 +15,14 @@ const LISTED_HEADERS = [
   'etag',
 ].concat('access-control-allow-origin');
 
-/** What was seen so far: `operationId status`, and pointers to examples. */
+/** Statuses that tests have seen, as `operationId status`, and pointers to examples that tests have seen. */
 const seen = new Set<string>();
 
 export function wasSeen(key: string): boolean {
   return seen.has(key);
 }
 
-/** @param example the name of the example that the answer must equal, but for ids, tokens and times */
+/** @param example the name of an example that the answer must equal, except for ids, tokens and times */
 export function confirm(operation: Operation, answer: Answer, example?: string): void {
   const response = operation.responses.get(answer.status);
   if (response === undefined) throw new Error(`${operation.id} answered ${answer.status}: ${answer.text}`);
@@ -72,15 +72,15 @@ function confirmHeaders({ value, pointer }: Placed<Described>, { headers }: Answ
   ).to.include.members(present);
 }
 
-/** Numbers and texts under these names differ from run to run. */
+/** Members of these names have other values in each run. */
 const VARYING = new Set(['exp', 'iat', 'seq', 'last_seq', 'tree_size', 'leaf_index', 'kid', 'x', 'y']);
 
-/** The value with ids, tokens, hashes and times replaced by their kinds, so that two runs are equal. */
+/** Replaces ids, tokens, hashes and times by their kinds, so that two runs are equal. */
 export function settled(value: unknown, name = ''): unknown {
   if (VARYING.has(name)) return `<${name}>`;
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
-    // The length of a proof depends on the number of sealed records.
+    // The number of hashes in a proof depends on the number of sealed records.
     return name === 'audit_path' ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
   }
   if (typeof value !== 'object' || value === null) return value;

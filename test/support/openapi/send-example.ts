@@ -1,25 +1,25 @@
-/** Sends the examples of the document: its body, its parameters, and the credential of its security scheme. */
+/** Sends an example request of the OpenAPI document, with the credential of its security scheme. */
 
 import { ADMIN_KEY, type Answer, encodeForm, type Form, sendTo } from '../mandate.ts';
 import { SCIM_TOKEN } from '../scim-client.ts';
 import { PUSH_CREDENTIAL } from '../transmitter.ts';
 import { examplesOf, isNode, type Operation } from './api-document.ts';
 
-/** Values in place of the example's own, which no running service can know. */
+/** Values that replace those of the example, such as the ids of a running service. */
 export interface Changes {
-  /** The example of the request; by default the one with the given name, otherwise the first. */
+  /** The name of the request's example, by default that of the answer's, otherwise the first. */
   readonly request?: string;
   readonly path?: Readonly<Record<string, string>>;
-  /** `undefined` leaves a parameter out. */
+  /** `undefined` removes a parameter. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Members of the form or of the JSON object; `undefined` leaves one out. */
+  /** Members of the form or the JSON object; `undefined` removes a member. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The whole body. */
+  /** Replaces the whole body. */
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Pointers to the examples of requests that were sent. */
+/** Pointers to the example requests that tests have sent. */
 const sent = new Set<string>();
 
 export function wasSent(pointer: string): boolean {
@@ -44,7 +44,7 @@ export function targetOf({ path, parameters }: Operation, { path: own = {}, quer
   return encoded === '' ? filled : `${filled}?${encoded}`;
 }
 
-/** @param example the name of the expected answer's example, which the request's may share */
+/** @param example the name of the expected answer's example */
 export function sendExample(
   url: string,
   operation: Operation,

@@ -1,4 +1,4 @@
-/** The wired service with every receiver, on SQLite in memory, whose storage fails when a test says so. */
+/** The service with every receiver, on SQLite in memory. Its storage fails if a test says so. */
 
 import type { AdmissionControl } from '../../../adapters/http/admission/admission.ts';
 import { type HttpSurfaces, httpApp } from '../../../adapters/http/app.ts';
@@ -20,11 +20,11 @@ export type Trouble = 'storage_unavailable' | 'fault';
 export interface TroubledService {
   readonly surfaces: HttpSurfaces;
   readonly clock: MovedClock;
-  /** What each call of the storage meets. */
+  /** If set, each call of the storage fails with this. */
   trouble: Trouble | undefined;
-  /** Serves these surfaces instead of some of its own, and resolves with the address. */
+  /** Serves, with these endpoints in place of its own. Resolves with the address. */
   serve(changes?: Partial<HttpSurfaces>, limits?: TimeLimits): Promise<string>;
-  /** Without limits, or with these. */
+  /** Admission control with these limits. Without any, it limits nothing. */
   admission(limits: Partial<Pick<AdmissionControl, 'rates' | 'limiters' | 'clock'>>): AdmissionControl;
   stop(): Promise<void>;
 }
@@ -91,7 +91,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
   return result.settings;
 }
 
-/** The same object, each method of which rejects while there is trouble; so do those of its parts. */
+/** Wraps an object and its parts, so that each method rejects while there is trouble. */
 function failing<Part extends object>(part: Part, trouble: () => Trouble | undefined): Part {
   return new Proxy(part, {
     get(target, name, receiver) {

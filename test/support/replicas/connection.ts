@@ -1,6 +1,6 @@
 /**
- * An HTTP client for thousands of requests to one process: it keeps its connections and costs less CPU than `fetch`.
- * It retries a 503, as the specification ("Errors") recommends.
+ * An HTTP client for thousands of requests to one process. It keeps connections open, and costs less CPU time than
+ * `fetch`. It retries after a 503, as the specification ("Errors") recommends.
  */
 
 import { Agent, request } from 'node:http';
@@ -13,12 +13,12 @@ export interface Connection {
   post(path: string, form: Form): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   scim(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** The number of retries. */
+  /** The number of retries so far. */
   retries(): number;
   close(): void;
 }
 
-/** Two processes on one SQLite file block each other's writes; a write gets a 503 after a second. */
+/** Two processes block each other's writes to one SQLite file, and a blocked write gets a 503 after a second. */
 const ATTEMPTS = 20;
 const RETRY_PAUSE_MS = 20;
 

@@ -1,4 +1,4 @@
-/** Every operation that ends a task or refuses a person, as a request (specification "States and transitions"). */
+/** All requests that end a task or refuse a person (specification "States and transitions"). */
 
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../mandate.ts';
@@ -8,20 +8,20 @@ import type { Connection } from './connection.ts';
 import type { Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
 
-/** Sends the request to one of the replicas. */
+/** Sends the request to this replica. */
 export type SendTo = (at: Connection) => Promise<Answer>;
 
 export interface Ending {
   readonly name: string;
-  /** The `revocation_reason` of the ended tokens. */
+  /** The `revocation_reason` of tokens of the ended tasks. */
   readonly reason: string;
-  /** The reason of a later exchange's refusal; absent if a later exchange succeeds. */
+  /** The denial reason of a later exchange. Absent if a later exchange succeeds. */
   readonly refuses?: string;
-  /** Event and reason of the operation's own record, which precedes those of the ended tasks. */
+  /** The event and reason of the request's own record. It precedes the records of the ended tasks. */
   readonly record?: string;
-  /** Whether it affects all tasks of the agent, so that each target needs its own agent. */
+  /** Whether the request ends all tasks of the agent, so that each round needs its own agent. */
   readonly ofAgent?: true;
-  /** Prepares the request. */
+  /** Prepares the request, which the result sends. */
   readonly prepare: (replicas: Replicas, target: Target) => Promise<SendTo>;
 }
 
@@ -108,7 +108,7 @@ export const endings: readonly Ending[] = [
   },
 ];
 
-/** Operations on one existing task. They can race only with its refresh. */
+/** A request about one existing task. Only a refresh of that task can race with it. */
 export interface TaskEnding {
   readonly name: string;
   readonly reason: string;
@@ -135,7 +135,7 @@ function byOperator(method: string, path: string, body?: unknown): SendTo {
   return (at) => at.admin(method, path, body);
 }
 
-/** @param whom `sub`, `sid` or both */
+/** @param whom the `sub`, the `sid` or both */
 function logout({ provider }: Replicas, whom: Readonly<Record<string, string>>): SendTo {
   const logout_token = provider.signLogoutToken(whom);
   return (at) => at.post('/backchannel-logout', { logout_token });
@@ -149,7 +149,7 @@ function event({ transmitter }: Replicas, name: string, id: string): SendTo {
   return (at) => at.send('POST', '/events', PUSH_HEADERS, token);
 }
 
-/** Creates an active user for the person and resolves with the user's id. */
+/** Creates an active user for the person. Resolves with the user's id. */
 export async function provisioned({ at }: Replicas, { key }: Pick<Target, 'key'>): Promise<string> {
   const user = { userName: `${randomUUID()}@example.org`, externalId: key, active: true };
   const answer = await at(0).scim('POST', '/Users', { schemas: [USER_SCHEMA], ...user });

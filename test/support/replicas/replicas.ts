@@ -1,7 +1,4 @@
-/**
- * Replicas of Mandate as child processes on one database, with one signing key and issuer, an identity provider and a
- * transmitter.
- */
+/** Processes of Mandate on one database, with one key and issuer, an identity provider and a transmitter. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,19 +25,19 @@ export interface Replicas {
   readonly count: number;
   readonly provider: IdentityProvider;
   readonly transmitter: Transmitter;
-  /** A replica for any number, round robin. */
+  /** The replica for this number; the numbers go round the replicas. */
   at(nth: number): Connection;
   /** Sends a request to each replica. */
   each<Result>(ask: (replica: Connection) => Promise<Result>): Promise<readonly Result[]>;
   agent(): Promise<RegisteredAgent>;
-  /** The records that `act` adds, by sequence number. */
+  /** Resolves with the records that `act` adds, by sequence number. */
   recorded(act: () => Promise<unknown>): Promise<readonly LedgerLine[]>;
   /** A connection as the owner of the database. */
   readonly outside: OutsideConnection;
   stop(): Promise<void>;
 }
 
-/** Another claim than `sub`, so that an exchange and the end of its task must agree on both. */
+/** The claim of the sponsor key. It is not `sub`, so that a test notices if an ending uses the wrong one. */
 export const PERSON_CLAIM = 'oid';
 
 const ISSUER = 'https://mandate.test';
@@ -48,7 +45,7 @@ const ISSUER = 'https://mandate.test';
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
   const database = await kind.fresh();
   const outside = await connectOutside(database);
-  // P-256 signatures take a tenth of the CPU time of RSA.
+  // Signing with P-256 takes a tenth of the CPU time of RSA.
   const [provider, transmitter] = await Promise.all([
     startIdentityProvider({ algorithm: 'ES256' }),
     startTransmitter(),
@@ -58,7 +55,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     ...sharedSigningKey(),
     ...scimSettings,
     ...transmitter.settings,
-    // All requests come from one address at full speed; the limits have their own tests.
+    // All requests come from one address at full speed, and would exceed the limits.
     'Service:RateLimit:Enabled': 'false',
     'Service:Overload:Enabled': 'false',
     'Service:Issuer': ISSUER,
@@ -68,9 +65,9 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     'Service:UpstreamIdp:SponsorKeyClaim': PERSON_CLAIM,
     'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
     'Service:Admin:ApiKey': ADMIN_KEY,
-    // One record per refresh, so that the ledger shows their order.
+    // Each refresh has its own record, so that the ledger shows the order of refreshes.
     'Service:Audit:Aggregation:Enabled': 'false',
-    // A job that waits for a lock could be mistaken for a decision.
+    // A job must not run: a test would mistake a job that waits for a lock for a decision.
     'Service:Audit:Checkpoint:Interval': 'PT1H',
     'Service:Tasks:SweepInterval': 'PT1H',
     NODE_ENV: 'development',
@@ -80,7 +77,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
   const processes: MandateProcess[] = [];
   const leaveNoneBehind = () => processes.forEach(kill);
   process.once('exit', leaveNoneBehind);
-  // In sequence: a busy machine may take too long to start several at once.
+  // One after the other, because a busy machine may take too long to start several at once.
   while (processes.length < count) {
     processes.push(
       await startMandate(environmentOf(settings), mkdtempSync(join(home, 'replica-')), program, 'applied'),
@@ -122,6 +119,6 @@ function kill({ pid }: MandateProcess): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The process has ended.
+    // The process has already ended.
   }
 }

@@ -1,11 +1,11 @@
-/** Starts pairs of requests at almost the same time, many pairs at once. */
+/** Sends pairs of requests at almost the same time, many pairs at once. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { lockAppends } from '../../contract/append-lock.ts';
 import type { OutsideConnection, TestDatabase } from '../databases.ts';
 import type { Answer } from '../mandate.ts';
 
-/** A response with the times of its request and its arrival, in milliseconds. */
+/** A response, when its request was sent and when it arrived, in milliseconds. */
 interface Timed {
   readonly answer: Answer;
   readonly asked: number;
@@ -17,10 +17,10 @@ export interface Pair {
   readonly other: Timed;
 }
 
-/** About the duration of a decision under load. */
+/** About as long as a decision takes under load. */
 const MOMENT_MS = 8;
 
-/** @param nth selects the order: together, one slightly earlier, or one after the other */
+/** @param nth selects the order: both at once, one slightly earlier, or one after the other */
 export async function sendPair(nth: number, one: () => Promise<Answer>, other: () => Promise<Answer>): Promise<Pair> {
   const moment = () => pause(Math.random() * MOMENT_MS);
   switch (nth % 5) {
@@ -52,12 +52,13 @@ async function timed(ask: () => Promise<Answer>): Promise<Timed> {
   return { answer, asked, answered: performance.now() };
 }
 
-/** About the number of database connections of three processes. */
+/** About as many as three processes have database connections. */
 const BATCH = 50;
 
 /**
  * Runs rounds in batches: prepares all rounds of a batch, then starts them together. In every third batch a lock on the
- * ledger keeps all transactions open at once. @param prepare resolves with the function that starts the round
+ * ledger keeps their transactions open at the same time.
+ * @param prepare resolves with a function that starts the round
  */
 export async function inBatches<Result>(
   { kind, outside }: { readonly kind: TestDatabase; readonly outside: OutsideConnection },

@@ -1,4 +1,4 @@
-/** A unique person, session and agent for one round, and the requests about them. */
+/** A person and a session for one round, the agent, and the requests about them. */
 
 import { randomUUID } from 'node:crypto';
 import type { Answer, Form, LedgerLine, RegisteredAgent } from '../mandate.ts';
@@ -7,14 +7,14 @@ import { PERSON_CLAIM, type Replicas } from './replicas.ts';
 
 export interface Target {
   readonly agent: RegisteredAgent;
-  /** The `sub`, which a logout names. */
+  /** The `sub`, by which a logout names the person. */
   readonly subject: string;
-  /** The sponsor key, which blocks, SCIM and events name. */
+  /** The sponsor key, by which blocks, SCIM and events name the person. */
   readonly key: string;
   readonly session: string;
 }
 
-/** @param nth even: the sponsor key equals the subject */
+/** @param nth if even, the sponsor key equals the subject */
 export function aTarget(agent: RegisteredAgent, nth: number): Target {
   const subject = `sub-${randomUUID()}`;
   return { agent, subject, key: nth % 2 === 0 ? subject : `key-${randomUUID()}`, session: `session-${randomUUID()}` };
@@ -45,7 +45,7 @@ export function refresh(at: Connection, { agent }: Target, issued: Answer, chang
   return at.post('/oauth2/token', agent.refreshForm(String(issued.body.refresh_token), changes));
 }
 
-/** The records of the person, and those of the target's own agent without a person. */
+/** The records of the person, and those of the target's agent that name no person. */
 export function linesOf({ agent, subject, key }: Target, ledger: readonly LedgerLine[]): readonly LedgerLine[] {
   return ledger.filter(
     ({ sponsor, agent_id, event }) =>

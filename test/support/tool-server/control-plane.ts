@@ -1,4 +1,4 @@
-/** A fake control plane over real HTTP with a real key, for responses that the real service never sends. */
+/** A fake control plane over real HTTP with a real key. It can send responses that the real service never sends. */
 
 import {
   type AccessEvent,
@@ -17,22 +17,22 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface FakeControlPlane {
   readonly issuer: string;
-  /** The signing key. */
+  /** The key that signs tokens. */
   key: SigningKey;
-  /** The published keys. */
+  /** The keys that the control plane publishes. */
   published: readonly SigningKey[];
-  /** The answers to key requests and to introspection. */
+  /** The answers to requests for keys and for introspection. */
   answerKeys: Handler;
   answerIntrospection: Handler;
-  /** A valid token of Ada for the audience. The given members replace the usual ones; `undefined` removes one. */
+  /** A valid token of Ada for the audience. Given members replace the defaults; `undefined` removes one. */
   token(claims?: Members, header?: Members): string;
-  /** The number of requests. */
+  /** The number of requests to this path. */
   asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;
   readonly server: Loopback;
   stop(): Promise<void>;
 }
 
-/** @param seconds the issue time of its tokens */
+/** @param seconds the time at which tokens are issued, in seconds since the epoch */
 export async function startFakeControlPlane(seconds: () => number): Promise<FakeControlPlane> {
   const key = await makeSigningKey('ES256');
   const server = await startLoopback((request, response) =>
@@ -63,16 +63,15 @@ export async function startFakeControlPlane(seconds: () => number): Promise<Fake
 
 interface PlaneForEachTest {
   readonly plane: FakeControlPlane;
-  /** The access events of the current test. */
+  /** The access events in the current test. */
   readonly events: AccessEvent[];
-  /** A tool server that trusts the plane and writes its events to `events`. */
+  /** A tool server that trusts this control plane and adds its access events to `events`. */
   toolServer(options?: Partial<ToolServerOptions>): ToolServer;
 }
 
 /**
- * Starts a fake control plane before each test of the suite and stops it afterwards.
- *
- * @param seconds the issue time of its tokens
+ * Starts a fake control plane before each test of the suite, and stops it afterwards.
+ * @param seconds the time at which tokens are issued, in seconds since the epoch
  */
 export function planeForEachTest(seconds = () => Math.floor(Date.now() / 1000)): PlaneForEachTest {
   let plane: FakeControlPlane;

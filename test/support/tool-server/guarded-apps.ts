@@ -1,4 +1,4 @@
-/** The same small tool server in each web framework, so that one suite tests all of them. */
+/** The same small tool server in each web framework, so that one suite tests all frameworks. */
 
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -12,19 +12,19 @@ import { claimsOf as fastifyClaimsOf, mandateProtection } from '../../../adapter
 import { closeServer, listen } from '../listening.ts';
 
 export interface GuardedApp {
-  /** Without a slash at the end. */
+  /** Ends without a slash. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 export interface Framework {
   readonly name: string;
-  /** Whether the event of a refused route without a policy has the route's pattern. */
+  /** Whether the access event of a refused route without a policy names the pattern of the route. */
   readonly knowsForgotten: boolean;
   start(toolServer: ToolServer): Promise<GuardedApp>;
 }
 
-/** Policies by method and pattern. Each route answers with its claims, which proves that its handler ran. */
+/** The policies, by method and pattern. Each route answers with the claims, which shows that its handler ran. */
 export const POLICIES = {
   'GET /issues/:key': { scope: ['jira:read'] },
   'POST /issues/:key/comments': { scope: ['jira:read', 'jira:comment'] },
@@ -71,7 +71,7 @@ const fastifyApp: Framework = {
   },
 };
 
-/** Express 4 has no types here; the members used are the same as in Express 5. */
+/** There are no types for Express 4 here. The members in use are the same as in Express 5. */
 const express4: typeof express = createRequire(import.meta.url)('express4');
 
 export const frameworks: readonly Framework[] = [

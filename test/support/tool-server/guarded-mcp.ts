@@ -1,4 +1,4 @@
-/** A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), guarded by the library. */
+/** A real MCP server (TypeScript SDK 2, streamable HTTP, on Express), which the tool-server library guards. */
 
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ import {
 import { closeServer, listen } from '../listening.ts';
 import type { GuardedApp, POLICIES } from './guarded-apps.ts';
 
-/** The tools by the route of the web frameworks with the same policy. */
+/** For each route of the web frameworks, the MCP tool with the same policy. */
 export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
   'GET /issues/:key': 'read_issue',
   'POST /issues/:key/comments': 'comment',
@@ -25,9 +25,9 @@ export const TOOLS: Readonly<Record<keyof typeof POLICIES, string>> = {
   'GET /sprints/:sprint': 'read_sprint',
 };
 export const FORGOTTEN = 'forgotten_tool';
-/** Its policy refuses all arguments. */
+/** The policy of this tool refuses all arguments. */
 export const PICKY = 'picky_tool';
-/** Its policy throws. */
+/** The policy of this tool throws. */
 export const FAULTY = 'faulty_tool';
 
 const TOOL_POLICIES: Readonly<Record<string, McpToolPolicy>> = {
@@ -41,19 +41,19 @@ const TOOL_POLICIES: Readonly<Record<string, McpToolPolicy>> = {
 };
 
 export interface GuardedMcpOptions extends Partial<McpProtectionOptions> {
-  /** Whether the SDK's body parser runs first; otherwise the guard reads the body. */
+  /** Whether the body parser of the SDK runs before the guard. Otherwise the guard reads the body. */
   readonly parsed?: boolean;
-  /** Whether to use sessions, as in protocol revisions before 2026-07-28. */
+  /** Whether the server keeps sessions, as in protocol revisions before 2026-07-28. */
   readonly sessions?: boolean;
-  /** A free port when absent. */
+  /** By default a free port. */
   readonly port?: number;
 }
 
 export interface GuardedMcp extends GuardedApp {
-  /** The endpoint's URL. */
+  /** The URL of the MCP endpoint. */
   readonly endpoint: string;
   readonly metadataUrl: string;
-  /** The tools that ran. */
+  /** The names of the tools that have run. */
   readonly called: string[];
 }
 
@@ -77,7 +77,7 @@ export async function startGuardedMcp(
   };
 }
 
-/** Each tool answers with the claims it got. */
+/** Each tool answers with the claims that it received. */
 function jiraServer(called: string[]): McpServer {
   const server = new McpServer({ name: 'jira', version: '1.2.3' });
   for (const name of [...Object.keys(TOOL_POLICIES), FORGOTTEN]) {
@@ -95,7 +95,7 @@ function jiraServer(called: string[]): McpServer {
   return server;
 }
 
-/** Keeps sessions by the presented id, as in the SDK's documentation. */
+/** Finds the session by the id that the client presents, as the documentation of the SDK does. */
 function inSessions(called: string[]) {
   const transports = new Map<string, NodeStreamableHTTPServerTransport>();
   return async (request: Request, response: Response, body: unknown): Promise<void> => {

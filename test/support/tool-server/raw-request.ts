@@ -1,4 +1,4 @@
-/** HTTP requests with exactly the given header lines, including repeated ones, which `fetch` would join. */
+/** HTTP requests with exactly the given header lines. `fetch` would join repeated ones. */
 
 import http from 'node:http';
 
@@ -18,7 +18,7 @@ export function rawRequest(
     const { host } = new URL(url);
     const sent = http.request(url, {
       method,
-      // The global agent would reuse the connection in spite of the header below.
+      // The global agent would keep the connection open in spite of `Connection: close`.
       agent: false,
       headers: ['Host', host, 'Connection', 'close', 'Content-Length', `${Buffer.byteLength(body)}`, ...headers.flat()],
     });

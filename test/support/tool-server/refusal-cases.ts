@@ -1,7 +1,4 @@
-/**
- * Every refusal of the specification's table that depends on the token, the time or the control plane, for all
- * frameworks.
- */
+/** The refusals in the specification's table that depend on token, time or control plane, for all frameworks. */
 
 import { sign } from 'node:crypto';
 import { expect } from 'chai';
@@ -11,20 +8,20 @@ import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';
 import type { RawAnswer } from './raw-request.ts';
 
-/** Differs from the machine's time, so that code that reads the machine's clock fails. */
+/** Far from the machine's time, so that code that reads the machine's clock fails. */
 export const NOW = 1_900_000_000;
 export const REALM = 'The "Jira" \\ tools';
 
 export interface RefusalCase {
   readonly reason: RefusalReason;
   readonly what: string;
-  /** The token; by default a valid one for the guarded route. */
+  /** By default a valid token for the route. */
   readonly token?: (plane: FakeControlPlane) => string;
   readonly headers?: (plane: FakeControlPlane) => readonly (readonly [string, string])[];
   readonly route?: string;
   readonly path?: string;
   readonly prepare?: (plane: FakeControlPlane) => void;
-  /** The identity fields of the event; all null unless the token verified. */
+  /** The access event's fields about the caller. All are null unless the token is verified. */
   readonly known?: Partial<AccessEvent>;
   readonly remark?: string;
   readonly retryAfter?: string;
@@ -52,7 +49,7 @@ export function chain(...depths: readonly number[]): object {
 let stranger: SigningKey;
 let rsa: SigningKey;
 
-/** Must be called before the cases run. */
+/** Must have resolved before the cases run. */
 export async function makeCaseKeys(): Promise<void> {
   stranger = await makeSigningKey('ES256');
   rsa = await makeSigningKey('RS256');
@@ -244,7 +241,7 @@ export const refusalCases: readonly RefusalCase[] = [
   },
 ];
 
-/** On the high-risk route, which introspects each request. */
+/** A case on the high-risk route, which introspects the token of each request. */
 function asking(
   one: Omit<RefusalCase, 'route' | 'path' | 'known' | 'prepare'>,
   answer: RefusalCase['prepare'],
@@ -312,21 +309,21 @@ function unavailable(): readonly RefusalCase[] {
   ];
 }
 
-/** A token signed with another key under the control plane's kid. */
+/** A token with the kid of the control plane, signed with another key. */
 function foreign(plane: FakeControlPlane, key: SigningKey, header: object = {}): string {
   const [, payload = ''] = plane.token().split('.');
   const claims = Buffer.from(payload, 'base64url');
   return key.sign({ alg: 'ES256', typ: 'at+jwt', kid: plane.key.kid, ...header }, claims);
 }
 
-/** The token with another signature. */
+/** The same token with a changed signature. */
 function resigned(token: string, signature: (own: Buffer, input: Buffer) => Buffer): string {
   const end = token.lastIndexOf('.');
   const own = Buffer.from(token.slice(end + 1), 'base64url');
   return `${token.slice(0, end)}.${signature(own, Buffer.from(token.slice(0, end))).toString('base64url')}`;
 }
 
-/** A token whose payload starts with an added member and lacks another one. */
+/** A token whose payload begins with the member `first`. Without `second`, it has no other `exp`. */
 function twice(plane: FakeControlPlane, first: string, second: string | undefined): string {
   const claims = JSON.parse(Buffer.from(plane.token().split('.')[1] ?? '', 'base64url').toString()) as object;
   const { exp: _exp, ...others } = { exp: 0, ...claims };
@@ -341,7 +338,7 @@ const statusOf = (reason: RefusalReason): keyof typeof ERRORS => {
   return reason.endsWith('_unavailable') ? 503 : 401;
 };
 
-/** Expects the exact response of the table. @param more header parameters after realm, error and description */
+/** Expects exactly the response in the table. @param more header parameters after realm, error and description */
 export function expectRefusal(
   answer: RawAnswer,
   { reason, remark = '', retryAfter }: Pick<RefusalCase, 'reason' | 'remark' | 'retryAfter'>,

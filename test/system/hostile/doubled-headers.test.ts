@@ -1,6 +1,6 @@
 /**
- * Repeated headers: two readers in a chain may use different ones, so the service uses neither. Each surface refuses
- * and records them as a wrong credential or body.
+ * Repeated headers. A proxy and the service may each read another one of them, so the service uses none. Each surface
+ * refuses and records them as a wrong credential or body.
  */
 
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ interface Surface {
   readonly name: string;
   readonly line: string;
   readonly key: string;
-  /** A second valid credential, if the surface has one. */
+  /** Another valid credential, if the surface has two. */
   readonly otherKey: string;
   readonly event: string;
 }
@@ -40,7 +40,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
 const denied = [['token.denied', 'invalid_request']] as const;
-/** Surfaces with a body: an accepted and a refused media type, the status and the records of a refusal. */
+/** Surfaces that read a body: an accepted and a refused media type, and the status and records of a refusal. */
 const bodySurfaces: readonly (readonly [
   path: string,
   credential: string,
@@ -69,7 +69,7 @@ describe('Repeated headers', () => {
     sendBytes(mandate.url, `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n${body}`);
 
   for (const { name, line, key, otherKey, event } of surfaces) {
-    it(`with a credential are refused by ${name}, even if one or both are valid`, async () => {
+    it(`with a credential are refused by ${name}, even if one or both of them are valid`, async () => {
       const doubled = [
         bearer(key) + bearer(WRONG),
         bearer(WRONG) + bearer(key),
@@ -132,7 +132,7 @@ describe('Repeated headers', () => {
       expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(types.flatMap(() => record));
     });
 
-    it(`with a content encoding are refused by ${path}, and so is a single one`, async () => {
+    it(`with a content encoding are refused by ${path}, and so is one such header`, async () => {
       const once = [['gzip'], ['br'], ['aes128gcm']];
       const twice = [
         ['gzip', 'gzip'],
@@ -153,7 +153,7 @@ describe('Repeated headers', () => {
       expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([...once, ...twice].flatMap(() => record));
     });
 
-    it(`with a Content-Length are refused before ${path}`, () =>
+    it(`with a Content-Length are refused before they reach ${path}`, () =>
       expectNoEffect(mandate, async () => {
         for (const lengths of [length + length, `${length}Content-Length: 0\r\n`, `Content-Length: 0\r\n${length}`]) {
           expectRefused(await ask(line, `${credential}Content-Type: ${type}\r\n${lengths}`, named));

@@ -1,4 +1,4 @@
-/** `Expect: 100-continue`: the service asks for a body only if it will read the body. */
+/** `Expect: 100-continue`: the service asks for a body only if it is going to read it. */
 
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
@@ -30,8 +30,8 @@ describe('A request with Expect: 100-continue', () => {
     ['/scim/v2/Users', 'scim.denied'],
     ['/events', 'ssf.denied'],
   ] as const) {
-    it(`gets an immediate 401 instead of 100 at ${path} without a credential`, async function () {
-      // Measures elapsed time, which a busy machine may delay.
+    it(`gets 401 at once, and not 100, at ${path} without a credential`, async function () {
+      // Retries, because a busy machine may exceed the time limit.
       this.retries(2);
       const { records } = await effectsOf(mandate, async () => {
         const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${EXPECTING}`;
@@ -54,13 +54,13 @@ describe('A request with Expect: 100-continue', () => {
     expect(await connection.until('\r\n\r\n')).to.equal('HTTP/1.1 100 Continue\r\n\r\n');
     connection.send(body);
     expect(await connection.until('agent_id')).to.match(/\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
-    // The connection stays usable.
+    // The client can use the connection again.
     connection.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await connection.until('Healthy')).to.match(/Connection: keep-alive/);
     connection.leave();
   });
 
-  it('gets 100 if its credential is in the body', async () => {
+  it('gets 100 if the credential is in the body', async () => {
     const connection = await rawConnection(mandate.url);
     const [head = '', body = ''] = formPost('/oauth2/introspect', 'token=x').split('\r\n\r\n');
     connection.send(`${head}\r\nexpect: 100-Continue\r\n\r\n`);

@@ -1,4 +1,4 @@
-/** Bytes that are not HTTP: a fixed refusal, a closed connection, and a bounded log. */
+/** Bytes that are not HTTP. They get a fixed refusal and a closed connection, and fill no log. */
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ const MANY = 200;
 
 describe('A malformed request', () => {
   let mandate: Mandate;
-  /** An instance with time limits that a test can wait for. */
+  /** An instance whose time limits are short enough for a test. */
   let hasty: Mandate;
   before(async () => {
     const options = { database: sqliteFile, settings: { 'Service:Audit:Aggregation:Enabled': 'false' } };
@@ -26,8 +26,8 @@ describe('A malformed request', () => {
     await hasty.stop();
   });
 
-  it('gets a fixed refusal immediately that repeats none of its text', function () {
-    // Measures elapsed time, which a busy machine may delay.
+  it('gets a fixed refusal at once, which repeats none of its text', function () {
+    // Retries, because a busy machine may exceed the time limit.
     this.retries(2);
     return expectNoEffect(mandate, async () => {
       for (const [sent, status] of [
@@ -54,14 +54,14 @@ describe('A malformed request', () => {
       await Promise.all(
         Array.from({ length: 60 }, async (_, size) => {
           const { text, end } = await sendBytes(hasty.url, randomBytes(1 + size * 11).toString('latin1'));
-          // A possible beginning of a request is awaited until the head timeout.
+          // If the bytes may be the beginning of a request, the service waits for the rest until its time limit.
           expect(text).to.match(/^HTTP\/1\.1 4(00|08|31) /);
           expect(end).to.equal('closed');
         }),
       );
     }));
 
-  it('that its client leaves unfinished has no effect', async () => {
+  it('that its client does not complete has no effect', async () => {
     const { records } = await effectsOf(mandate, async () => {
       for (const sent of [
         'GET /healthz HTTP/1.1\r\nHost: x\r\n',
@@ -76,7 +76,7 @@ describe('A malformed request', () => {
     expect(records).to.deep.equal([]);
   });
 
-  it('is read for a while after its refusal, so that the client receives the response', async () => {
+  it('is read for some time after its refusal, so that the client receives the response', async () => {
     const { text } = await sendBytes(hasty.url, `nonsense ${'x'.repeat(300_000)}`);
     expect(text).to.match(/^HTTP\/1\.1 400 /);
     const endless = await rawConnection(hasty.url);
@@ -88,7 +88,7 @@ describe('A malformed request', () => {
     expect(performance.now() - began).to.be.below(4000);
   });
 
-  it(`is logged in one line a second, not once for each of ${MANY}`, async () => {
+  it(`is logged in at most one line a second, not in one for each of ${MANY}`, async () => {
     await new Promise((resolve) => setTimeout(resolve, 1100));
     mandate.log.lines.splice(0);
     for (let sent = 0; sent < MANY; sent += 20) {

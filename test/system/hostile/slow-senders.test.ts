@@ -1,6 +1,6 @@
 /**
- * Many deliberately slow clients: they hold no permit, no database connection and no transaction. scripts/bench/slow-
- * senders.ts measures the slowdown of other clients.
+ * Many clients that are slow on purpose. They hold no permit, no database connection and no transaction. The benchmark
+ * scripts/bench/slow-senders.ts measures how much they slow down other clients.
  */
 
 import { expect } from 'chai';
@@ -10,9 +10,9 @@ import { ADMIN_KEY, type LedgerLine, type Mandate, type RegisteredAgent, startMa
 import { type RawConnection, rawConnection } from '../../support/raw-http.ts';
 
 const EACH = byLength({ short: 8, full: 45 });
-/** So few permits that one slow client of each kind could take all. */
+/** Few permits: one slow client of each kind could use all of them. */
 const SETTINGS = { 'Service:Overload:ConcurrencyLimit': '2', 'Service:Overload:QueueLimit': '4' };
-/** Far more than a busy machine adds; a request behind a slow client would wait longer. */
+/** A busy machine delays a request by less than this. A request that waits for a slow client takes longer. */
 const SLACK_MS = 250;
 
 const HOST = 'Host: mandate.test\r\n';
@@ -28,7 +28,7 @@ const SLOW: readonly (readonly [first: string, rest: string, takes?: 'takes noth
   [`GET /.well-known/jwks.json HTTP/1.1\r\n${HOST}\r\n`.repeat(10), '\r\n', 'takes nothing'],
 ];
 
-/** Only Postgres has a connection pool. */
+/** Runs on Postgres only, because SQLite has no connection pool. */
 for (const database of databases.filter(({ engine }) => engine === 'postgres')) {
   describe(`Slow clients on ${database.name}`, () => {
     let mandate: Mandate;
@@ -39,7 +39,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
     });
     after(() => mandate.stop());
 
-    /** Sends one request at a time, so it needs no more permits than there are. @returns ascending milliseconds */
+    /** Sends one request at a time, so it never waits for a permit. @returns ascending milliseconds */
     async function normalLoad(count: number): Promise<readonly number[]> {
       const took: number[] = [];
       for (let sent = 0; sent < count; sent += 1) {
@@ -56,8 +56,8 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
       return took.sort((a, b) => a - b);
     }
     /**
-     * The slow clients' first requests are answered first, and new connections wait behind them. Ten successes in a
-     * row show that all have been admitted.
+     * The server first answers the first requests of the slow clients, and new connections wait. After ten successes in
+     * a row it has accepted all slow clients.
      */
     async function untilAllAreIn(): Promise<void> {
       for (let served = 0; served < 10; ) {
@@ -72,7 +72,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
 
     it(`with ${EACH} each of slow heads, forms, bodies and readers leave all permits to other clients`, async function () {
       this.timeout(120_000);
-      // Measures elapsed time, which a busy machine may delay.
+      // Retries, because a busy machine may exceed the time limit.
       this.retries(2);
       await normalLoad(10);
       const alone = most(await normalLoad(40));
@@ -104,7 +104,7 @@ for (const database of databases.filter(({ engine }) => engine === 'postgres')) 
         for (const connection of await Promise.all(slow)) connection.leave();
       }
       expect(beside).to.be.below(2 * alone + SLACK_MS);
-      // Denials are only those of the first requests: the trickled bytes never form a request.
+      // Only the first requests of the slow clients are denied: the slowly sent bytes never complete a request.
       const reasons = lines.flatMap(({ decision, reason }) => (decision === 'deny' ? [reason] : []));
       expect(['missing_api_key', 'overloaded']).to.include.members(reasons);
     });

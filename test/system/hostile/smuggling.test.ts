@@ -1,7 +1,7 @@
 /**
- * Request smuggling: messages whose end two readers in a chain could see in different places. Each request carries
- * the admin key, a valid registration and a second registration behind it, so each one that reaches its handler
- * leaves a record.
+ * Request smuggling: a proxy and the service could find the end of such a message in different places. Each request
+ * carries the admin key, a valid registration and a second registration behind it. One that reached its handler would
+ * leave a record.
  */
 
 import { expect } from 'chai';
@@ -22,7 +22,7 @@ const chunked = (text: string) => `${hex(text)}\r\n${text}\r\n0\r\n\r\n`;
 const post = (framing: string, body: string, version = '1.1') =>
   `POST /admin/agents HTTP/${version}\r\n${ADMIN_HEADERS}${framing}\r\n\r\n${body}`;
 
-/** Heads with an ambiguous message end (RFC 9112 §6.3, §11.2): the headers for a body of that length. */
+/** Heads with an ambiguous end of the message (RFC 9112 §6.3, §11.2): the headers for a body of this length. */
 const FRAMINGS: readonly (readonly [what: string, framing: (length: number) => string, chunks?: boolean])[] = [
   ['Content-Length and Transfer-Encoding', (n) => `Content-Length: ${n}\r\nTransfer-Encoding: chunked`, true],
   ['Transfer-Encoding and Content-Length', (n) => `Transfer-Encoding: chunked\r\nContent-Length: ${n}`, true],
@@ -71,7 +71,7 @@ const FRAMINGS: readonly (readonly [what: string, framing: (length: number) => s
   ),
 ];
 
-/** Malformed chunked bodies behind a well-formed head. */
+/** Malformed chunked bodies after a well-formed head. */
 const CHUNKS: readonly (readonly [what: string, body: (text: string) => string])[] = [
   ['the prefix 0x', (text) => `0x${chunked(text)}`],
   ['a plus sign', (text) => `+${chunked(text)}`],
@@ -99,7 +99,7 @@ describe('The HTTP server', () => {
   after(() => mandate.stop());
 
   for (const [what, framing, chunks = false] of FRAMINGS) {
-    it(`refuses a request with ${what}, and reads nothing behind it`, () =>
+    it(`refuses a request with ${what}, and reads nothing after it`, () =>
       expectNoEffect(mandate, async () => {
         const body = registration();
         const sent = post(framing(body.length), chunks ? chunked(body) : body) + wholeRegistration();
@@ -108,7 +108,7 @@ describe('The HTTP server', () => {
   }
 
   for (const [what, body] of CHUNKS) {
-    it(`refuses a chunked body with ${what}, and reads nothing behind it`, async () => {
+    it(`refuses a chunked body with ${what}, and reads nothing after it`, async () => {
       const reached = await effectsOf(
         mandate,
         async () => {
@@ -207,7 +207,7 @@ describe('The HTTP server', () => {
     });
   });
 
-  it('answers pipelined requests in order, and a refused one does not affect the others', async () => {
+  it('answers pipelined requests in order, even if it refuses one of them', async () => {
     const ask = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
     const sent = [
       ask('/healthz'),
@@ -235,7 +235,7 @@ describe('The HTTP server', () => {
     ['a malformed request', 'nonsense\r\n\r\n'],
     ['a request with an absolute target', 'GET http://mandate.test/admin/agents HTTP/1.1\r\nHost: x\r\n\r\n'],
   ] as const) {
-    it(`answers the requests before ${what}, refuses it, and reads nothing behind it`, async () => {
+    it(`answers the requests before ${what}, refuses it, and reads nothing after it`, async () => {
       const { records, served } = await effectsOf(
         mandate,
         async () => {

@@ -1,6 +1,6 @@
 /**
- * Targets, hosts and methods that a proxy, a router and the service could read differently. Each request carries the
- * admin key and a valid registration, so a request that reaches its handler leaves a record.
+ * Targets, hosts and methods that a proxy, the router and the service could read in different ways. Each request
+ * carries the admin key and a valid registration, so that one that reached its handler would leave a record.
  */
 
 import { expect } from 'chai';
@@ -88,7 +88,7 @@ describe('A request', () => {
     const { records } = await effectsOf(mandate, async () => {
       for (const target of others) {
         const { answers } = await sendBytes(mandate.url, post(target, 'Host: x\r\nConnection: close\r\n'));
-        // 405 for the path of one agent, which does not exist.
+        // This is the path of an agent that does not exist, which has no POST.
         expect(answers[0]?.status, target).to.be.oneOf([400, 404, 405]);
         expect(answers[0]?.headers.get('content-type'), target).to.match(/^application\/problem\+json/);
       }
@@ -96,8 +96,8 @@ describe('A request', () => {
     expect(records).to.deep.equal([]);
   });
 
-  it('is admitted and routed by the same path', async () => {
-    // If admission matched another path than the router, the limits of another surface would apply.
+  it('is admitted and routed by one and the same path', async () => {
+    // If admission read another path than the router, a request could get the limits of another surface.
     const { served } = await effectsOf(mandate, async () => {
       for (const path of ['/oauth2/token', '/oauth2/introspect', '/healthz', '/scim/v2/Users', '/audit']) {
         for (const target of [`http://x${path}`, `${path}#`, path.replaceAll('/', '\\').replace('\\', '/')]) {
@@ -119,12 +119,12 @@ describe('A request', () => {
       );
       expectRefused(await sendBytes(mandate.url, post('/admin/agents', `Host: x\r\n${'a: b\r\n'.repeat(98)}`)), 431);
       expectRefused(await sendBytes(mandate.url, post('/admin/agents', `Host: x\r\n${'a:\r\n'.repeat(3500)}`)), 431);
-      // A Host after the header limit must not be dropped.
+      // Node ignores headers after its maximum. A second Host there must still be noticed.
       const late = `${'a:\r\n'.repeat(2500)}Host: x\r\nHost: x\r\n`;
       expectRefused(await sendBytes(mandate.url, post('/admin/agents', late)), 431);
     }));
 
-  it('may have a long target and as many headers as proxies add', async () => {
+  it('may have a long target, and as many headers as proxies add', async () => {
     const long = `/audit?sponsor=${'%F0%9D%92%B3'.repeat(128)}&cursor=${'x'.repeat(4000)}`;
     const many = `${'X-Forwarded-For: 192.0.2.1\r\n'.repeat(90)}Connection: close\r\n`;
     const sent = `GET ${long} HTTP/1.1\r\nHost: mandate.test\r\nAuthorization: Bearer ${ADMIN_KEY}\r\n${many}\r\n`;
@@ -242,7 +242,7 @@ describe('A request', () => {
             const [answer] = await answersTo(mandate, sent, method === 'HEAD');
             expect(answer?.status, `${method} ${path}`).to.equal(405);
             expect(answer?.headers.get('allow')?.split(', '), `${method} ${path}`).to.have.members(had);
-            // TRACE must not echo the request.
+            // The response to TRACE must not contain the request.
             expect(answer?.body).not.to.include('sent-text');
           }),
         );

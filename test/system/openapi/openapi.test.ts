@@ -1,7 +1,4 @@
-/**
- * Every example request of the OpenAPI document is sent to a running service, and every answer that the document lists is
- * compared with a real one.
- */
+/** Sends every example request of the OpenAPI document, and compares every response in it with a real one. */
 
 import { expect } from 'chai';
 import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';
@@ -44,11 +41,11 @@ import { startUserDirectory, type UserDirectory } from '../../support/user-direc
 import { SESSION_REVOKED, scenarios, type World } from './scenarios.ts';
 
 const METRICS = operationOf('getMetrics');
-/** Of the service's own listener. */
+/** The operations of the main port, which does not serve the metrics. */
 const served = operations.filter((operation) => operation !== METRICS);
-/** Health checks are not limited. */
+/** The operations with rate and concurrency limits; health checks have none. */
 const limited = served.filter(({ path }) => path !== '/healthz' && path !== '/readyz');
-/** Settings without the receivers. */
+/** Settings that turn every receiver off. */
 const NO_RECEIVER = Object.fromEntries(Object.keys(EVERY_RECEIVER).map((key) => [key, '']));
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
@@ -136,9 +133,9 @@ for (const database of databases) {
         });
       }
 
-      // What follows does not depend on the database.
+      // The other tests do not depend on the database.
       if (database.engine !== 'sqlite') continue;
-      it(`answers every ill-made ${id} with a listed status`, async () => {
+      it(`answers every malformed ${id} with a status in the document`, async () => {
         const bodies = ['', '{', 'null', 'a=1&a=2', '%', `{"a":"${'x'.repeat(70_000)}"}`, '{"a":1,"a":2}', '\u0000'];
         const types = ['text/plain', 'application/json; charset=latin1', 'application/x-www-form-urlencoded'];
         const tries: Changes[] = [
@@ -167,7 +164,7 @@ for (const database of databases) {
       }
     });
 
-    it('answers each method that the document does not list with 405 and the listed ones', async () => {
+    it('answers each method that the document does not list with 405, and names the listed methods', async () => {
       const response = onAnyPath(405);
       const examples: Readonly<Record<string, string>> = {
         '/healthz': 'problem',
@@ -214,7 +211,7 @@ const BROKEN_REQUESTS: readonly (readonly [status: number, example: string, byte
   [431, 'head_too_large', `GET / HTTP/1.1\r\n${HOST}A: ${'b'.repeat(20_000)}\r\n\r\n`],
 ];
 
-describe('The API in trouble', () => {
+describe('The API while storage fails or limits are reached', () => {
   let service: TroubledService;
   let provider: IdentityProvider;
   let transmitter: Transmitter;
@@ -238,7 +235,7 @@ describe('The API in trouble', () => {
     service.trouble = undefined;
   });
 
-  /** Well-formed requests that need the database. */
+  /** Changes that make each request valid up to its use of the database. */
   const changesFor = ({ id }: Operation): Changes => {
     if (id === 'requestToken') return { body: { ...agent.exchangeForm() } };
     if (id === 'introspectToken') return { body: { token } };
@@ -263,7 +260,7 @@ describe('The API in trouble', () => {
     }
   }
 
-  it('answers each limited operation 429 when its source has no permit left', async () => {
+  it('answers each limited operation 429 if the source has used up its rate', async () => {
     const clock = movedClock();
     clock.standStill();
     const rules = { permitsPerMinute: 60, burst: 1 };
@@ -277,7 +274,7 @@ describe('The API in trouble', () => {
     }
   });
 
-  it('answers each limited operation 503 at capacity', async () => {
+  it('answers each limited operation 503 if no permit is free', async () => {
     const limiters = workLimiters({ concurrency: 1, queue: 0, waitMs: 1000 });
     for (const work of works) limiters[work].acquire(() => undefined);
     const at = await service.serve({ admission: service.admission({ limiters }) });
@@ -306,7 +303,7 @@ describe('The API in trouble', () => {
     await closed.stop();
   });
 
-  it('answers 412 and 503 when others keep changing what a request changes', async () => {
+  it('answers 412 and 503 if other clients keep changing the object of a request', async () => {
     const { admin, scim } = service.surfaces;
     const change = async () => ({ kind: 'kept_changing' }) as const;
     const at = await service.serve({
@@ -338,7 +335,7 @@ describe('The API in trouble', () => {
     }
   });
 
-  it('answers getMetrics 500 when the metrics cannot be rendered', async () => {
+  it('answers getMetrics 500 if the metrics cannot be rendered', async () => {
     const port = await freePort();
     const listener = await listenForScrapes({ host: '127.0.0.1', port }, () => Promise.reject(new Error('a bug')));
     confirm(METRICS, await sendExample(`http://127.0.0.1:${port}`, METRICS));
@@ -365,7 +362,7 @@ function exampleNames({ responses }: Operation, status: number): readonly string
   return response === undefined ? [] : examplesOf(response).map(({ pointer }) => pointer.split('/').at(-1) ?? '');
 }
 
-/** What registering an agent needs of a service. */
+/** The members of a running service that registering an agent needs. */
 function clientOf(url: string, others: Pick<Mandate, 'provider' | 'clock'>): Parameters<typeof registerAgent>[0] {
   const authorization = `Bearer ${ADMIN_KEY}`;
   return {
@@ -396,13 +393,13 @@ function asAnswer(raw: RawAnswer | undefined): Answer {
   return { status, text: body, body: body === '' ? {} : JSON.parse(body), headers: new Headers([...headers]) };
 }
 
-describe('The tests of the API', () => {
-  it('have sent each example of a request', () => {
+describe('The tests of the API above', () => {
+  it('have sent each example request', () => {
     const bodies = operations.flatMap(({ body }) => (body === undefined ? [] : examplesOf(body)));
     expect(bodies.map(({ pointer }) => pointer).filter((pointer) => !wasSent(pointer))).to.deep.equal([]);
   });
 
-  it('have seen each status and each example of the document', () => {
+  it('have seen each status and each example answer in the document', () => {
     const statuses = operations.flatMap(({ id, responses }) =>
       [...responses.keys()].map((status) => `${id} ${status}`),
     );

@@ -1,6 +1,7 @@
 /**
- * How each example answer of the OpenAPI document comes about, in this order: the state it needs, and the values that
- * replace those of the example's request. Keys are the operation, the status and the example's name, if it has one.
+ * How a test gets each example answer of the OpenAPI document: it makes the state that the answer needs, and replaces
+ * values of the example request. The scenarios run in this order. A key is the operation, the status and the name of
+ * the example, if there is one.
  */
 
 import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
@@ -10,25 +11,25 @@ import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
 export interface World {
   readonly mandate: Mandate;
-  /** `jira-triage`, as in the examples. */
+  /** The agent `jira-triage` of the examples. */
   readonly agent: RegisteredAgent;
   readonly transmitter: Transmitter;
-  /** Without receivers, and with an identity provider that does not answer. */
+  /** Has no receiver, and an identity provider that does not answer. */
   readonly lonely: Mandate;
-  /** With receivers whose issuers do not answer, and room for one user. */
+  /** Has receivers whose issuers do not answer, and allows one user. */
   readonly deaf: Mandate;
-  /** Asks a directory that does not answer about each person. */
+  /** Queries a user endpoint that does not answer. */
   readonly polling: Mandate;
   readonly metricsUrl: string;
-  /** The user of the examples. */
+  /** The id of the user in the examples. */
   userId: string;
 }
 
 export interface Scenario {
   readonly changes?: Changes;
-  /** Where to send the request; to `mandate` by default. */
+  /** The address to which the request is sent, by default that of `mandate`. */
   readonly url?: string;
-  /** Keeps a part of the answer, or restores the state. */
+  /** Keeps a part of the answer for later scenarios, or restores the state. */
   followUp?(answer: Answer): unknown;
 }
 
@@ -53,7 +54,7 @@ async function issued({ agent }: World, instance?: string): Promise<Readonly<Rec
   return answer.body as Record<string, string>;
 }
 
-/** Leaves the person one live task. */
+/** Ends the tasks of the person and starts a new one. */
 async function freshTask(world: World, sponsor: string): Promise<void> {
   await world.mandate.admin('DELETE', `/admin/sponsors/${sponsor}/tasks`);
   await issued(world);
@@ -128,7 +129,7 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   },
   async 'requestToken 400 task_ending'(world) {
     const agent = await world.mandate.agent({ max_task_ttl: 'PT1M', max_token_ttl: 'PT1M' });
-    // A busy machine may take longer than the task has left.
+    // A busy machine may take longer than the rest of the task, so the clock stands still.
     world.mandate.clock.standStill();
     const grant = await agent.grant();
     world.mandate.clock.advance(57);
@@ -142,7 +143,7 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     const actorToken = world.agent.assertion();
     await world.agent.exchange({ actor_token: actorToken });
     const { changes } = exchange(world, { actor_token: actorToken });
-    // The answer then has a challenge.
+    // With an Authorization header, the answer has a challenge.
     return sent({ ...changes, headers: { authorization: 'Bearer of-something-else' } });
   },
   async 'requestToken 503 actor_keys_unavailable'(world) {
@@ -236,7 +237,7 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { sponsor_key: 'grace' } });
   },
   async 'getSponsor 200 blocked_twice'({ mandate }) {
-    // Blocks are shown in the order of their times.
+    // The answer lists blocks in the order of their times.
     mandate.clock.advance(1);
     await mandate.admin('PUT', '/admin/sponsors/grace/block');
     return sent({ path: { sponsor_key: 'grace' } });

@@ -1,4 +1,4 @@
-/** Unmodified OAuth clients from npm against the running service. */
+/** Published OAuth clients from npm, unmodified, with the running service. */
 
 import { expect } from 'chai';
 import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
@@ -19,7 +19,7 @@ for (const { database, issuerPath, where } of targets) {
     let mandate: Mandate;
     let agent: RegisteredAgent;
     before(async () => {
-      // Clients compare the issuer with the address of its metadata.
+      // The clients compare the issuer with the address of its metadata.
       mandate = await startMandate({ database, issuer: 'own-address', issuerPath });
       agent = await mandate.agent();
     });
@@ -53,7 +53,7 @@ for (const { database, issuerPath, where } of targets) {
       expect((await openid.tokenIntrospection(config, renewed.access_token)).active).to.equal(false);
     });
 
-    it('openid-client sends a client_assertion with the actor_token, and the service verifies both and marks them as used', async () => {
+    it('openid-client sends a client_assertion beside the actor_token, and the service verifies both and marks them as used', async () => {
       const config = await discovered({ algorithm: 'oauth2' });
       const sent: URLSearchParams[] = [];
       config[openid.customFetch] = (url, init) => {
@@ -129,7 +129,7 @@ for (const { database, issuerPath, where } of targets) {
       expect((await introspect()).active).to.equal(false);
     });
 
-    it('jose verifies a task token with the metadata of the issuer alone', async () => {
+    it('jose verifies a task token with nothing but the metadata of the issuer', async () => {
       const issued = await agent.exchange();
       const metadata = await mandate.get(`${issuerPath}/.well-known/openid-configuration`);
       const keys = createRemoteJWKSet(new URL(String(metadata.body.jwks_uri)));

@@ -1,4 +1,4 @@
-/** Every kind of request that uses the database: its preparation and the request. */
+/** Every kind of request that uses the database, and what it needs before. */
 
 import { randomUUID } from 'node:crypto';
 import { type Answer, aRegistration, type Mandate, type RegisteredAgent } from '../../support/mandate.ts';
@@ -8,20 +8,20 @@ import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 export interface Fixture {
   readonly mandate: Mandate;
   readonly transmitter: Transmitter;
-  /** No test changes this agent. */
+  /** An agent that no test changes. */
   readonly agent: RegisteredAgent;
 }
 
-/** Sends the request. A repetition uses fresh single-use values, such as assertions. */
+/** Sends the request. Each call uses new single-use values, such as assertions. */
 export type Ask = () => Promise<Answer>;
 
 export interface Decision {
   readonly name: string;
-  /** The status without a failure. */
+  /** The status if nothing fails. */
   readonly status: number;
-  /** Events and reasons of its records, in order. */
+  /** The events and reasons of the request's records, in order. */
   readonly records: readonly string[];
-  /** The surface, if its 503 has no member `error`. */
+  /** The surface, if its 503 answers have no member `error`. */
   readonly surface?: 'scim' | 'events';
   readonly about: (fixture: Fixture) => Promise<Ask>;
 }
@@ -155,7 +155,7 @@ async function issued(fixture: Fixture, sub = aPerson()): Promise<Answer> {
   return answer;
 }
 
-/** A person with one live task. */
+/** Starts a task for a new person. Resolves with the `sub`. */
 async function busyPerson(fixture: Fixture): Promise<string> {
   const sub = aPerson();
   await issued(fixture, sub);

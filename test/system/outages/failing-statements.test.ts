@@ -1,6 +1,6 @@
 /**
- * Each statement of each decision fails once with each kind of Postgres error. A conflict is retried; any other
- * failure is answered with 503, leaves no record, and the same request succeeds afterwards.
+ * Each statement of each decision fails once with each kind of Postgres error. The service retries a decision after a
+ * conflict. It answers 503 to any other failure, writes no record, and then accepts the same request.
  */
 
 import { expect } from 'chai';
@@ -15,10 +15,10 @@ import { type Ask, type Decision, decisions, type Fixture } from './decisions.ts
 /** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
 
-/** Serialization failure and deadlock: the decision is retried. */
+/** Serialization failure and deadlock, after which the service retries the decision. */
 const DECIDED_AGAIN: readonly Fault[] = [{ sqlState: '40001' }, { sqlState: '40P01' }];
 
-/** Lock timeout, statement timeout, lost session, too many connections, read-only transaction. */
+/** Lock timeout, statement timeout, lost session, too many connections, and read-only transaction. */
 const REFUSED: readonly Fault[] = [
   { sqlState: '55P03' },
   { sqlState: '57014' },
@@ -27,9 +27,9 @@ const REFUSED: readonly Fault[] = [
   { sqlState: '25006' },
 ];
 
-/** Decisions with more statements try one of these errors per statement, unless ALL_FAULTS is set. */
+/** Each statement of a longer decision fails with only one of these errors, unless ALL_FAULTS is set. */
 const MANY_STATEMENTS = byLength({ short: 0, full: 4 });
-/** Every statement at full length, otherwise every third. */
+/** Every statement at full length, otherwise every third one. */
 const STEP = byLength({ short: 3, full: 1 });
 const waysFor = (statements: number, nth: number): readonly Fault[] =>
   statements <= MANY_STATEMENTS || process.env.ALL_FAULTS !== undefined
@@ -78,7 +78,7 @@ describe('A Postgres statement that fails', () => {
     readonly answer: Answer;
     readonly records: readonly string[];
     readonly took: number;
-    /** Includes the statements of retries. */
+    /** The number of statements, including those of retries. */
     readonly statements: number;
   }
 
@@ -101,9 +101,9 @@ describe('A Postgres statement that fails', () => {
   };
 
   for (const decision of decisions) {
-    it(`is retried or refused, and never half applied: ${decision.name}`, async function () {
+    it(`is retried or refused, and leaves no part of the decision: ${decision.name}`, async function () {
       this.timeout(60_000);
-      // The first request may open a connection.
+      // The first request may also open a connection, whose statements would count.
       await (await decision.about(fixture))();
       const whole = await asked(await decision.about(fixture), 0, LOST_RESPONSE);
       expect(whole.answer.status, whole.answer.text).to.equal(decision.status);
@@ -130,7 +130,7 @@ describe('A Postgres statement that fails', () => {
         }
         const lost = await asked(await decision.about(fixture), nth, LOST_RESPONSE);
         expectUnavailable(lost, decision);
-        // Either every record or none.
+        // The decision has left all of its records or none.
         if (lost.records.length > 0) expect(lost.records).to.deep.equal(decision.records);
       }
     });

@@ -1,4 +1,4 @@
-/** A separate Postgres with one migrated database, for tests that stop, freeze or fill the server. */
+/** A separate Postgres with one database with the schema, for tests that stop, freeze or fill the server. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -10,27 +10,27 @@ import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../supp
 import { withMethods } from '../../support/storage.ts';
 
 export interface Occupied {
-  /** The number of connections that were free. */
+  /** How many connections were free before. */
   readonly connections: number;
   leave(): Promise<void>;
 }
 
 export interface OwnPostgres {
   readonly postgres: RunningPostgres;
-  /** Every `fresh()` returns the same database. */
+  /** A database of which every `fresh()` returns the same one. */
   readonly database: TestDatabase;
-  /** Runs a statement as the superuser, who has reserved connections. */
+  /** Runs a statement as the superuser, for whom Postgres reserves connections. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Takes all free connections. */
   occupy(): Promise<Occupied>;
-  /** Ends every session of the service, and resolves after they have ended. */
+  /** Ends all sessions of the service. Resolves after they have ended. */
   terminate(): Promise<void>;
-  /** The number of the service's sessions. */
+  /** The number of sessions of the service. */
   sessions(): Promise<number>;
 }
 
 export const DATABASE = 'mandate';
-/** More than one service needs. */
+/** More than one service uses. */
 const MAX_CONNECTIONS = 40;
 const POLL_MS = 5;
 

@@ -1,4 +1,4 @@
-/** Outages of Postgres: the service refuses in time, and recovers without a restart. */
+/** Outages of Postgres: the service refuses requests in time, and recovers without a restart. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-po
 
 /** Every response arrives within this time. */
 const IN_TIME_MS = 9000;
-/** The recovery time in CONTRIBUTING.md. */
+/** The recovery time that CONTRIBUTING.md names. */
 const RECOVERED_WITHIN_MS = 5000;
 const POLL_MS = 50;
 
@@ -20,7 +20,7 @@ function expectUnavailable(answer: Answer): void {
 
 describe('While Postgres', function () {
   this.timeout(60_000);
-  // Measures elapsed time, which a busy machine may delay. Every test, failed or not, restores the database.
+  // Retries, because a busy machine may exceed the time limit. Every test, failed or not, restores the database.
   this.retries(2);
   let own: OwnPostgres;
   let mandate: Mandate;
@@ -40,7 +40,7 @@ describe('While Postgres', function () {
   });
 
   const ready = async (at = mandate) => (await at.get('/readyz')).status;
-  /** Milliseconds until the service is ready and decides. */
+  /** Waits until the service is ready and an exchange succeeds. Resolves with the milliseconds. */
   const recovered = async (): Promise<number> => {
     const began = performance.now();
     while ((await ready()) !== 200 || (await agent.exchange()).status !== 200) {
@@ -52,7 +52,7 @@ describe('While Postgres', function () {
   const recordsOf = async (event: string) =>
     (await own.sql(`select jti from ledger where event = '${event}' order by seq`)).map(({ jti }) => String(jti));
   const jtiOf = ({ body }: Answer) => decodeJwt(String(body.access_token)).jti;
-  /** Expects a 503 from each request, in time. */
+  /** Expects a 503 to each request, in time. */
   const allUnavailable = async (asks: readonly (() => Promise<Answer>)[]): Promise<void> => {
     const began = performance.now();
     const answers = await Promise.all(asks.map((ask) => ask()));
@@ -100,7 +100,7 @@ describe('While Postgres', function () {
   it('is frozen, every request is refused within seconds, kill switches included', async function () {
     if (process.platform !== 'linux') this.skip();
     const issued = await agent.exchange();
-    // Opens the connections first: a new connection would fail earlier.
+    // Opens the connections first, because a new connection would fail earlier.
     const kill = () => mandate.admin('DELETE', '/admin/sponsors/somebody/tasks');
     for (const answer of await Promise.all([kill(), kill(), kill(), kill()])) expect(answer.status).to.equal(200);
     own.postgres.freeze();
@@ -110,7 +110,7 @@ describe('While Postgres', function () {
         () => agent.refresh(String(issued.body.refresh_token)),
         () => agent.revoke(String(issued.body.access_token)),
         () => mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) }),
-        // More than the concurrency limit permits: queued requests must not wait longer.
+        // More requests than permits: the queued ones must be refused in time as well.
         ...Array.from({ length: 5 }, () => () => mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)),
         () => mandate.admin('PUT', '/admin/sponsors/somebody/block'),
         () => mandate.admin('GET', '/audit'),
@@ -141,7 +141,7 @@ describe('While Postgres', function () {
       );
       expect(await recordsOf('token.issued')).to.deep.equal(before);
     } finally {
-      // The service's sessions keep the read-only default, so they must be replaced.
+      // Sessions of the service keep the read-only default, so the service must replace them.
       await own.sql(`begin read write; alter database ${DATABASE} reset default_transaction_read_only; commit`);
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
@@ -150,7 +150,7 @@ describe('While Postgres', function () {
   it('has no free connection, every request is refused', async () => {
     const others: Occupied[] = [];
     try {
-      // The service competes for every connection that becomes free.
+      // The service competes for each connection that becomes free, so the test repeats until it has all.
       do {
         await own.terminate();
         others.push(await own.occupy());
@@ -163,7 +163,7 @@ describe('While Postgres', function () {
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('ends every session repeatedly, each issued token has its record', async () => {
+  it('ends every session again and again, each issued token has its record', async () => {
     const before = new Set(await recordsOf('token.issued'));
     let over = false;
     const answers: Answer[] = [];
@@ -182,7 +182,7 @@ describe('While Postgres', function () {
     const added = (await recordsOf('token.issued')).filter((jti) => !before.has(jti));
     expect(added).to.include.members(served.map(jtiOf));
     expect(new Set(added)).to.have.property('size', added.length);
-    // A session that ends after its commit leaves a task without a delivered token.
+    // If a session ends after its commit, a task remains whose token no client has.
     expect(added.length - served.length).to.be.at.most(answers.length - served.length);
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });

@@ -1,4 +1,4 @@
-/** A SQLite file that cannot be written: a full disk, a lock of another process, a read-only file. */
+/** A SQLite file that the service cannot write: on a full disk, locked by another process, or read-only. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,10 +39,10 @@ describe('A SQLite file on a full disk', function () {
   let path: string;
   let drop: () => Promise<void>;
 
-  /** Sends one request, without retries. */
+  /** Sends a request without a retry. */
   const send = (form: Form, where = '/oauth2/token'): Promise<Answer> =>
     sendTo(`${service.issuer}${where}`, { method: 'POST', headers: FORM, body: encodeForm(form) });
-  /** Limits the size of the files that the process may write, as a full disk does. */
+  /** Limits the size of files that the service may write, as a full disk does. */
   const limitFiles = (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
 
@@ -73,11 +73,11 @@ describe('A SQLite file on a full disk', function () {
     rmSync(home, { recursive: true, force: true });
   });
 
-  it('makes the service refuse decisions and answer reads, until there is space again', async function () {
+  it('makes the service refuse decisions and answer reads until there is space again', async function () {
     if (process.platform !== 'linux') this.skip();
     const issued = await send(agent.exchangeForm());
     expect(issued.status).to.equal(200);
-    // The service's log file is far smaller, so it can still grow.
+    // The log file of the service is far smaller, so it can still grow.
     limitFiles(statSync(`${path}-wal`).size);
     for (const form of [agent.exchangeForm(), agent.refreshForm(String(issued.body.refresh_token))]) {
       const refused = await send(form);
@@ -97,7 +97,7 @@ describe('A SQLite file on a full disk', function () {
 });
 
 describe('A SQLite file that another process locked before the start', () => {
-  it('makes the service healthy but unable to decide, until the lock is released', async function () {
+  it('makes the service healthy but unable to decide until the other process releases the lock', async function () {
     this.timeout(30_000);
     const database = await sqliteFile.fresh();
     const other = await connectOutside(database);
@@ -148,7 +148,7 @@ const unreachable = {
   NODE_ENV: 'development',
 };
 
-/** Removes root's right to write any file. */
+/** Runs the command without root's right to write to any file. */
 function withoutSuperpowers([command = '', ...args]: readonly string[]): { command: string; args: readonly string[] } {
   if (process.getuid?.() !== 0) return { command, args };
   return { command: 'setpriv', args: ['--bounding-set', '-dac_override', command, ...args] };

@@ -1,4 +1,4 @@
-/** Once one process has answered a revocation, no other process answers active or renews the task. */
+/** After one process has answered a revocation, no other process answers active or renews the task. */
 
 import { expect } from 'chai';
 import type { Answer } from '../../support/mandate.ts';
@@ -8,17 +8,17 @@ import type { Replicas } from '../../support/replicas/replicas.ts';
 import { aTarget, introspect, newTask, refresh, type Target } from '../../support/replicas/targets.ts';
 import type { RaceSetup } from './race-setup.ts';
 
-/** Questions about each ended task. */
+/** How many requests ask about each ended task. */
 const ASKED = 10;
-/** How many of these are refreshes; each refusal is recorded. */
+/** How many of them are refreshes. Each refused refresh has a record. */
 const RENEWALS = 3;
-/** Tasks in progress at once. */
+/** How many tasks are tested at once. */
 const AT_ONCE = 16;
 
 interface Way {
   readonly name: string;
   readonly ofAgent: boolean;
-  /** Whether the end includes the grant. */
+  /** Whether the revocation ends the whole task with its grant, or one token only. */
   readonly ofTask: boolean;
   readonly prepare: (replicas: Replicas, target: Target, issued: Answer) => Promise<SendTo>;
 }
@@ -43,7 +43,7 @@ const ways: readonly Way[] = [
 ];
 
 export function nothingIsActiveAfterwards(setup: RaceSetup, trials: number): void {
-  it(`no other process answers active after a revocation was answered: ${trials} trials`, async () => {
+  it(`no other process answers active after one process has answered a revocation: ${trials} trials`, async () => {
     const ended = Math.ceil(trials / ASKED);
     const wrong: string[] = [];
     let asked = 0;
@@ -62,7 +62,7 @@ export function nothingIsActiveAfterwards(setup: RaceSetup, trials: number): voi
   });
 }
 
-/** @returns for each question the error in its response, or `undefined` */
+/** @returns for each request the error in its response, or `undefined` */
 async function endAndAsk(setup: RaceSetup, nth: number): Promise<readonly (string | undefined)[]> {
   const replicas = setup.replicas();
   const way = ways[nth % ways.length];
@@ -73,7 +73,7 @@ async function endAndAsk(setup: RaceSetup, nth: number): Promise<readonly (strin
   const other = (time: number): Connection => others[time % others.length] ?? told;
   const issued = await newTask(replicas, told, target);
   const send = await way.prepare(replicas, target, issued);
-  // All replicas have seen the task before, so their caches contain it.
+  // All replicas have seen the task, so their caches have the agent.
   for (const replica of others) expect((await introspect(replica, issued)).active).to.equal(true);
   if (way.ofAgent) expect((await refresh(other(nth), target, issued)).status).to.equal(200);
 

@@ -1,7 +1,4 @@
-/**
- * An exchange that races with an event that ends its task or refuses its person. In either order, no task that should
- * have ended is left.
- */
+/** An exchange races with an event that ends its task or refuses its person. No task may wrongly stay live. */
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
@@ -22,7 +19,7 @@ import { type RaceSetup, runRounds } from './race-setup.ts';
 
 export function exchangesThatRaceWithEndings(setup: RaceSetup): void {
   for (const ending of endings) {
-    it(`no task outlives ${ending.name} during its exchange`, async () => {
+    it(`no task stays live if ${ending.name} races with its exchange`, async () => {
       const outcomes = new Set(await outcomesOf(setup, ending));
       expect(outcomes).to.have.keys('ended', ending.refuses === undefined ? 'goes on' : 'refused');
     });
@@ -38,13 +35,13 @@ async function outcomesOf(setup: RaceSetup, ending: Ending) {
 
 interface ExchangeRound extends Pair {
   readonly target: Target;
-  /** The introspection responses of every replica after both requests; empty without a token. */
+  /** The introspection responses of all replicas after both requests. Without a token there are none. */
   readonly seen: readonly Answer['body'][];
-  /** A later refresh. */
+  /** The answer to a later refresh. */
   readonly renewal: Answer | undefined;
 }
 
-/** The outcome: the exchange was refused, its task was ended, or its task started after the event and lives. */
+/** The exchange was refused, its task was ended, or its task began after the event and stays live. */
 type Outcome = 'refused' | 'ended' | 'goes on';
 
 /** @returns the function that starts the round */
@@ -67,7 +64,7 @@ async function prepareRound(
   };
 }
 
-/** An agent in the cache of the replica that gets the exchange. */
+/** Registers an agent, and lets the replica that gets the exchange cache the agent. */
 async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent']> {
   const agent = await replicas.agent();
   const elsewhere = { ...exchangeFor(replicas, aTarget(agent, nth)), resource: 'https://elsewhere.example' };
@@ -76,13 +73,13 @@ async function ownAgent(replicas: Replicas, nth: number): Promise<Target['agent'
   return agent;
 }
 
-/** Checks a round against the specification. @param ledger the records from the time of the round */
+/** Compares a round with the specification. @param ledger the records since the round began */
 function checkRound(ending: Ending, round: ExchangeRound, ledger: readonly LedgerLine[]): Outcome {
   const { one: exchanged, other: told } = round;
   expect(told.answer.status, told.answer.text).to.be.oneOf([200, 202, 204]);
   const outcome = outcomeOf(ending, round);
 
-  // A request that was answered before the other one was sent came first.
+  // A request whose answer arrived before the other request was sent came first.
   if (exchanged.answered < told.asked) expect(outcome).to.equal('ended');
   if (told.answered < exchanged.asked) expect(outcome).to.equal(ending.refuses === undefined ? 'goes on' : 'refused');
 
@@ -115,7 +112,7 @@ function outcomeOf(ending: Ending, { one, seen, renewal }: ExchangeRound): Outco
   return 'ended';
 }
 
-/** The reason of a later refresh. The tasks of a disabled agent are not over, but cannot be refreshed. */
+/** The denial reason of a later refresh. Disabling an agent does not end its tasks, but their refreshes are refused. */
 function laterReason({ refuses }: Ending): string {
   return refuses === 'agent_disabled' ? refuses : 'task_revoked';
 }

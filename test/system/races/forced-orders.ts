@@ -1,6 +1,7 @@
 /**
- * Forces both orders of an exchange and the end of its task: a lock on the ledger stops the first decision before its
- * commit, then the second one starts. SQLite shows no waiting transactions, so test/contract does this there.
+ * Forces both orders of an exchange and an end of its task. A lock on the ledger holds the first decision before its
+ * commit, then the second decision starts. SQLite does not show waiting transactions, so test/contract has these cases
+ * for SQLite.
  */
 
 import { expect } from 'chai';
@@ -24,7 +25,7 @@ export function forcedOrders(setup: RaceSetup): void {
       await expectEnded(setup, issued, ending);
     });
 
-    it(`an exchange waits for a concurrent decision, and comes after it: ${ending.name}`, async () => {
+    it(`an exchange waits for a concurrent decision, and has the verdict of the later one: ${ending.name}`, async () => {
       const { answers, earlier } = await inOrder(setup, async () => {
         const { replicas, target, send } = await prepare(setup, ending);
         const earlier = await newTask(replicas, replicas.at(0), target);
@@ -55,7 +56,7 @@ interface Round {
   readonly second: () => Promise<Answer>;
 }
 
-/** Repeats a round in which a request had to be retried: it may have come second. */
+/** Repeats a round if a request in it was retried, because the retry may have come second. */
 async function inOrder<Prepared extends Round>(
   { kind, replicas }: RaceSetup,
   prepare: () => Promise<Prepared>,

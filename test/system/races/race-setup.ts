@@ -1,4 +1,4 @@
-/** The replicas, and the number of rounds of each race. */
+/** The replicas of a race, and the number of its rounds. */
 
 import type { TestDatabase } from '../../support/databases.ts';
 import type { LedgerLine, RegisteredAgent } from '../../support/mandate.ts';
@@ -9,17 +9,17 @@ export interface RaceSetup {
   readonly kind: TestDatabase;
   readonly rounds: number;
   readonly replicas: () => Replicas;
-  /** Shared by many rounds. */
+  /** An agent that many rounds share. */
   readonly agent: () => RegisteredAgent;
 }
 
 export interface RaceRounds<Round> {
   readonly rounds: readonly Round[];
-  /** The records of all rounds, in the ledger's order. */
+  /** The records of all rounds, in the order of the ledger. */
   readonly ledger: readonly LedgerLine[];
 }
 
-/** @param prepare resolves with the function that starts the round of that number */
+/** @param prepare resolves with a function that starts the round of this number */
 export async function runRounds<Round>(
   { kind, replicas }: RaceSetup,
   rounds: number,

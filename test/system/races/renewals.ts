@@ -1,4 +1,4 @@
-/** Refreshes that race with the end of their task, or with a refresh of the same grant with a narrower scope. */
+/** A refresh and, at the same time, the end of its task or a refresh of the same grant with a narrower scope. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
@@ -17,14 +17,14 @@ import { type RaceSetup, runRounds } from './race-setup.ts';
 
 export function renewalsThatRace(setup: RaceSetup): void {
   for (const ending of taskEndings) {
-    it(`no task is renewed after ${ending.name} during its refresh`, async () => {
+    it(`no task is renewed after ${ending.name}, even by a refresh at the same time`, async () => {
       const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareEnd(setup, ending, nth));
       const outcomes = rounds.map((round) => checkEnd(ending, round, ledger));
       expect(new Set(outcomes)).to.have.keys('renewed', 'refused');
     });
   }
 
-  it('a narrowed scope persists, whatever wider refresh races with it', async () => {
+  it('a narrower scope stays, even if a refresh with a wider scope races with it', async () => {
     const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareNarrowing(setup, nth));
     const outcomes = rounds.map((round) => checkNarrowing(round, ledger));
     expect(new Set(outcomes)).to.have.keys('wide first', 'narrow first');
@@ -33,7 +33,7 @@ export function renewalsThatRace(setup: RaceSetup): void {
 
 interface EndedRenewal extends Pair {
   readonly target: Target;
-  /** Each replica's introspection of the first token and of the renewed one. */
+  /** For each replica, its introspection of the first token and of the renewed token. */
   readonly seen: readonly Answer['body'][];
   readonly again: Answer;
 }
@@ -76,12 +76,12 @@ const WIDE = 'jira:read jira:comment';
 
 interface Narrowing extends Pair {
   readonly target: Target;
-  /** Later refreshes: without a scope, and with a wider one. */
+  /** The answers to later refreshes: without a scope, and with a wider one. */
   readonly given: Answer;
   readonly widened: Answer;
 }
 
-/** Every second wider refresh names no scope, so it requests the current scope of the grant. */
+/** Every second of the wider refreshes names no scope, which requests the current scope of the grant. */
 export async function prepareNarrowing(setup: RaceSetup, nth: number): Promise<() => Promise<Narrowing>> {
   const replicas = setup.replicas();
   const target = aTarget(setup.agent(), nth);

@@ -1,4 +1,4 @@
-/** Equal signals at once, and SCIM writes that read the same user: each is applied once and none is lost. */
+/** Equal signals at once, and SCIM writes that read the same user. Each takes effect once, and none is lost. */
 
 import { expect } from 'chai';
 import type { Answer, LedgerLine } from '../../support/mandate.ts';
@@ -9,12 +9,12 @@ import { patch, USER_SCHEMA } from '../../support/scim-client.ts';
 import { type RaceSetup, runRounds } from './race-setup.ts';
 
 export function writesThatRace(setup: RaceSetup): void {
-  it('equal signals that arrive at different processes are applied once', async () => {
+  it('equal signals at different processes take effect once', async () => {
     const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareEqual(setup, nth));
     for (const round of rounds) checkEqual(round, ledger);
   });
 
-  it('concurrent SCIM writes to one active user are applied in sequence', async () => {
+  it('concurrent SCIM writes to one active user take effect one after another', async () => {
     const { rounds, ledger } = await runRounds(setup, setup.rounds, (nth) => prepareWrites(setup, nth));
     const outcomes = rounds.map((round) => checkWrites(round, ledger));
     expect(new Set(outcomes)).to.include.keys(
@@ -26,7 +26,7 @@ export function writesThatRace(setup: RaceSetup): void {
   });
 }
 
-/** The signals whose token has a `jti`. */
+/** The signals that carry a token with a `jti`. */
 const signals = endings.filter(({ record, refuses }) => record !== undefined && refuses === undefined);
 const TIMES = 3;
 
@@ -58,15 +58,15 @@ export function checkEqual({ reason, target, told, seen }: Equal, ledger: readon
   expect(linesOf(target, ledger).map(inBrief)).to.deep.equal(expected);
 }
 
-/** The other write: an equal deactivation, a change of the person, or a replacement with active: true. */
+/** The write that races with a deactivation: an equal one, another person, or a replacement with active: true. */
 const RIVALS = ['deactivation', 'change of person', 'restatement'] as const;
 
 interface Writes extends Pair {
   readonly rival: (typeof RIVALS)[number];
-  /** The user's person before, and after a change of person. */
+  /** The person of the user at first, and the person after a change. */
   readonly people: readonly [Target, Target];
   readonly user: Answer;
-  /** For both people: whether a block refuses them, and whether their task is active. */
+  /** For both people: whether an exchange is refused, and whether their task is active. */
   readonly refused: readonly boolean[];
   readonly active: readonly unknown[];
 }
@@ -112,7 +112,7 @@ function checkWrites(round: Writes, ledger: readonly LedgerLine[]): string {
       expect(lines).to.deep.equal(turnedOff);
       return 'turned off once';
     case 'change of person': {
-      // A lost update would leave an active user, or another person's task.
+      // After a lost update, the user would be active or still belong to the first person.
       expect(user.body).to.include({ active: false, externalId: other.key });
       expect([refused, active]).to.deep.equal([
         [true, true],
@@ -120,7 +120,7 @@ function checkWrites(round: Writes, ledger: readonly LedgerLine[]): string {
       ]);
       expect(others).to.deep.equal(turnedOff);
       const left = ['token.issued', 'sponsor.signal scim_deleted', 'task.revoked scim_deleted'];
-      // In either order, the old sponsor key is refused as deleted in the end.
+      // In both orders, the old sponsor key is refused as deleted in the end.
       expect(lines).to.be.deep.oneOf([[...turnedOff, 'sponsor.signal scim_deleted'], left]);
       return 'left for another';
     }
