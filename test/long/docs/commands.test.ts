@@ -6,12 +6,13 @@
  * commands need: bash, curl, jq and openssl.
  */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { instantFromMillis } from '../../../domain/instant.ts';
 import { freePort } from '../../../scripts/free-port.ts';
+import { startCollector } from '../../support/collector.ts';
 import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
 import { startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../../support/ledger/fill.ts';
@@ -168,6 +169,32 @@ describe('The commands of the pages', function () {
       verify && [verify],
     );
     expect(others).to.have.lengthOf(1);
+  });
+
+  it('docs/observability.md: install an SDK, and send spans', async () => {
+    const page = 'docs/observability.md';
+    const newest = '@opentelemetry/core @opentelemetry/resources @opentelemetry/sdk-trace';
+    const isOld = Number.parseInt(process.versions.node, 10) < 22;
+    const [onNode20 = ''] = pageText(page).match(/@opentelemetry\/core@2 [^`]*/) ?? [];
+    const collector = await startCollector();
+    await copyFile(join(root, 'docs/examples/observability/traces.mjs'), join(folder, 'service', 'traces.mjs'));
+    const port = await freePort();
+    const before = await terminal.run('echo $PORT');
+    try {
+      await follow(page, {
+        ...(isOld ? { [`${newest} @opentelemetry/exporter-trace-otlp-http`]: onNode20.replaceAll('\n', ' ') } : {}),
+        'http://127.0.0.1:4318': collector.server.url,
+        'mandate serve': `mandate serve > spans.log & export PORT=${before}`,
+        'node --import': `export PORT=${port}\nnode --import`,
+      });
+      await terminal.run(
+        `curl --silent --retry 30 --retry-delay 1 --retry-connrefused http://127.0.0.1:${port}/healthz`,
+      );
+      await collector.span(({ name }) => name === 'GET /healthz');
+    } finally {
+      await collector.server.close();
+      await terminal.run('kill %%; unset Service__Traces__Enabled OTEL_EXPORTER_OTLP_ENDPOINT');
+    }
   });
 
   it('docs/examples/README.md: start a tool server in the repository', async () => {
