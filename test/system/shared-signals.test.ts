@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { securityEventDenialReasons } from '../../domain/signals/security-event.ts';
 import { databases } from '../support/databases.ts';
-import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
+import { rawConnection } from '../support/raw-http.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 import {
   FORMER_PUSH_CREDENTIAL,
@@ -421,8 +421,13 @@ for (const database of databases) {
     it('refuses a repeated credential before the body arrives', async () => {
       const credential = `Authorization: Bearer ${PUSH_CREDENTIAL}\r\n`;
       const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${credential}${credential}Content-Length: 9000\r\n\r\n`;
-      const { text: answer } = await sendBytes(mandate.url, head);
-      expect(answer).to.match(/^HTTP\/1\.1 401 /);
+      const lines = await mandate.recorded(async () => {
+        const connection = await rawConnection(mandate.url);
+        connection.send(head);
+        expect(await connection.until('\r\n\r\n')).to.match(/^HTTP\/1\.1 401 /);
+        connection.leave();
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['ssf.denied', 'invalid_api_key']]);
     });
 
     it('has a credential that is no admin key', async () => {
