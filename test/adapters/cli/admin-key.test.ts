@@ -13,13 +13,13 @@ const MISSING = 'There is no admin key: set MANDATE_ADMIN_KEY, or write it to st
 const UNUSABLE = 'The admin key contains a character that no key can have, or is too long.';
 
 describe('The admin key of a command', () => {
-  it('is the value of the variable, and standard input is then not read', async () => {
+  it('is the value of MANDATE_ADMIN_KEY, and standard input is then not read', async () => {
     const stdin = Readable.from(['other']);
     expect(await read(KEY, stdin)).to.equal(KEY);
     expect(stdin.readableDidRead).to.equal(false);
   });
 
-  it('is the first line of standard input when the variable is empty', async () => {
+  it('is the first line of standard input when MANDATE_ADMIN_KEY is absent or empty', async () => {
     expect(await read(undefined, Readable.from([KEY]))).to.equal(KEY);
     expect(await read('', Readable.from([KEY.slice(0, 9), `${KEY.slice(9)}\r\n`, 'a comment']))).to.equal(KEY);
   });
@@ -42,7 +42,7 @@ describe('The admin key of a command', () => {
     expect(await read(undefined, broken)).to.equal(MISSING);
   });
 
-  it('is refused when a header cannot carry it, and the sentence does not repeat it', async () => {
+  it('is refused when a header cannot contain it, and the sentence does not repeat it', async () => {
     for (const key of ['two words', 'line\u0000', 'é', 'x'.repeat(2049)]) {
       expect(await read(key, Readable.from([])), key).to.equal(UNUSABLE);
       expect(await read(undefined, Readable.from([key])), key).to.equal(UNUSABLE);

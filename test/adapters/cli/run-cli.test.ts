@@ -5,7 +5,7 @@ import { migrateCommand } from '../../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../../adapters/cli/commands/serve.ts';
 import { runCommandLine } from '../../support/cli-run.ts';
 
-/** Returns the outputs, and each command that ran with its settings. */
+/** Returns the outputs, and for each command that ran its name and settings. */
 async function run(argv: readonly string[], behaviour: Run = async () => 0, more: readonly Command[] = []) {
   const ran: string[] = [];
   const as =

@@ -32,7 +32,7 @@ describe('The line that starts the service', () => {
     ['serve', '--Service:Issuer'],
   ];
   for (const argv of others) {
-    it(`is not "mandate ${argv.join(' ')}", which needs the parser`, () =>
+    it(`is not "mandate ${argv.join(' ')}", which needs the argument parser`, () =>
       expect(readServeLine(argv)).to.equal(undefined));
   }
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { splitSettingArguments } from '../../../adapters/cli/setting-arguments.ts';
 
 describe('Settings on the command line', () => {
-  it('are read in both forms, at any position, in order', () => {
+  it('are read as --key=value and as --key value, at any position, in order', () => {
     const argv = ['--Service:Issuer=https://a.example', 'migrate', '--Service:Database:Path', 'a b.db', '--verbose'];
     expect(splitSettingArguments(argv)).to.deep.equal({
       kind: 'split',

@@ -56,7 +56,7 @@ describe('The path of an issuer', () => {
     expect(stripped('/tenants/one/tenants/one/oauth2/token')).to.equal('/tenants/one/tenants/one/oauth2/token');
   });
 
-  it('is removed only in front of a path of the service, also when it equals the beginning of one', () => {
+  it('is removed only if a path of the service follows it, also if a path of the service begins with it', () => {
     const under = withoutIssuerPath('https://mandate.example/oauth2');
     expect(under('/oauth2/token')).to.equal('/oauth2/token');
     expect(under('/oauth2/oauth2/token')).to.equal('/oauth2/token');

@@ -1,4 +1,4 @@
-/** The OpenAPI document by itself, and against the routes and refusals of the code. */
+/** Checks the OpenAPI document by itself, and compares it with the routes and refusals of the code. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -32,10 +32,10 @@ const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(new URL(name, http), 'utf8'))
   .filter((source) => /from 'express'/.test(source));
 const mounts = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));
-/** Of a path: a parameter, or a value that the code inserts. */
+/** Matches a parameter of a path, or a value that the code inserts into it. */
 const PARAMETER = /:\w+|\$\{[^}]*\}/g;
 
-/** Without `/metrics`, which a separate listener serves. */
+/** The paths of the document, except `/metrics`, which a separate listener serves. */
 const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => path !== '/metrics');
 
 const CREDENTIALS: Readonly<Record<string, string>> = {
@@ -44,7 +44,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   pushToken: PUSH_CREDENTIAL,
 };
 
-/** The statuses in the specification's "Endpoints", "Authentication" and "Errors", but for those of admission. */
+/** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except those of admission control. */
 const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   requestToken: [200, 400, 401, 503],
   introspectToken: [200, 400, 503],
@@ -153,7 +153,7 @@ describe('openapi.json', () => {
       expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
     }
     const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
-    // Not in the specification: its supplement, RFC 7644 §4 and docs/operating.md have them.
+    // The specification does not list these; its supplement, RFC 7644 §4 and docs/operating.md do.
     expect(others).to.deep.equal([
       ...['getServerMetadata', 'getMetrics', 'listResourceTypes', 'getUserResourceType', 'listSchemas'],
       'getUserSchema',
@@ -166,7 +166,7 @@ describe('openapi.json', () => {
         response.value.content !== undefined && examplesOf(response).length === 0 ? [`${id} ${status}`] : [],
       ),
     );
-    // The text of a scrape belongs to docs/operating.md.
+    // docs/operating.md describes the text that Prometheus scrapes.
     expect(untold).to.deep.equal(['getMetrics 200']);
   });
 
@@ -205,7 +205,7 @@ function registeredPaths(source: string): readonly string[] {
     if (path.startsWith("'")) return [path.slice(1, -1)];
     if (path === 'PATH') return [/const PATH = '(.+)';/.exec(source)?.[1] ?? ''];
     if (path !== 'path') throw new Error(`cannot read the path ${path}`);
-    // A table of rows that begin with a path.
+    // The file has a table whose rows begin with a path.
     return [...source.matchAll(/\[(?:'(\/[^']*)'|`(\/[^`]*)`), /g)].map(
       ([, plain, template]) => plain ?? template ?? '',
     );

@@ -27,7 +27,7 @@ const good = [
   'enabled: false',
 ] as const;
 
-/** The good lines, with `line` instead of the one that begins with `start`, or without it. */
+/** The lines of a valid file, in which `line` replaces the line that begins with `start`, or removes it if undefined. */
 function changed(start: string, line?: string): string {
   return good
     .filter((each) => line !== undefined || !each.startsWith(start))
@@ -35,9 +35,7 @@ function changed(start: string, line?: string): string {
     .join('\n');
 }
 
-/** The good lines with another value of this field. */
 const withValue = (name: string, value: string) => changed(`${name}:`, `${name}: ${value}`);
-/** The good lines with one more at the end. */
 const withLine = (line: string) => [...good, line].join('\n');
 
 describe('Agent files', () => {

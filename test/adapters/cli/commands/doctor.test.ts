@@ -34,7 +34,7 @@ describe('mandate doctor', () => {
     ['a person without a token', ['--person']],
     ['an unknown argument', ['eyJhbGciOi']],
   ] as const) {
-    it(`refuses ${title} with exit code 2, and does not print it`, async () => {
+    it(`refuses ${title} with exit code 2, and does not print the argument`, async () => {
       const { code, out, err, asked } = await run('doctor', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
       expect(err).not.to.include('eyJ');

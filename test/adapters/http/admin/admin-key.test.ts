@@ -98,7 +98,7 @@ describe('The admin surface of a service without an admin key', () => {
 });
 
 describe('The admin surface while the ledger cannot be written', () => {
-  it('still answers 401 to a request without the admin key, because that record names no person', async () => {
+  it('still answers 401 to a request without the admin key, because the record of this refusal names no person', async () => {
     const lost = () => Promise.reject(new StorageUnavailable('lost'));
     const api = await startAdminApi({ decisions: () => ({ decide: lost }) });
     const answer = await api.stranger.get('/admin/agents');

@@ -65,7 +65,7 @@ describe('GET /admin/agents', () => {
   let api: AdminApi;
   before(async () => {
     api = await startAdminApi();
-    // Not in the order of the ids.
+    // Registers the agents in another order than that of their ids.
     for (const id of ['c', 'a.b', 'a-b', 'a_b', 'a', '7']) {
       await api.send('post', '/admin/agents', aRegistrationBody({ agent_id: id }));
     }

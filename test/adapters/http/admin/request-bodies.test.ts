@@ -18,7 +18,7 @@ describe('The admin surface', () => {
     await api.stop();
   });
 
-  /** By fetch, because supertest would encode bytes as JSON. */
+  /** Posts with fetch, because supertest would encode bytes as JSON. */
   const post = async (body: string | Buffer, type: string, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${api.url}/admin/agents`, {
       method: 'POST',

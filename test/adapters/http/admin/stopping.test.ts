@@ -7,7 +7,7 @@ import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { agentIdOf, aTask } from '../../../support/domain-fixtures.ts';
 import { aRegistrationBody } from '../../../support/registrations.ts';
 
-/** Monotonic, so that of two tasks of the same millisecond the earlier one is ended first. */
+/** Monotonic: of two tasks of the same millisecond the earlier one has the lower id, and ends first. */
 const ulid = monotonicFactory();
 
 describe('The kill switches', () => {

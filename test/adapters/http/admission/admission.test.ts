@@ -213,7 +213,7 @@ describe('The concurrency limit', () => {
     });
   }
 
-  it('refuses a request that has waited too long with Retry-After', async () => {
+  it('refuses a request with Retry-After when the request has waited too long', async () => {
     fixture = await open({ permits: { concurrency: 1, queue: 5, waitMs: 40 } });
     await fixture.occupy();
     const began = performance.now();

@@ -67,7 +67,7 @@ describe('The source of a request', () => {
     expect(sourceOf('10.0.0.1', '::ffff:192.0.2.1')).to.equal('192.0.2.1');
   });
 
-  it('is one of the last sixteen hops', () => {
+  it('is found among the last sixteen hops only', () => {
     const hops = Array.from({ length: 15 }, (_, at) => `10.1.1.${at}`);
     expect(sourceOf('10.0.0.1', ['198.51.100.7', ...hops].join(','))).to.equal('198.51.100.7');
     expect(sourceOf('10.0.0.1', ['198.51.100.7', '10.1.2.3', ...hops].join(','))).to.equal('10.1.2.3');

@@ -130,7 +130,7 @@ describe('The buckets of many sources', () => {
     expect(admitted(buckets, 'greedy', 500, at(0))).to.equal(120);
     for (let index = 0; index < 10_000; index += 1) buckets.take(`other ${index}`, at(0.5));
     expect(isEmpty(buckets, 'greedy', at(0.9))).to.equal(true);
-    // Nor does it get permits beyond its refills.
+    // After 5 s the bucket has its refills only: 10 permits a second.
     for (let index = 0; index < 10_000; index += 1) buckets.take(`another ${index}`, at(5));
     expect(admitted(buckets, 'greedy', 500, at(5))).to.equal(50);
   });

@@ -42,7 +42,7 @@ function form(parameters: Parameters): ReadonlyMap<string, string> {
   return new Map(Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** The reason and its detail; `undefined` when the request was read. */
+/** The reason and its detail; `undefined` when the parser accepted the request. */
 function faultOf(outcome: Outcome<unknown>) {
   return outcome.kind === 'denied' ? [outcome.denial.reason, outcome.denial.detail] : undefined;
 }

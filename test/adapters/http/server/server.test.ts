@@ -25,7 +25,7 @@ async function start(handler: RequestListener) {
   }
   return {
     open,
-    /** The answers to these bytes on a new connection, until the server closes it. */
+    /** Sends the bytes on a new connection, and returns all answers until the server closes it. */
     async answersTo(bytes: string) {
       const socket = await open();
       const answers = answersOn(socket);
@@ -93,7 +93,7 @@ describe('A connection', () => {
     await running.stop();
   });
 
-  it('gets its pending answers before it is closed, and none when a client keeps sending requests', async () => {
+  it('gets the answers up to a refused request before the server closes it, and none when the client floods it', async () => {
     const running = await start((_request, response) => void setTimeout(() => response.end('served'), 300));
     const bytes = (more: number) => `${GET}GET * HTTP/1.1\r\nHost: x\r\n\r\n${GET.repeat(more)}`;
     expect(statuses(await running.answersTo(bytes(10)))).to.deep.equal([200, 400]);
@@ -138,7 +138,7 @@ describe('A connection', () => {
     expect(begun).to.deep.equal(['/', '/last']);
   });
 
-  it('is closed at once when a client keeps sending requests after the last one during a stop', async () => {
+  it('is closed at once during a stop when the client floods it after its last request', async () => {
     const begun: string[] = [];
     const running = await start((request) => void begun.push(request.url ?? ''));
     const socket = await running.open();

@@ -21,9 +21,9 @@ interface Running {
 
 interface Client {
   readonly socket: Socket;
-  /** The bytes so far. */
+  /** The bytes received so far. */
   received(): string;
-  /** The bytes and the time until the connection was closed. */
+  /** The bytes received, and the time until the connection was closed. */
   readonly ended: Promise<{ readonly text: string; readonly afterMs: number }>;
 }
 
