@@ -45,7 +45,7 @@ describe('The sponsor check by poll', () => {
   });
 
   function make(usersUrl: string): SponsorDirectory {
-    // A new network, because a GET is sent again when its kept connection is cut.
+    // A new network has no kept connection. If one is cut, the network sends the GET again.
     const network = httpNetwork();
     const tokens: ServiceTokens = serviceTokens(
       { tokenUrl: `${server.url}/token`, clientId: 'mandate-service' },
@@ -184,7 +184,7 @@ describe('The sponsor check by poll', () => {
     }
   });
 
-  it('sends one request after these five seconds, and all requests after its answer', async () => {
+  it('sends one request after the five seconds, and every request after the answer to it', async () => {
     users = answering('', 500);
     for (let time = 0; time < 5; time += 1) await ask();
     users = ACTIVE;

@@ -88,7 +88,7 @@ describe('The service token', () => {
     return current.kind === 'token' ? current.token : current.problem;
   }
 
-  it('is requested in the trace of the first of concurrent callers, as the metadata is', async () => {
+  it('is requested, like the metadata, in the trace of the first of concurrent callers', async () => {
     const asked: (Trace | undefined)[] = [];
     const tokens = tokensFrom(`${server.url}/token`, 'https://idp.example', (trace) => asked.push(trace));
     await Promise.all([tokens.current(aTrace), tokens.current()]);
@@ -140,7 +140,7 @@ describe('The service token', () => {
     }
   });
 
-  it('is not used after it was forgotten, and stays in use when an earlier one is forgotten', async () => {
+  it('is not used after forget(), and stays in use when forget() names an earlier token', async () => {
     const tokens = make();
     const first = await tokenOf(tokens);
     tokens.forget(first);
@@ -190,7 +190,7 @@ describe('The service token', () => {
     expect(server.received).to.have.length(0);
   });
 
-  it('is unavailable with shared set for callers that waited for the failed request of another caller', async () => {
+  it('is unavailable and marked as shared for callers that waited for the failed request of another caller', async () => {
     server.answer = answering('', 503);
     const tokens = make();
     const all = await Promise.all([tokens.current(), tokens.current(), tokens.current()]);

@@ -54,7 +54,7 @@ describe('The inline keys of an agent', () => {
   const keys = agentKeys(httpNetwork(), movedClock(), capturedLog());
   let revision = 0;
 
-  /** With another revision each time, so that no imported key of an earlier call is used. */
+  /** Gives the agent a new revision in each call, so that no call uses a key that an earlier call imported. */
   async function verdict(agent: Agent, jws: ReturnType<typeof jwsBy>): Promise<string> {
     revision += 1;
     return (await keys.verify({ ...agent, revision }, jws)).kind;
@@ -149,7 +149,7 @@ describe('The published keys of an agent', () => {
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
-    // A new network, because a GET is sent again when its kept connection is cut.
+    // A new network has no kept connection. If one is cut, the network sends the GET again.
     keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });
@@ -233,7 +233,7 @@ describe('The published keys of an agent', () => {
     expect(server.received).to.have.length(1);
   });
 
-  it('are skipped one by one when they are unusable, and no_registered_keys remains when all are', async () => {
+  it('are skipped when they are unusable, and no_registered_keys is returned when none is usable', async () => {
     publish(rs.privateJwk, { ...es.publicJwk, use: 'enc' }, ps.publicJwk, 'nonsense');
     expect(await verdict(jwsBy(ps))).to.equal('verified');
     expect(await verdict(jwsBy(rs))).to.equal('unknown_key');
@@ -248,19 +248,19 @@ describe('The published keys of an agent', () => {
     expect(await verdict(jwsBy(rs))).to.equal('verified');
   });
 
-  it('expire one request after the five minutes since they were last published', async () => {
+  it('are used for one more request five minutes after their fetch, and then expire if they are not published', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
     clock.advance(300);
     expect(await verdict(jwsBy(es))).to.equal('verified');
-    // That request started a fetch in the background.
+    // The request above started a fetch in the background.
     while ((await verdict(jwsBy(es))) === 'verified') await new Promise(setImmediate);
     expect(await verdict(jwsBy(es))).to.equal('unknown_key');
     expect(server.received).to.have.length(3);
   });
 
-  it('expire without such a request fifteen minutes after they were last published', async () => {
+  it('expire fifteen minutes after their fetch if they are not published, also without a request before', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
@@ -323,7 +323,7 @@ describe('The published keys of an agent', () => {
     expect(await verdict(jwsBy(es))).to.equal('verified');
   });
 
-  describe('from public addresses only', () => {
+  describe('when only public addresses are allowed,', () => {
     const isPublic = new Set<string>();
     beforeEach(() => {
       isPublic.clear();
@@ -332,7 +332,7 @@ describe('The published keys of an agent', () => {
       publish(es.publicJwk);
     });
 
-    it('are unavailable at another address, and the log names each agent, the host and the reason', async () => {
+    it('are unavailable at a private address, and the log names each agent, the host and the reason', async () => {
       const another = { ...agent, agentId: agentIdOf('another') };
       for (const one of [agent, another, agent]) expect(await verdict(jwsBy(es), one)).to.equal('keys_unavailable');
       expect(server.received).to.have.length(0);
@@ -344,7 +344,7 @@ describe('The published keys of an agent', () => {
       expect(lines[1]).to.include({ ...said, agent: 'another' });
     });
 
-    it('are fetched after the address has become public, and the log names that', async () => {
+    it('are fetched after the address has become public, and the log says so', async () => {
       expect(await verdict()).to.equal('keys_unavailable');
       isPublic.add('127.0.0.1');
       clock.advance(1);

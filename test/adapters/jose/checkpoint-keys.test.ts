@@ -51,7 +51,7 @@ describe('The keys of checkpoints', () => {
     const signer = checkpointSigner(given(key));
     const verifier = checkpointVerifier({ keys: [given(key).publicJwk] });
     const signature = await signer.sign(TEXT);
-    // A signature without a letter would not change.
+    // If the signature has no letter to capitalize, its first digit becomes one.
     const capitals = signature.toUpperCase() === signature ? `A${signature.slice(1)}` : signature.toUpperCase();
     const longer = [` ${signature}`, `${signature}\n`, `${signature}00`, `0x${signature}`];
     for (const spelling of ['', '00'.repeat(64), capitals, signature.slice(2), ...longer]) {

@@ -96,7 +96,7 @@ describe('The keys of a real identity provider', () => {
     expect((await verdict(before)).kind).to.equal('unknown_key');
   });
 
-  it('are fetched in the trace of the token that found them old', async () => {
+  it('are fetched again after five minutes in the trace of the request that needs them', async () => {
     const network = httpNetwork();
     const traces: (Trace | undefined)[] = [];
     const watched: Network = {
@@ -110,7 +110,7 @@ describe('The keys of a real identity provider', () => {
     clock.advance(300);
     await keys.verify(read(provider.mintAccessToken()), aTrace);
     await keys.refreshIfDue();
-    // The metadata, then the keys, each time.
+    // Each fetch requests the metadata, then the keys.
     expect(traces).to.deep.equal([undefined, undefined, aTrace, aTrace]);
   });
 

@@ -39,7 +39,7 @@ interface EcdsaVectors {
   }[];
 }
 
-/** Vectors that the file mislabels, or whose payload is empty (README of the folder). */
+/** The ids of vectors that the file labels wrongly, or whose payload is empty (README beside the file). */
 const LEFT_OUT = [259, 264, 268, 272, 320, 325, 346, 347, 350, 351, 367, 370, 372, 373];
 
 async function verdictOf(jws: string, keySet: JsonObject, rules: KeyRules): Promise<string> {
@@ -112,7 +112,7 @@ describeVectors<JwsVectors>('The key set vectors of wycheproof', 'wycheproof_jso
     });
 
     for (const { tcId, comment, jws, result } of group.tests) {
-      // A set of shared secrets has no public half, and their signatures are refused.
+      // The service refuses every signature by a shared secret.
       const refused = result === 'invalid' || isSymmetric;
       it(`${group.comment}: ${comment} (${tcId}) is ${refused ? 'refused' : 'verified'}`, async () => {
         const keySet = group.public ?? group.private;

@@ -58,7 +58,7 @@ describe('The agent registry over the admin API', () => {
     expect(asked?.headers.authorization).to.equal(`Bearer ${KEY}`);
   });
 
-  it('finds an agent with a jwks_uri, and one with keys that are refused today', async () => {
+  it('finds an agent with a jwks_uri, and an agent with keys that a registration would refuse', async () => {
     server.answer = agent({ jwks: null, jwks_uri: 'https://keys.example/jwks.json' });
     expect((await registry.find(ID))?.keys).to.deep.equal({ kind: 'remote', uri: 'https://keys.example/jwks.json' });
     server.answer = agent({ jwks: { keys: [{ kty: 'oct' }] } });

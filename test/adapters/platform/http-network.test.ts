@@ -172,7 +172,7 @@ describe('The network', () => {
       expect(server.received).to.have.length(3);
     });
 
-    it('does not send a GET again whose connection was its own', async () => {
+    it('does not send a GET again if its connection was new', async () => {
       server.answer = (_, response) => response.destroy();
       await failureOf(get(server.url), httpNetwork());
       expect(server.received).to.have.length(1);

@@ -15,8 +15,9 @@ interface ForwardProxy {
   readonly asked: { readonly target: string | undefined; readonly credentials: string | undefined }[];
   /** Answers the next CONNECT. */
   answer: (request: IncomingMessage, client: Duplex) => void;
-  /** Its clients' connections: now, and the most at once. */
+  /** The number of open connections of clients. */
   open(): number;
+  /** The highest number of connections open at once. */
   mostOpen(): number;
   close(): Promise<void>;
 }
@@ -83,24 +84,24 @@ describe('A forward proxy', () => {
   async function failureOf(request: NetworkRequest, through = network): Promise<string> {
     const failure: unknown = await through.send(request).catch((thrown: unknown) => thrown);
     if (!(failure instanceof NetworkFailure)) throw new Error(`not a NetworkFailure: ${JSON.stringify(failure)}`);
-    // Nothing of the proxy may pass for an answer of the server: a provider's 404 can end a person's tasks.
+    // An answer of the proxy must not look like one of the server: a 404 of a provider can end a person's tasks.
     expect([failure.answered, failure.status]).to.deep.equal([false, undefined]);
     return failure.message;
   }
 
-  it('connects to the server, with the credentials of its URL, and sees no request', async () => {
+  it('gets one CONNECT with the credentials of its URL, and the server gets the request', async () => {
     expect(await network.send(get())).to.include({ status: 200, body: '{"a":1}' });
     expect(server.received.map(({ path }) => path)).to.deep.equal(['/jwks']);
     const credentials = `Basic ${Buffer.from('ada:l o').toString('base64')}`;
     expect(proxy.asked).to.deep.equal([{ target: new URL(server.url).host, credentials }]);
   });
 
-  it('is asked once for requests that follow one another', async () => {
+  it('gets one CONNECT for consecutive requests', async () => {
     for (let time = 0; time < 3; time += 1) await network.send(get());
     expect([proxy.asked.length, server.received.length]).to.deep.equal([1, 3]);
   });
 
-  it('does not weaken the check of the certificate', async () => {
+  it('does not make the network accept an untrusted certificate', async () => {
     const stranger = httpNetwork({ proxyOf: () => new URL(proxy.url) });
     expect(await failureOf(get(), stranger)).to.match(/^There was no answer \([A-Z_]+\)\.$/);
     expect(server.received).to.have.length(0);
@@ -119,7 +120,7 @@ describe('A forward proxy', () => {
     expect(await failureOf(get({ timeoutMs: 50 }))).to.equal('There was no complete answer within 50 ms.');
   });
 
-  it('that never answers keeps no connection of a request that has failed, and has at most 64', async () => {
+  it('that never answers has at most 64 connections, and none after their requests have failed', async () => {
     proxy.answer = (_, client) => client.on('end', () => client.end()).resume();
     const failing = Array.from({ length: 100 }, () => failureOf(get({ timeoutMs: 2_000 })));
     await eventually(() => proxy.asked.length === 64);
@@ -128,7 +129,7 @@ describe('A forward proxy', () => {
     expect(proxy.mostOpen()).to.equal(64);
   });
 
-  it('that goes away fails the requests that wait for a connection too', async () => {
+  it('that exits fails the running requests, and those that wait for a connection', async () => {
     proxy.answer = () => undefined;
     const busy = Array.from({ length: 64 }, () => failureOf(get({ timeoutMs: 20_000 })));
     await eventually(() => proxy.asked.length === 64);
@@ -138,29 +139,29 @@ describe('A forward proxy', () => {
     expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['The proxy cannot be reached (ECONNREFUSED).']));
   });
 
-  it('that hangs up fails the request', async () => {
+  it('that closes the connection fails the request', async () => {
     proxy.answer = (_, client) => client.destroy();
     expect(await failureOf(get())).to.equal('The proxy cannot be reached (ECONNRESET).');
   });
 
-  it('that is away fails the request', async () => {
+  it('that does not run fails the request', async () => {
     const away = httpNetwork({ proxyOf: () => new URL('http://127.0.0.1:1') });
     expect(await failureOf(get(), away)).to.equal('The proxy cannot be reached (ECONNREFUSED).');
   });
 
-  it('does not lift the limit on the size of an answer', async () => {
+  it('does not change the limit on the size of an answer', async () => {
     const failure: unknown = await network.send(get({ maxBytes: 6 })).catch((thrown: unknown) => thrown);
     expect(failure).to.include({ message: 'The answer is longer than 6 bytes.', status: 200 });
   });
 
-  it('follows no redirect of the server', async () => {
+  it('does not make the network follow a redirect of the server', async () => {
     server.answer = (_, response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end();
     expect((await network.send(get())).status).to.equal(302);
     expect(proxy.asked).to.have.length(1);
     server.answer = answering('{"a":1}');
   });
 
-  it('is not asked for a host with a private address, if only public ones are allowed', async () => {
+  it('gets no CONNECT for a host with a private address, if only public addresses are allowed', async () => {
     const privateName = httpNetwork({
       ca: testAuthority,
       proxyOf: () => new URL(proxy.url),
@@ -174,7 +175,7 @@ describe('A forward proxy', () => {
   });
 });
 
-describe('The proxy of the environment', () => {
+describe('The proxy from the environment', () => {
   const NAMES = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NO_PROXY', 'no_proxy', 'HTTP_PROXY'];
   const before = NAMES.map((name) => [name, process.env[name]] as const);
   beforeEach(() => {
@@ -188,11 +189,11 @@ describe('The proxy of the environment', () => {
   });
   const of = (url: string) => proxyFromEnvironment(new URL(url))?.href;
 
-  it('is none if nothing is set', () => {
+  it('is absent if no variable is set', () => {
     expect(of('https://provider.example/')).to.equal(undefined);
   });
 
-  it('is that of HTTPS_PROXY or ALL_PROXY, for https only', () => {
+  it('is the value of HTTPS_PROXY or else ALL_PROXY, for https only', () => {
     process.env.ALL_PROXY = 'http://all.example:3128';
     expect(of('https://provider.example/')).to.equal('http://all.example:3128/');
     process.env.HTTPS_PROXY = 'http://proxy.example:3128';
@@ -201,7 +202,7 @@ describe('The proxy of the environment', () => {
     expect(of('http://127.0.0.1:8080/')).to.equal(undefined);
   });
 
-  it('is none for a host of NO_PROXY', () => {
+  it('is absent for a host that NO_PROXY lists', () => {
     process.env.HTTPS_PROXY = 'http://proxy.example:3128';
     process.env.NO_PROXY = 'inside.example,.corp.example';
     expect(of('https://inside.example/')).to.equal(undefined);
@@ -209,7 +210,7 @@ describe('The proxy of the environment', () => {
     expect(of('https://provider.example/')).to.equal('http://proxy.example:3128/');
   });
 
-  it('refuses a password that is not percent-encoded', () => {
+  it('is refused with a password that is not percent-encoded', () => {
     process.env.HTTPS_PROXY = 'http://svc:50%off@proxy.example:3128';
     expect(() => of('https://provider.example/')).to.throw(NetworkFailure, 'write % as %25');
   });
@@ -221,13 +222,13 @@ describe('The proxy of the environment', () => {
     'http://',
     'http://proxy.example:port',
   ]) {
-    it(`refuses ${value}, and does not connect past it`, () => {
+    it(`is refused as ${value}, so that no request goes past the proxy`, () => {
       process.env.HTTPS_PROXY = value;
       expect(() => of('https://provider.example/')).to.throw(NetworkFailure, 'not an http URL');
     });
   }
 
-  describe('if an address is only tried,', () => {
+  describe('when reach() tests a connection,', () => {
     const server = loopbackForSuite(answering('{}'), { tls: true });
     let proxy: ForwardProxy;
     beforeEach(async () => {
@@ -236,18 +237,18 @@ describe('The proxy of the environment', () => {
     });
     afterEach(() => proxy.close());
 
-    it('is asked too', async () => {
-      // The certificate is of an authority that only tests trust: the connection itself was made.
+    it('gets a CONNECT', async () => {
+      // The proxy connects. Then TLS fails, because reach() does not trust the authority of the tests.
       expect(await reach(server.url, 2000)).to.match(/^The connection failed \([A-Z_]+\)\.$/);
       expect(proxy.asked.map(({ target }) => target)).to.deep.equal([new URL(server.url).host]);
     });
 
-    it('fails it by its status', async () => {
+    it('fails the test by refusing the CONNECT', async () => {
       proxy.answer = refusing(407);
       expect(await reach(server.url, 2000)).to.equal('The proxy refused to connect (status 407).');
     });
 
-    it('fails it within the time limit', async () => {
+    it('fails the test by not answering within the time limit', async () => {
       proxy.answer = () => undefined;
       expect(await reach(server.url, 50)).to.equal('The connection failed within 50 ms.');
     });
