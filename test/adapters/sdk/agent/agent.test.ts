@@ -20,7 +20,7 @@ const TASK_MS = 1_200_000;
 
 type Answering = (url: string, init: RequestInit | undefined, pass: () => Promise<Response>) => Promise<Response>;
 
-/** Answers the agent's requests: the service does, unless a test replaces its answer. */
+/** Records the agent's requests. The service answers them, unless a test sets `answer`. */
 interface Line {
   readonly fetch: typeof globalThis.fetch;
   readonly sent: { readonly url: string; readonly form: URLSearchParams }[];
@@ -46,7 +46,7 @@ const busy = (status: number, retryAfter?: string): Response =>
     headers: { 'content-type': 'application/json', ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) },
   });
 
-/** A renewal of this task as the service would answer it, independent of the service's clock. */
+/** The answer to a renewal of this task, made without the service and its clock. */
 const renewed = (token: string, task?: Task): Response =>
   refusing(200, {
     ...{ access_token: token, refresh_token: 'task_grant_b', token_type: 'Bearer', expires_in: TOKEN_MS / 1000 },
@@ -259,7 +259,7 @@ describe('The agent library', () => {
       expect(over).to.be.instanceOf(TaskOver);
       expect(['task_ending', 'task_expired']).to.include((over as TaskOver).reason);
       expect(Math.abs(clock.now() - until)).to.be.at.most(15_000);
-      // 20 minutes at 2.4 minutes each. The last token expires with its task and is not renewed.
+      // A task lasts 20 minutes, with a renewal every 2.4 minutes. The last token expires with its task and is not renewed.
       expect(renewals().length).to.be.within(8, 10);
       const asked = requests.sent.length;
       expect(await thrown(task.token())).to.equal(over);

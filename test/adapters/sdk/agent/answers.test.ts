@@ -1,4 +1,4 @@
-/** Which answers of the control plane the agent library accepts. A fake control plane also sends wrong ones. */
+/** The answers of the control plane that the agent library accepts or refuses. A fake control plane sends them. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
@@ -36,7 +36,7 @@ describe('The agent library', () => {
   let changes: Changes;
   /** Replaces the answer to a request. */
   let answer: (() => Response) | undefined;
-  /** The last token. */
+  /** The token of the last answer. */
   let accessToken: string;
 
   before(async () => {

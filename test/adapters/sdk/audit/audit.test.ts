@@ -12,7 +12,7 @@ import { type Mandate, startMandate } from '../../../support/mandate.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Each member altered, of another type and absent, so that the tests cover every member. */
+/** Copies of the object: for each member one with another value, one with another type, and one without the member. */
 function alterations(object: Members): readonly (readonly [string, Members])[] {
   return Object.entries(object).flatMap(([name, value]) => [
     [`${name} altered`, { ...object, [name]: altered(value) }] as const,
@@ -81,7 +81,7 @@ describe('The auditor of a ledger that another program published', () => {
     for (const [index, record] of sealed.entries()) {
       expect(auditor.verifySealed(checkpoint, sealed.toSpliced(index, 1))).to.include({ fault: 'tree_size' });
       for (const [what, other] of alterations(record)) {
-        // The leaf does not contain the seq: the checkpoint seals a record's index.
+        // The leaf hash does not cover seq. An altered seq is found if it contradicts the checkpoint or another record.
         if (what === 'seq altered' && !sealed.some(({ seq }) => seq === other.seq) && other.seq !== sealed.length + 1)
           continue;
         expect(auditor.verifySealed(checkpoint, sealed.with(index, other)), what).to.include({ verified: false });
@@ -188,7 +188,7 @@ for (const database of databases) {
       expect(auditor.verifyCheckpoints([first], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks })).to.include(cut);
       expect(auditor.verifyCheckpoints([], { marks, after: first })).to.include(cut);
-      // Page by page.
+      // The same checkpoints in two pages: `more` says that another page follows.
       expect(auditor.verifyCheckpoints([first], { marks, more: true })).to.include({ verified: true });
       expect(auditor.verifyCheckpoints(rest, { marks, after: first })).to.include({ verified: true });
     });

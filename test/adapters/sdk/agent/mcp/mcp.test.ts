@@ -1,4 +1,4 @@
-/** The provider for the official MCP client, in SDK 2 and SDK 1, with the real service and a guarded MCP server. */
+/** `mcpAuthorization` in the official MCP client of SDK 2 and SDK 1, with the real service and a guarded MCP server. */
 
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -44,7 +44,7 @@ const sdk1: Connect = async (url, authProvider, fetch) => {
   const client = new Client1({ name: 'triage', version: '1.0.0' });
   // The types of the two SDKs differ in members that are optional here.
   const options = { authProvider, fetch } as unknown as ConstructorParameters<typeof Transport1>[1];
-  // That SDK was not written for exactOptionalPropertyTypes.
+  // The types of SDK 1 do not support exactOptionalPropertyTypes.
   await client.connect(new Transport1(new URL(url), options) as unknown as Parameters<Client1['connect']>[0]);
   return { call: async (name) => textIn(await client.callTool({ name })), close: () => client.close() };
 };
@@ -55,7 +55,7 @@ const SDKS: readonly (readonly [string, Connect])[] = [
   ['SDK 1', sdk1],
 ];
 
-describe('The provider for MCP clients', () => {
+describe('mcpAuthorization', () => {
   let mandate: Mandate;
   let registered: RegisteredAgent;
   let agent: Agent;
@@ -106,7 +106,7 @@ describe('The provider for MCP clients', () => {
     closing.push(() => provider.end());
     return provider;
   }
-  /** Sends the client's requests, and keeps them. */
+  /** Sends the client's requests, and records them in `sent`. */
   const recording: typeof globalThis.fetch = async (input, init) => {
     const answer = await fetch(input, init);
     const text = `${[...new Headers(init?.headers)].join('\n')}\n${String(init?.body ?? '')}`;
@@ -130,7 +130,7 @@ describe('The provider for MCP clients', () => {
     (await mandate.ledger()).filter((line) => line.agent_id === registered.id && line.event === event);
 
   for (const [name, connect] of SDKS) {
-    describe(`of ${name}`, () => {
+    describe(`in ${name}`, () => {
       it('gets a token after a 401 and more scopes after a 403, for this server alone', async () => {
         const subjectToken = personsToken();
         const provider = providing({ subjectToken });
@@ -144,7 +144,7 @@ describe('The provider for MCP clients', () => {
         const commented = JSON.parse(await client.call('comment'));
         expect([commented.scope, commented.task]).to.deep.equal([['jira:read', 'jira:comment'], provider.task?.id]);
         expect(asked()).to.deep.equal(['jira:read', 'jira:read jira:comment']);
-        // The narrower task is ended: the wider one replaces it.
+        // The provider has ended the task with fewer scopes, because the new task replaces it.
         expect((await records('task.revoked')).map((line) => line.task_id)).to.deep.equal([first?.id]);
 
         const grants = tokenRequests().map(({ answer }) => String(JSON.parse(answer).refresh_token));
@@ -156,7 +156,7 @@ describe('The provider for MCP clients', () => {
         );
       });
 
-      it('renews the token before it expires, by the grant of the same task', async () => {
+      it('renews the token with the grant of the task before the token expires', async () => {
         const provider = providing();
         const client = await connected(connect, provider);
         await client.call('read_issue');
@@ -191,7 +191,7 @@ describe('The provider for MCP clients', () => {
         expect(tokenRequests()).to.have.lengthOf(1);
       });
 
-      it('gives the refusal of the control plane to the program, after one request', async () => {
+      it('throws the refusal of a wrong subject token to the program, after one request', async () => {
         const error = await failed(connected(connect, providing({ subjectToken: 'stolen' })));
         expect(error).to.be.instanceOf(Refused).and.to.have.property('error', 'invalid_grant');
         expect(tokenRequests()).to.have.lengthOf(1);
@@ -199,7 +199,7 @@ describe('The provider for MCP clients', () => {
         expect((await records('token.denied')).map(({ reason }) => reason)).to.deep.equal(['subject_malformed']);
       });
 
-      it("blames the agent's key, and not the person's token, if the key is refused", async () => {
+      it("throws invalid_client to the program when the control plane refuses the agent's key", async () => {
         const { key } = await mandate.agent();
         const wrong = createAgent({
           ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...key.privateJwk } } },
@@ -208,11 +208,11 @@ describe('The provider for MCP clients', () => {
         const error = await failed(connected(connect, providing({ agent: wrong })));
         expect(error).to.be.instanceOf(Refused).and.to.have.property('error', 'invalid_client');
         expect(tokenRequests()).to.have.lengthOf(1);
-        // Before the signature is verified a record names nobody, and equal ones are summed up.
+        // The record names no agent, because the signature of the assertion was not verified.
         expect((await mandate.ledger()).map(({ reason }) => reason)).to.include('actor_unknown_key');
       });
 
-      it('gives every other refusal of the exchange to the program, in the class of the SDK', async () => {
+      it('throws any other refusal of the exchange to the program, with the sentence of the control plane', async () => {
         const error = await failed(connected(connect, providing({ scope: ['jira:unheard-of'] })));
         expect(error.message).to.include('None of the requested scopes is held by both the person and the agent.');
         expect(tokenRequests()).to.have.lengthOf(1);
@@ -223,16 +223,15 @@ describe('The provider for MCP clients', () => {
 
   const [[, connect] = ['', sdk2('auto')]] = SDKS;
 
-  it('asks for what the server asks for, if it has no scopes to begin with', async () => {
-    const { scope: _, ...rest } = { scope: undefined, subjectToken: async () => personsToken() };
-    const provider = mcpAuthorization({ agent, ...rest });
+  it('requests the scopes that the server names, if the program gave none', async () => {
+    const provider = mcpAuthorization({ agent, subjectToken: async () => personsToken() });
     closing.push(() => provider.end());
     await connected(connect, provider);
     expect(asked()).to.deep.equal(['jira:comment jira:read']);
     expect(provider.task?.scope).to.have.members(['jira:comment', 'jira:read']);
   });
 
-  it('asks for the current token of the person with each exchange', async () => {
+  it('gets the current token of the person from the program for each exchange', async () => {
     const given: string[] = [];
     const provider = providing({
       subjectToken: async () => {
@@ -245,7 +244,7 @@ describe('The provider for MCP clients', () => {
     expect(given).to.have.lengthOf(2);
   });
 
-  it('tries again with another token of the person after a refused one', async () => {
+  it('makes another exchange with a new token of the person after a refusal', async () => {
     const given = ['stolen', personsToken()];
     const provider = providing({ subjectToken: () => given.shift() ?? '' });
     expect(await failed(connected(connect, provider))).to.be.instanceOf(Refused);
@@ -254,14 +253,14 @@ describe('The provider for MCP clients', () => {
     expect(tokenRequests()).to.have.lengthOf(2);
   });
 
-  it('lets two calls step up at the same time', async () => {
+  it('gets more scopes for two concurrent calls that need them', async () => {
     const provider = providing();
     const client = await connected(connect, provider);
     const answers = await Promise.all([client.call('comment'), client.call('comment')]);
     for (const answer of answers) expect(JSON.parse(answer).scope).to.deep.equal(['jira:read', 'jira:comment']);
   });
 
-  it('continues with the task that another call has put in the place of its own', async () => {
+  it('uses the task of a concurrent call that has replaced its task', async () => {
     let meanwhile: (() => Promise<void>) | undefined;
     const delayed = createAgent({
       ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
@@ -282,7 +281,7 @@ describe('The provider for MCP clients', () => {
     expect(provider.task?.id).to.equal(body.task_id).and.not.to.equal(first?.id);
   });
 
-  it('ends a task that starts while it ends', async () => {
+  it('ends a task whose exchange was under way when end() was called', async () => {
     const provider = providing({
       subjectToken: async () => {
         await provider.end();
@@ -294,7 +293,7 @@ describe('The provider for MCP clients', () => {
     expect(await records('task.revoked')).to.have.lengthOf(1);
   });
 
-  it('ends its task, and gives no token from then on', async () => {
+  it('ends its task on end(), and returns no token afterwards', async () => {
     const provider = providing();
     const client = await connected(connect, provider);
     await provider.end();
@@ -317,10 +316,19 @@ describe('The provider for MCP clients', () => {
     ])[] = [
       ['that names another control plane', /does not name this control plane/, () => ({ issuer: 'https://m.example' })],
       ['that lies outside its resource', /not within its resource/, () => ({ audience: 'https://wiki.example/mcp' })],
-      ['beside its resource', /not within its resource/, (port) => ({ audience: `http://127.0.0.1:${port}/mc` })],
-      ['with another resource than the given', /names another resource/, () => ({}), { resource: 'https://a.example' }],
       [
-        'at another origin than the given',
+        'whose address only begins like its resource',
+        /not within its resource/,
+        (port) => ({ audience: `http://127.0.0.1:${port}/mc` }),
+      ],
+      [
+        'that names another resource than the program',
+        /names another resource/,
+        () => ({}),
+        { resource: 'https://a.example' },
+      ],
+      [
+        'at another origin than the program listed',
         /not within its resource/,
         () => ({ audience: 'https://wiki.example/mcp' }),
         { resource: 'https://wiki.example/mcp', origins: ['https://wiki.example'] },
@@ -333,7 +341,7 @@ describe('The provider for MCP clients', () => {
         const server = await startGuardedMcp(toolServerFor(audience, issuer), { port });
         closing.push(() => server.stop());
         const served = new URL(server.metadataUrl);
-        // The metadata is served at the audience's path, but on this machine.
+        // Sends requests for the audience's host to this machine.
         const here: typeof globalThis.fetch = (input, init) =>
           recording(String(input).replace(served.origin, server.url), init);
         const error = await failed(connect(server.endpoint, providing(options), here));
@@ -353,7 +361,7 @@ describe('The provider for MCP clients', () => {
       expect(tokenRequests()).to.deep.equal([]);
     });
 
-    it('that is another one than its first', async () => {
+    it('other than the first server of the provider', async () => {
       const provider = providing();
       await connected(connect, provider);
       const metadata = { resource, authorization_servers: [mandate.issuer] };
@@ -364,7 +372,7 @@ describe('The provider for MCP clients', () => {
     });
   });
 
-  it('reaches a server at another address than its resource, if the program lists the origin', async () => {
+  it('gets a token for a server at another origin than its resource, if the program lists the origin', async () => {
     const port = await freePort();
     const audience = 'https://wiki.example';
     const server = await startGuardedMcp(toolServerFor(audience), { port });
@@ -378,7 +386,7 @@ describe('The provider for MCP clients', () => {
     expect(provider.task?.resource).to.equal(audience);
   });
 
-  it('refuses to add the tokens to a request for another address', async () => {
+  it('refuses to add tokens to a request for another address than the token endpoint', async () => {
     const provider = providing();
     await connected(connect, provider);
     const form = new URLSearchParams({ scope: 'jira:read' });
@@ -387,7 +395,7 @@ describe('The provider for MCP clients', () => {
     expect([...form]).to.deep.equal([['scope', 'jira:read']]);
   });
 
-  it('refuses an answer with a scope that was not asked for', async () => {
+  it('refuses an answer with a scope that it did not request', async () => {
     const provider = providing();
     const client = await connected(connect, provider);
     const { answer } = tokenRequests()[0] ?? { answer: '{}' };

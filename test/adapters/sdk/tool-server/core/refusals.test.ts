@@ -50,15 +50,15 @@ interface Target {
 interface Surface {
   readonly name: string;
   readonly cases: readonly RefusalCase[];
-  /** The reasons that it never refuses with. */
+  /** The reasons with which this surface never refuses. */
   readonly unused: readonly RefusalReason[];
   start(toolServer: ToolServer): Promise<GuardedApp & Partial<GuardedMcp>>;
   send(app: GuardedApp, target: Target, headers: Headers, query?: string): Promise<RawAnswer>;
-  /** The claims that the handler answered with. */
+  /** The claims that the handler wrote into its answer. */
   claimsIn(answer: RawAnswer): unknown;
-  /** The route in an event; `undefined` as reason when the request was allowed. */
+  /** The route that the access event names. `reason` is undefined for an allowed request. */
   routeInEvent(target: Target, reason?: RefusalReason): string | null;
-  /** The parameters of the challenge after its sentence. */
+  /** The last parameters of WWW-Authenticate, after error_description. */
   challenge(target: Target, reason: RefusalReason): string;
 }
 
@@ -117,7 +117,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
     const { events } = fixture;
     let app: Awaited<ReturnType<Surface['start']>>;
 
-    // An unexpected error is visible as status 500.
+    // Does not print errors: a test sees an unexpected error as status 500.
     const quiet = { onError: () => undefined };
     async function start(options: Partial<ToolServerOptions> = {}): Promise<void> {
       app = await surface.start(
@@ -200,7 +200,7 @@ for (const surface of [...frameworks.map(web), mcp]) {
     it('refuses a token with 503 when its introspection is not answered in time', async () => {
       await app.stop();
       await start({ timeoutMs: 2000 });
-      // Caches the keys, so that only introspection takes time.
+      // The tool server caches the keys now, so only the introspection below takes time.
       expect((await surface.send(app, issue, bearer())).status).to.equal(200);
       events.splice(0);
       fixture.plane.answerIntrospection = () => undefined;

@@ -10,7 +10,7 @@ import { AUDIENCE, planeForEachTest, TOKEN_ID } from '../../../../support/tool-s
 
 const GOOD: ToolServerOptions = { issuer: 'https://mandate.example', audience: AUDIENCE, onAccess: () => undefined };
 
-/** Without types, so that each option can be wrong. */
+/** Takes untyped options, so that a test can pass wrong ones. */
 function made(changes: object): () => unknown {
   return () => createToolServer({ ...GOOD, ...changes });
 }

@@ -38,7 +38,7 @@ const initialize = rpc('initialize', {
 });
 const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
 
-/** A request whose body was parsed, for a guard without a server. */
+/** A request with a parsed body, for a test that calls the guard without a server. */
 function incomingWith(body: object, token: string) {
   return Object.assign(new http.IncomingMessage(null as never), {
     ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
@@ -222,7 +222,7 @@ describe('The guard of an MCP server', () => {
     ]);
   });
 
-  it('allows a tool with any name that has a policy, and names it in events', async () => {
+  it('allows a tool of any name if it has a policy, and names the tool in events', async () => {
     const scope = ['jira:read'];
     await start({ tools: { 'ticket:read': { scope }, 'lire un problème': { scope } }, methods: { 'a:b': { scope } } });
     for (const name of ['ticket:read', 'lire un problème', 'ticket:write']) await send({ body: call(name) });
@@ -235,7 +235,7 @@ describe('The guard of an MCP server', () => {
     ]);
   });
 
-  describe('names in the first 401 the scopes that the request needs', () => {
+  describe('names the needed scopes in the 401 to a request without a token,', () => {
     const METADATA = 'resource_metadata="https://jira.example/.well-known/oauth-protected-resource/api"';
     const tools = { comment: { scope: ['jira:read', 'jira:comment'] }, 'lire un problème': { scope: ['jira:read'] } };
     const methods = { 'resources/read': { scope: ['jira:boards'] } };
@@ -248,11 +248,11 @@ describe('The guard of an MCP server', () => {
     };
     const naming = (method: string, name?: string) => ({
       headers: { authorization: '', 'mcp-method': method, ...(name !== undefined && { 'mcp-name': name }) },
-      // The guard does not read the body, so the headers count.
+      // The guard takes the method and the tool from the headers, because it has not read the body.
       body: rpc('ping'),
     });
 
-    it('by the body, if a parser in front has read it', async () => {
+    it('according to the body, if a body parser has read it', async () => {
       await start({ tools, methods });
       expect(await challenge({ body: call('comment') })).to.equal(`scope="jira:read jira:comment", ${METADATA}`);
       expect(await challenge({ body: rpc('resources/read') })).to.equal(`scope="jira:boards", ${METADATA}`);
@@ -268,7 +268,7 @@ describe('The guard of an MCP server', () => {
       expect(await challenge({ method: 'GET' })).to.equal(METADATA);
     });
 
-    it('by the headers, if the body is unread', async () => {
+    it('according to the headers, if the body was not read', async () => {
       await start({ tools, methods, parsed: false });
       const encoded = `=?base64?${Buffer.from('lire un problème').toString('base64')}?=`;
       for (const [sent, scope] of [
@@ -304,7 +304,7 @@ describe('The guard of an MCP server', () => {
       ).not.to.include(SECRET);
 
     for (const parsed of [true, false]) {
-      it(`and runs the tool only if it answers true${parsed ? '' : ', without a body parser'}`, async () => {
+      it(`and runs the tool only if authorize() answers true${parsed ? '' : ', without a body parser'}`, async () => {
         await guarding(async ({ project }) => project === 'OPS', {}, parsed);
         expect(await statusOf({ body: reading({ project: 'OPS' }) })).to.equal(200);
         const answer = await send({ body: reading({ project: 'HR', of: SECRET }) });
@@ -361,7 +361,7 @@ describe('The guard of an MCP server', () => {
       ['answers a text', () => 'yes', 'authorize of read_issue answered neither true nor false.'],
       ['answers nothing', () => undefined, 'authorize of read_issue answered neither true nor false.'],
     ] as readonly (readonly [string, (args: Readonly<Record<string, unknown>>) => unknown, string])[]) {
-      it(`and refuses the call if it ${what}, without a word of the arguments`, async () => {
+      it(`and refuses the call if authorize() ${what}, and repeats no argument`, async () => {
         await guarding(authorize as Authorize);
         const answer = await send({ body: reading({ of: SECRET }) });
         expect([answer.status, JSON.parse(answer.text).reason]).to.deep.equal([503, 'policy_unavailable']);
@@ -372,7 +372,7 @@ describe('The guard of an MCP server', () => {
       });
     }
 
-    it('and aborts its signal when the time is over', async () => {
+    it('and aborts the signal of authorize() after its time limit', async () => {
       let signal: AbortSignal | undefined;
       await guarding((_, access) => {
         signal = access.signal;
@@ -382,7 +382,7 @@ describe('The guard of an MCP server', () => {
       expect(signal?.aborted).to.equal(true);
     });
 
-    it('last: not for a token that is refused, or for a task that has ended', async () => {
+    it('only after it has verified and introspected the token', async () => {
       let asked = 0;
       await guarding(
         () => {
@@ -398,7 +398,7 @@ describe('The guard of an MCP server', () => {
       expect(asked).to.equal(0);
     });
 
-    it('with a copy of them: a change does not reach the tool', async () => {
+    it('with a copy of the arguments, so that authorize() cannot change those of the tool', async () => {
       await guarding((args) => {
         (args as Record<string, unknown>).key = 'HR-1';
         return true;
@@ -418,7 +418,7 @@ describe('The guard of an MCP server', () => {
       ['__proto__', '{"__proto__":{"project":"HR"}}'],
       ['__proto__ inside', '{"filter":[{"__proto__":{"project":"HR"}}]}'],
     ] as const) {
-      it(`except for arguments that readers could see differently: ${what}`, async () => {
+      it(`but refuses arguments that two readers could understand differently: ${what}`, async () => {
         await guarding(() => true);
         const body = JSON.stringify(reading('GIVEN')).replace('"GIVEN"', given);
         expect(await reasonOf({ body })).to.equal('arguments_refused');

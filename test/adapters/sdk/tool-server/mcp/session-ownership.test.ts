@@ -23,7 +23,7 @@ describe('The session of an MCP client', () => {
 
   const server = loopbackForSuite();
 
-  /** The session id that a client gets, for each way to set the header. */
+  /** The session id that a client gets when `write` sets the header. */
   async function given(write: (response: http.ServerResponse) => void, claims = ada, by = sessions): Promise<string> {
     server.answer = (_, response) => {
       by.mark(response, claims);
@@ -40,7 +40,7 @@ describe('The session of an MCP client', () => {
     expect(sessions.idOf(await marked(), claimsOf('ada', 'triage', 'task_b'))).to.equal(ID);
   });
 
-  it('is refused to another owner, in another process, and with the id of the SDK', async () => {
+  it('is refused to another owner, in another process, and without a valid HMAC', async () => {
     const own = await marked();
     for (const other of [claimsOf('bob', 'triage'), claimsOf('ada', 'other'), claimsOf('ada')]) {
       expect(sessions.idOf(own, other)).to.equal(undefined);
@@ -59,12 +59,12 @@ describe('The session of an MCP client', () => {
     ['by an object after a status message', (response) => response.writeHead(200, 'OK', { 'mcp-session-id': ID })],
     ['by a list', (response) => response.writeHead(200, ['x', 'y', 'mcp-session-id', ID] as never)],
   ] satisfies [string, (response: http.ServerResponse) => void][]) {
-    it(`is marked in an answer whose header is set ${how}`, async () => {
+    it(`has its HMAC in an answer whose header is set ${how}`, async () => {
       expect(sessions.idOf(await given(write), ada)).to.equal(ID);
     });
   }
 
-  it('reaches the SDK without the mark in every place of a request', async () => {
+  it('reaches the SDK without its HMAC in every place of a request', async () => {
     const request = new http.IncomingMessage(null as never);
     const presented = await marked();
     request.headers['mcp-session-id'] = presented;

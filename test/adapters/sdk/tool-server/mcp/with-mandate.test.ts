@@ -134,7 +134,6 @@ describe('A guarded MCP server with the real service', () => {
 
   it('is discovered by a client that knows only its URL, and accepts the token of a plain OAuth client', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true };
-    // The client knows only the address of the MCP server, and discovers the rest.
     const port = await freePort();
     const resource = `http://127.0.0.1:${port}/mcp`;
     const ownServer = () =>
