@@ -66,10 +66,10 @@ describe('The collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  /** Of `xX`, the lowercase letter shares a key that the uppercase one uses exclusively. */
+  /** Each letter is an item whose key is its lowercase form. Uppercase items use the key exclusively, lowercase ones share it. */
   const byLetter = (item: string) => [{ key: item.toLowerCase(), exclusive: item === item.toUpperCase() }];
 
-  it('keeps an item whose key is used for a later batch, and keeps the order of the other items', async () => {
+  it('leaves an item for a later batch if its key is in use, and keeps the order of the other items', async () => {
     const collected = collecting({ uses: byLetter });
     await submitAll(collected, 'AABACD');
     await end(0);

@@ -54,7 +54,7 @@ describe('A value that is read occasionally', () => {
     expect(await look()).to.equal('here');
   });
 
-  it('is undefined beyond its time limit, and is not read twice at the same time', async () => {
+  it('is undefined if its read takes too long, and is not read twice at the same time', async () => {
     let release: (answer: string) => void = () => undefined;
     const { look, asked, pass } = fixture(
       () =>

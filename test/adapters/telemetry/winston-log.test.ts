@@ -86,7 +86,7 @@ describe('The log in JSON', () => {
     );
   });
 
-  it('renames a field whose name the line uses itself', async () => {
+  it('renames a field that is called level, message, timestamp or cause', async () => {
     const [line] = parsed(
       await logged((log) => log.info('kept', { level: 'fake', message: 'fake', timestamp: 'fake', cause: 'fake' })),
     );

@@ -21,7 +21,7 @@ import { tcpProxy } from '../../../support/tcp-proxy.ts';
 
 const surroundings = () => ({ clock: { now: () => NOON }, log: capturedLog() });
 
-/** A barrier: each call resolves once this many calls have been made. */
+/** A barrier: each call resolves once `many` calls have been made. */
 function barrier(many: number): () => Promise<void> {
   let [arrived, release] = [0, () => {}];
   const all = new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ describe('connections to Postgres', () => {
     await database.drop();
   });
 
-  /** @param short replaces limits by shorter ones */
+  /** Opens connections with long limits, some of which `short` replaces. */
   const connect = (poolSize: number, short: Partial<Limits> = {}) =>
     openConnections(
       {
@@ -291,11 +291,11 @@ describe('a Postgres server that stops or freezes', () => {
     await proxy.close();
   });
 
-  it('keeps no connection of a call that the watchdog aborted', async () => {
+  it('has no connection left after the watchdog has aborted a call', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));
-    // The limits of a call are far away.
+    // All other limits are long, so only the watchdog can abort the call.
     const connections = openConnections(
       { connectionString, poolSize: 1, limits: TENFOLD_LIMITS.serving, isThere: async () => false },
       capturedLog(),
@@ -342,7 +342,7 @@ describe('a Postgres server that stops or freezes', () => {
     }
   });
 
-  it('never has a late answer returned to another query', async () => {
+  it('does not make a later query return its late answer', async () => {
     const proxy = await tcpProxy(server.server.port);
     const direct = server.server.url(SUPERUSER, 'postgres');
     const connectionString = direct.replace(String(server.server.port), String(proxy.port));

@@ -14,7 +14,7 @@ import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 const WAIT_MS = 2_000;
 
 describe('decisions on a frozen server', () => {
-  it('are refused without a call if they are in no batch at their time limit', async () => {
+  it('are refused without a statement if no batch has taken them by their time limit', async () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
     const frozen = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
@@ -68,7 +68,7 @@ describe('a decision on a slow server', () => {
 });
 
 describe('closing the decisions', () => {
-  it('waits for a decision that runs alone, even before it has its connection', async () => {
+  it('waits for a decision that runs outside of a batch, even before the decision has a connection', async () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
     const pool = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };

@@ -34,7 +34,6 @@ const SPONSOR = newSponsorKey();
 
 const PURGED = { reasons: ['ssf_account_purged'], lift: false, block: 'deleted', end: 'ssf_account_purged' } as const;
 
-/** As an SQL literal. */
 const at = (instant: Instant) => `'${toMicrosecondText(instant)}'::timestamptz`;
 
 describe('decisions that end tasks on Postgres', () => {
@@ -83,7 +82,7 @@ describe('decisions that end tasks on Postgres', () => {
     await Promise.allSettled(appends);
   });
 
-  it('leave half of these connections to providers, however often an operator repeats a kill switch', async () => {
+  it('leave half of their separate connections to signals, however often an operator repeats a kill switch', async () => {
     const { task } = await openedTask(storage);
     await outside.sql('begin');
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
@@ -253,13 +252,13 @@ describe('the time limits of calls to Postgres', () => {
     READINESS: limits.READINESS_LIMITS,
     AUDITING: limits.AUDITING_LIMITS,
   })) {
-    it(`nest for ${name}: the server reaches its limit first, and reports that nothing was done`, () => {
+    it(`rise for ${name} from lock to statement to query, so that Postgres refuses before the client stops waiting`, () => {
       expect([lock, statement, query]).to.deep.equal([lock, statement, query].toSorted((one, other) => one - other));
       expect(new Set([lock, statement, query]).size).to.equal(3);
     });
   }
 
-  it('answer a decision that ends tasks within the minute for which proxies commonly wait', () => {
+  it('add up to less than a minute for a decision that ends tasks, because proxies commonly wait so long', () => {
     const { acquire, query } = limits.REVOKING_LIMITS;
     // A decision waits for a permit, and then for a connection.
     expect(2 * acquire + limits.ENDING_LIMIT_MS + query).to.be.below(60_000);

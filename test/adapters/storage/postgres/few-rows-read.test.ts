@@ -93,11 +93,11 @@ const SWEEPING: Readonly<
 
 const TASKS = ['tasks', 'task_grants'];
 const USERS = ['provisioned_users'];
-/** The only fact that reads all of a table is the number of users. */
+/** The only decision that reads a whole table: it counts the users. */
 const COUNTS_USERS = 'a write of a provisioned user';
 const CHILD = `task_${'Z'.repeat(26)}`;
 
-/** Each row may be deleted a second after the previous one. */
+/** The beginning of an insert into each table. The nth row may be deleted n seconds after `at`. */
 const REMEMBERED = {
   spent_assertions: "select 'agent', 'jti-' || n, ",
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
@@ -214,7 +214,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
 
     async function counted() {
       const named = asked.tables.map((table) => `'${table}'::regclass`).join();
-      // Includes earlier transactions whose counts are not reported yet.
+      // The counts include earlier transactions that Postgres has not reported yet.
       const { rows } = await client.query(`select
           sum(seq_tup_read + idx_tup_fetch) filter (where relid in (${named}))::integer as rows, sum(seq_scan)::integer as scans
         from pg_stat_xact_user_tables`);

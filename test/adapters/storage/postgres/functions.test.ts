@@ -4,7 +4,7 @@ import { type FreshDatabase, freshDatabase, type OutsideConnection, type Role } 
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { SUPERUSER } from '../../../support/postgres-server.ts';
 
-/** Queries the catalogue, so that the tests include functions that are added later. */
+/** The tests query the catalogue of Postgres, so they include functions that are added later. */
 describe('the functions of the schema on Postgres', () => {
   let database: FreshDatabase;
   let owner: OutsideConnection;

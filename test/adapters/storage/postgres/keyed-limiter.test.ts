@@ -22,7 +22,7 @@ function calls() {
 }
 
 describe('the limiter of calls by key', () => {
-  it('runs as many calls of one key at once as its limit, and the others in the order in which they came', async () => {
+  it('runs at most `limit` calls of one key at once, and the others in the order of their arrival', async () => {
     const { began, call, end, fail } = calls();
     const { run } = keyedLimiter(2, LONG_MS);
     const answers = ['one', 'two', 'three', 'four'].map((name) => run('key', call(name)));
@@ -42,7 +42,7 @@ describe('the limiter of calls by key', () => {
     expect(await Promise.all(answers.slice(1))).to.deep.equal(['two', 'three', 'four']);
   });
 
-  it('limits each key by itself', async () => {
+  it('limits each key separately', async () => {
     const { began, call, end } = calls();
     const { run } = keyedLimiter(1, LONG_MS);
     const answers = [run('a', call('one')), run('b', call('two'))];
@@ -53,7 +53,7 @@ describe('the limiter of calls by key', () => {
     await Promise.all(answers);
   });
 
-  it('refuses a call that waits too long, never makes it, and gives its permit to the next call', async () => {
+  it('refuses a call that waits too long, does not make it later, and gives the permit to the next call', async () => {
     const { began, call, end } = calls();
     const { run } = keyedLimiter(1, SHORT_MS);
     const first = run('key', call('one'));
@@ -70,7 +70,7 @@ describe('the limiter of calls by key', () => {
     expect(await next[1]).to.equal('four');
   });
 
-  it('refuses the waiting calls and all later ones once it is closed, and lets calls under way go on', async () => {
+  it('refuses waiting and later calls once it is closed, and lets running calls end', async () => {
     const { began, call, end } = calls();
     const { run, close } = keyedLimiter(1, LONG_MS);
     const first = run('key', call('one'));

@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 const WAIT_MS = 2_000;
 const NOW = 100_000;
 
-describe('calls that wait behind others on Postgres', () => {
+describe('calls that wait behind other calls on Postgres', () => {
   const { now } = performance;
   beforeEach(() => {
     performance.now = () => NOW;
@@ -23,13 +23,13 @@ describe('calls that wait behind others on Postgres', () => {
     return { items, refused };
   };
 
-  it('wait however long while Postgres answers', () => {
+  it('wait without a time limit while Postgres answers', () => {
     const { items, refused } = calls(0, 10 * WAIT_MS);
     expect(lateness(WAIT_MS).refuseLate(items)).to.deep.equal(items);
     expect(refused).to.deep.equal([]);
   });
 
-  it('are refused once their time is up while it does not, and the others are not', () => {
+  it('are refused after their time limit, and not before, while Postgres does not answer', () => {
     const late = lateness(WAIT_MS);
     late.isAnswering = false;
     const { items, refused } = calls(WAIT_MS + 1, WAIT_MS, 0, WAIT_MS + 1);
@@ -38,7 +38,7 @@ describe('calls that wait behind others on Postgres', () => {
     for (const error of refused) expect(error).to.be.instanceOf(StorageUnavailable);
   });
 
-  it('wait again once it answers', () => {
+  it('wait without a time limit again once Postgres answers', () => {
     const late = lateness(WAIT_MS);
     late.isAnswering = false;
     late.isAnswering = true;

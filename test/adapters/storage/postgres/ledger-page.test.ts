@@ -1,6 +1,6 @@
 /**
- * How many records Postgres reads for a page of the ledger: hardly more than the page holds. For a name that many records
- * have, the planner would rather read the records of all names in the order of time, and drop the others.
+ * Counts the records that Postgres reads for a page of the ledger. For a name that many records have, the planner would
+ * prefer to read the records of all names in the order of time, and to drop those of other names.
  */
 
 import { expect } from 'chai';
@@ -15,11 +15,11 @@ import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
 import { agentIdOf, NOON } from '../../../support/domain-fixtures.ts';
 
-/** One record a second, of one agent, person and task after the other. */
+/** One record a second. `NAMES` agents, persons and tasks follow each other in rotation. */
 const RECORDS = 12_000;
 const NAMES = 8;
 const LIMIT = 10;
-/** A page and one record, and a few beside. */
+/** The maximum number of rows read for a page: the page, the next record, and a margin. */
 const FEW = 2 * LIMIT;
 
 const names = { agentId: agentIdOf('agent-0'), sponsor: 'person-0', taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0') };
@@ -75,7 +75,7 @@ describe('A page of the ledger on Postgres', () => {
     }
   }
 
-  /** The bounds in the index between which the page is read. */
+  /** The lines of the query plan that say between which bounds Postgres reads the index. */
   async function indexConditions(query: Partial<LedgerQuery>): Promise<string> {
     await read(query);
     const [page = { text: '', values: [] }] = sent.filter(({ text }) => text.includes('"ledger"'));
@@ -86,25 +86,28 @@ describe('A page of the ledger on Postgres', () => {
       .join('\n');
   }
 
-  /** Includes those of earlier transactions that are not reported yet. */
+  /** The number includes earlier transactions that Postgres has not reported yet. */
   async function rowsRead(): Promise<number> {
     const { rows } = await client.query(`select sum(seq_tup_read + idx_tup_fetch)::integer as rows
       from pg_stat_xact_user_tables where relname like 'ledger_2%'`);
     return rows[0]?.rows;
   }
 
-  /** The first second of the page, and which page. */
+  /** For each page the second of its first record, and its query. */
   const pages: Readonly<Record<string, readonly [first: number, Partial<LedgerQuery>]>> = {
-    first: [0, {}],
-    'first from an instant on': [8_000, { from: second(8_000) }],
-    'first of a period': [8_000, { from: second(8_000), to: second(11_000) }],
-    'first up to an instant': [0, { to: second(8_000) }],
-    next: [8_000, { after: { at: second(7_992), seq: 7_993 } }],
-    'next of a period': [8_000, { from: second(400), to: second(11_000), after: { at: second(7_992), seq: 7_993 } }],
+    'the first': [0, {}],
+    'the first from an instant on': [8_000, { from: second(8_000) }],
+    'the first of a period': [8_000, { from: second(8_000), to: second(11_000) }],
+    'the first up to an instant': [0, { to: second(8_000) }],
+    'the next': [8_000, { after: { at: second(7_992), seq: 7_993 } }],
+    'the next of a period': [
+      8_000,
+      { from: second(400), to: second(11_000), after: { at: second(7_992), seq: 7_993 } },
+    ],
   };
   for (const name of ['agentId', 'sponsor', 'taskId'] as const) {
     for (const [which, [first, query]] of Object.entries(pages)) {
-      it(`reads hardly more than the ${which} page of a filter by ${name}`, async () => {
+      it(`reads at most ${FEW} rows for a page of ${LIMIT} records by ${name}: ${which}`, async () => {
         const { page, rows } = await read({ [name]: names[name], ...query });
         expect(page.records.map(({ at }) => at)).to.deep.equal(
           Array.from({ length: LIMIT }, (_, nth) => second(first + nth * NAMES)),
@@ -113,8 +116,8 @@ describe('A page of the ledger on Postgres', () => {
       });
     }
 
-    // Postgres 18 would skip the rest by itself. Older servers would read the whole month of the name.
-    it(`reads the index for ${name} from the beginning of a period to its end`, async () => {
+    // Without the bounds, Postgres before 18 would read all records of the name in the month. Postgres 18 skips them.
+    it(`reads the index by ${name} only from the beginning to the end of a period`, async () => {
       const conditions = await indexConditions({ [name]: names[name], from: second(8_000), to: second(11_000) });
       expect(conditions).to.match(/ROW\(\w+, ts\) >= ROW\(/);
       expect(conditions).to.match(/ROW\(\w+, ts\) < ROW\(/);

@@ -102,7 +102,7 @@ describe('a page of the ledger during an open append, on Postgres', () => {
     expect(await details(page(64, 9))).to.deep.equal(['1', '2', '3', '4', '5', '6', '63.5', 'long']);
   });
 
-  it('blocks later appends only while it waits itself', async () => {
+  it('blocks later appends only while it waits for the open append', async () => {
     const reading = page(7);
     await untilWaiting(observer, 1);
     const appending = append(8);

@@ -21,7 +21,7 @@ describe('the protection of the connection to Postgres', () => {
     });
   }
 
-  it('is read from the environment if the address does not say, as by the driver', async () => {
+  it('is that of PGSSLMODE if the address has no sslmode, because the driver reads PGSSLMODE too', async () => {
     await withEnvironment({ PGSSLMODE: 'verify-full' }, async () => {
       expect(linkCondition('postgresql://a:b@db.example/mandate')).to.equal('verified');
     });

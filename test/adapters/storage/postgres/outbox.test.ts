@@ -45,7 +45,7 @@ describe('draining the outbox on Postgres', () => {
     return details;
   };
 
-  it('uses no connection of requests and no lock on the ledger while it waits for the sink', async () => {
+  it('uses no connection for requests and no lock on the ledger while it waits for the sink', async () => {
     const outcome = await drain(async () => {
       expect(await ledgerOf(storage)).to.have.length(2);
       await owner.sql('begin');

@@ -1,4 +1,4 @@
-/** Transactions in three round trips: what is sent together, and which error is thrown when some of it fails. */
+/** Transactions that read, write and commit in three round trips, and the errors that they throw. */
 
 import { expect } from 'chai';
 import pg from 'pg';
@@ -22,7 +22,7 @@ const one: Prepared = { name: 'one', text: 'select 1 as one' };
 const two: Prepared = { name: 'two', text: 'select 2 as two' };
 const fails: Prepared = { name: 'fails', text: 'select 1/0' };
 const endsSession: Prepared = { name: 'ends_session', text: 'select pg_terminate_backend(pg_backend_pid())' };
-/** Another text under a name that the connection has prepared: the driver does not send it. */
+/** Has the name of a prepared statement and another text, so the driver refuses to send it. */
 const unsendable: Prepared = { ...one, text: 'select 3 as three' };
 const unbuildable: Built = {
   toSQL: () => {
@@ -89,10 +89,10 @@ describe('a transaction in three round trips', () => {
     const find = { name: 'find_block', text: 'select from sponsor_blocks where sponsor_key = $1' };
     return (await connections.run(find, [sponsorKey])).count === 1;
   };
-  /** The pool has one connection: it must be in no transaction, and answer the right question. */
+  /** Checks that the only connection is in no transaction, and that each answer belongs to its statement. */
   const expectClean = async () => {
     const asking = { name: 'seqscan', text: "select current_setting('enable_seqscan') as seqscan" };
-    // The begin of each transaction turns it off.
+    // Each transaction turns enable_seqscan off when it begins.
     expect((await connections.run(asking)).rows).to.deep.equal([{ seqscan: 'on' }]);
     expect(
       await connections.readThenWrite(
@@ -102,7 +102,7 @@ describe('a transaction in three round trips', () => {
     ).to.deep.equal([{ two: 2 }]);
   };
 
-  it('sends what it reads at once, then what it writes, then the commit', async () => {
+  it('sends all reads together, then all writes together, then the commit', async () => {
     await connections.run(one);
     const before = proxy.roundTrips();
     const [first, second] = [newKey(), newKey()];
@@ -120,7 +120,7 @@ describe('a transaction in three round trips', () => {
     await expectClean();
   });
 
-  it('reads inside of its transaction, also what one statement after another asks', async () => {
+  it('reads within its transaction, also if one read waits for another', async () => {
     const asking = { name: 'transaction', text: 'select now() as began' };
     const { began, later } = await connections.readThenWrite(
       async (run) => ({ began: (await run(asking)).rows, later: (await run(asking)).rows }),
@@ -129,7 +129,7 @@ describe('a transaction in three round trips', () => {
     expect(later).to.deep.equal(began);
   });
 
-  it('writes nothing if its begin failed, whatever was read without it', async () => {
+  it('writes nothing if its begin failed, even if its reads succeeded', async () => {
     const faults = await statementFaults(Number(uri.port));
     const faulty = connect(faults.port);
     let writes = 0;
@@ -148,8 +148,8 @@ describe('a transaction in three round trips', () => {
   });
 
   const READS: Readonly<Record<string, (run: Run) => Promise<unknown>>> = {
-    'met first': (run) => Promise.all([run(one), run(fails), run(two)]),
-    'met after that of a later statement': async (run) => {
+    'awaited first': (run) => Promise.all([run(one), run(fails), run(two)]),
+    'awaited after the error of a later statement': async (run) => {
       const first = run(fails);
       await run(two);
       return first;
@@ -159,7 +159,7 @@ describe('a transaction in three round trips', () => {
     },
   };
   for (const [how, read] of Object.entries(READS)) {
-    it(`fails with the first error of what it reads, and writes nothing: an error that is ${how}`, async () => {
+    it(`fails with the first error of its reads, and writes nothing: the error is ${how}`, async () => {
       let writes = 0;
       expect(codeOf(await thrownBy(() => connections.readThenWrite(read, () => writes++)))).to.equal(DIVISION_BY_ZERO);
       expect(writes).to.equal(0);
@@ -167,7 +167,7 @@ describe('a transaction in three round trips', () => {
     });
   }
 
-  it('fails with the first error of what it writes, and none of it is stored', async () => {
+  it('fails with the first error of its writes, and stores none of them', async () => {
     const [before, behind] = [newKey(), newKey()];
     const failing = () =>
       connections.readThenWrite(nothing, (send) => {
@@ -179,10 +179,10 @@ describe('a transaction in three round trips', () => {
   });
 
   for (const [what, query, said] of [
-    ['the driver refuses', unsendable, 'Prepared statements must be unique'],
+    ['is refused by the driver', unsendable, 'Prepared statements must be unique'],
     ['cannot be built', unbuildable, 'no statement can be built'],
   ] as const) {
-    it(`commits nothing without a statement that ${what}`, async () => {
+    it(`commits nothing if a statement ${what}`, async () => {
       await connections.run(one);
       const [before, behind] = [newKey(), newKey()];
       const failing = () =>
@@ -195,7 +195,7 @@ describe('a transaction in three round trips', () => {
     });
   }
 
-  it('is rolled back if the work itself fails, with all that it has sent', async () => {
+  it('is rolled back with all its statements if its read or write function throws', async () => {
     const sponsorKey = newKey();
     const inRead = async (run: Run) => {
       void run(one);
@@ -211,7 +211,7 @@ describe('a transaction in three round trips', () => {
     await expectClean();
   });
 
-  it('leaves no error unhandled that the work does not wait for', async () => {
+  it('leaves no unhandled rejection of a statement that its functions do not await', async () => {
     const inRead = async (run: Run) => {
       void run(fails);
       void run(two);
@@ -227,7 +227,7 @@ describe('a transaction in three round trips', () => {
     await expectClean();
   });
 
-  it('is unavailable if its session ends, and the next one has another connection', async () => {
+  it('is unavailable if its session ends, and the next transaction gets another connection', async () => {
     const sponsorKey = newKey();
     const inRead = () => connections.readThenWrite((run) => Promise.all([run(endsSession), run(one)]), nothing);
     expect(await thrownBy(inRead)).to.be.instanceOf(StorageUnavailable);
@@ -240,12 +240,12 @@ describe('a transaction in three round trips', () => {
     await expectClean();
   });
 
-  it('fails if its commit is answered with a rollback', async () => {
+  it('fails if Postgres answers its commit with a rollback', async () => {
     const sponsorKey = newKey();
     const faults = await statementFaults(Number(uri.port));
     const faulty = connect(faults.port);
     await faulty.run(one);
-    // After the begin, the read and the insert.
+    // The fourth statement is the commit, after the begin, the read and the insert.
     faults.arm(4, { instead: 'rollback' });
     const thrown = await thrownBy(() =>
       faulty.readThenWrite(
@@ -259,7 +259,7 @@ describe('a transaction in three round trips', () => {
     await faults.close();
   });
 
-  it('is made again if Postgres rolled it back because of a deadlock', async () => {
+  it('is retried if Postgres rolled it back because of a deadlock', async () => {
     const lock = (key: number): Prepared => ({ name: `lock_${key}`, text: `select pg_advisory_xact_lock(98, ${key})` });
     const pool = connect(Number(uri.port), 2);
     let attempts = 0;
@@ -281,7 +281,7 @@ describe('a transaction in three round trips', () => {
         },
       );
     const { now } = performance;
-    // No retry begins once much time has passed, as on a busy machine.
+    // A stopped clock: on a busy machine the time for retries could run out.
     performance.now = () => 0;
     try {
       expect(await Promise.all([both(1, 2), both(2, 1)])).to.deep.equal([1, 2]);

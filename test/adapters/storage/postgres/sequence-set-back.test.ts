@@ -49,7 +49,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     const before = await ledgerOf(storage);
     for (const queueing of [false, true]) {
       await storage.outbox.setQueueing(queueing);
-      // Dated as the record with that number, and otherwise.
+      // The new record has the date of the sealed record with that number, or another date.
       for (const seconds of [0, 3_600]) {
         await setBack(3);
         await expectUnavailable(append(seconds));
@@ -58,7 +58,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
       }
     }
     expect(await ledgerOf(storage)).to.deep.equal(before);
-    // The first number after the sealed range.
+    // The next append gets the first number after the sealed range.
     await append();
     expect((await ledgerOf(storage)).at(-1)?.seq).to.equal(11);
   });
@@ -103,7 +103,7 @@ describe('a ledger whose sequence was set back, on Postgres', () => {
     expect(await faultsOf(storage.checkpoints)).to.deep.equal([]);
   });
 
-  it('is ready with its first record, and with unused numbers', async () => {
+  it('is ready if numbers were skipped, and in a new database before and after its first record', async () => {
     await setBack(10_000);
     expect((await storage.readiness.check()).status).to.equal('Healthy');
     const empty = await freshDatabase('postgres');

@@ -26,14 +26,14 @@ interface Call {
   fail(error: unknown): void;
 }
 
-/** Reads colors by fruit from a database that the test plays. */
+/** Reads colors by fruit. The test answers the statements in place of Postgres. */
 function reader() {
   const calls: Call[] = [];
   const run: Run = <Row>(_: unknown, [keys]: readonly unknown[] = []) =>
     new Promise<Rows<Row>>((resolve, reject) => {
       const asked = JSON.parse(String(keys)) as readonly Key[];
       const known = asked.filter(({ fruit }) => fruit in COLORS);
-      // In another order than the keys.
+      // The rows have another order than the keys.
       const rows = known.map(({ nth, fruit }) => ({ nth, color: COLORS[fruit] })).reverse() as Row[];
       calls.push({ keys: asked, answer: () => resolve({ rows, count: rows.length }), fail: reject });
     });
@@ -51,8 +51,8 @@ const fruitsOf = (call: Call | undefined) => call?.keys.map(({ fruit }) => fruit
 const refusal = (code: string) =>
   Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code, severity: 'ERROR' });
 
-describe('reading in sets on Postgres', () => {
-  it('takes the keys of a turn in one statement, and gives each its own row', async () => {
+describe('the reader of sets on Postgres', () => {
+  it('looks up the keys of one event loop turn in one statement, and gives each caller its row', async () => {
     const { calls, colorOf } = reader();
     const fruits = ['lemon', 'lime', 'lemon', 'stone', 'plum', 'lemon'];
     const colors = Promise.all(fruits.map(colorOf));
@@ -62,7 +62,7 @@ describe('reading in sets on Postgres', () => {
     expect(await colors).to.deep.equal(['yellow', 'green', 'yellow', undefined, 'blue', 'yellow']);
   });
 
-  it('has two statements under way, of 64 keys at most, whichever is answered first', async () => {
+  it('has at most two statements under way, with at most 64 keys each, and takes answers in any order', async () => {
     const { calls, colorOf } = reader();
     const first = Array.from({ length: 64 }, () => colorOf('lemon'));
     const second = Array.from({ length: 64 }, () => colorOf('lime'));
@@ -79,7 +79,7 @@ describe('reading in sets on Postgres', () => {
     expect(new Set(await Promise.all(first))).to.deep.equal(new Set(['yellow']));
   });
 
-  it('fails only the key that Postgres cannot look up, and asks for the others one after another', async () => {
+  it('fails only the key that Postgres cannot look up, and looks up the others one after another', async () => {
     const { calls, colorOf } = reader();
     const colors = Promise.all(['lemon', 'rotten', 'lime'].map(colorOf));
     const rotten = refusal('22P05');
@@ -93,7 +93,7 @@ describe('reading in sets on Postgres', () => {
     expect(await colors).to.deep.equal(['yellow', rotten, 'green']);
   });
 
-  it('asks nothing again of a server that is busy, and refuses no later key', async () => {
+  it('does not repeat a statement that a busy server refused, and still looks up later keys', async () => {
     const { calls, colorOf } = reader();
     const { now } = performance;
     const colors = Promise.all(['lemon', 'lime'].map(colorOf));
@@ -113,7 +113,7 @@ describe('reading in sets on Postgres', () => {
     }
   });
 
-  it('refuses the keys whose time is up on a frozen server without a statement, and reads again once it answers', async () => {
+  it('refuses keys past their time limit without a statement on a frozen server, and reads again once it answers', async () => {
     const { calls, colorOf } = reader();
     const underWay = Array.from({ length: 128 }, () => colorOf('lemon'));
     const behind = Array.from({ length: 200 }, () => colorOf('lime'));
@@ -132,7 +132,7 @@ describe('reading in sets on Postgres', () => {
       await nextTurn();
       calls[2]?.answer();
       expect(await thawed).to.equal('blue');
-      // A slow answer is no reason to refuse the keys behind it.
+      // After a slow answer the reader still looks up the keys that waited for it.
       const slow = Array.from({ length: 128 }, () => colorOf('lemon'));
       const patient = colorOf('lime');
       await nextTurn();
@@ -158,7 +158,7 @@ describe('grants and the facts of tokens, read in sets from Postgres', () => {
   });
   after(() => database.drop());
 
-  it('are those of each caller, though others ask for names that cannot be stored', async () => {
+  it('are those that each caller asked for, even if other callers ask for names that Postgres cannot store', async () => {
     const [one, other] = [await openedTask(storage), await openedTask(storage)];
     const unstorable = ['\u0000', '\ud800', '"', '\\u0000', '{"nth":0}'];
     const grants = Promise.all(

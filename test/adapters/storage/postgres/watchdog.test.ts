@@ -5,7 +5,7 @@ import { serverIsThere, unlessSilent } from '../../../../adapters/storage/postgr
 const SHORT_MS = 1;
 
 describe('the watchdog of Postgres', () => {
-  it('aborts a call once the server leaves two questions unanswered, and tells the call', async () => {
+  it('aborts a call, and its signal, after the server has left two probes unanswered', async () => {
     let questions = 0;
     let refuse: (error: unknown) => void = () => undefined;
     let aborted: AbortSignal | undefined;
@@ -25,7 +25,7 @@ describe('the watchdog of Postgres', () => {
     refuse(new Error('its connection is gone'));
   });
 
-  it('answers as the call does while the server answers', async () => {
+  it('returns the answer of the call while the server answers its probes', async () => {
     expect(
       await unlessSilent(
         async () => 'answer',
@@ -35,7 +35,7 @@ describe('the watchdog of Postgres', () => {
     ).to.equal('answer');
   });
 
-  it('asks one question at a time', async () => {
+  it('sends one probe for concurrent callers', async () => {
     let questions = 0;
     const isThere = serverIsThere(async () => {
       questions += 1;

@@ -121,7 +121,7 @@ describe('The connection to SQLite', () => {
     await second.close();
   });
 
-  it('is unavailable after a second of a write lock, writes nothing, and works again after the lock', async () => {
+  it('is unavailable when another process holds the write lock for a second, writes nothing, and works again later', async () => {
     outside.exec('begin immediate');
     let ticks = 0;
     const ticking = setInterval(() => {
@@ -130,7 +130,7 @@ describe('The connection to SQLite', () => {
     const outcomes = await Promise.all([thrownBy(() => keep('a')), thrownBy(() => keep('b'))]);
     clearInterval(ticking);
     for (const thrown of outcomes) expect(thrown).to.be.instanceOf(StorageUnavailable);
-    // The event loop runs in each retry pause. Fourteen of them are longer than a tick.
+    // The event loop runs during each retry pause, and fourteen pauses are longer than the interval.
     expect(ticks).to.be.at.least(10);
     outside.exec('commit');
     expect(kept()).to.deep.equal([]);

@@ -119,7 +119,7 @@ describe('Ending very many tasks on SQLite', () => {
     expect(await contents()).to.deep.equal(before);
   });
 
-  it('has no time limit for a single portion of tasks', async () => {
+  it('has no time limit for tasks that one statement ends', async () => {
     const count = ENDED_AT_ONCE;
     await seed(count);
     expect(await end(0)).to.deep.equal({ kind: 'ended', tasks: count });

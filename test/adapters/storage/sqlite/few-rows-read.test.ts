@@ -46,7 +46,7 @@ const FOUND = [
   // SQLite builds an automatic index by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
   new RegExp(`^SCAN (${SMALL})\\b`),
-  // The time of the newest record, and the records that the previous statement wrote.
+  // Two reads of a range: the newest record, and the records that the previous statement wrote.
   /^SEARCH ledger USING COVERING INDEX ledger_by_time \(ts>\? AND ts<\?\)$/,
   /^SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\?\)$/,
 ];
@@ -159,7 +159,7 @@ describe('SQLite', () => {
       const user = { ...names, active: true, sponsorKey, revision: 1, createdAt: NOON, modifiedAt: NOON };
       const users = storage.provisionedUsers;
       await users.create(user, { statements: statementsOf(undefined, user), at: LATER }, 100);
-      // The creation counts the users.
+      // Drops the statements of the creation, which counts all users.
       run = new Set();
       const inactive = { ...user, active: false, revision: 2 };
       expect(await users.replace(user, inactive, { statements: statementsOf(user, inactive), at: LATER })).to.equal(
@@ -188,9 +188,12 @@ describe('SQLite', () => {
 
   const AUDIT = {
     'all denials': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
-    'records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
-    'those of a person by an agent': [{ agentId, sponsor }, 'SEARCH ledger USING INDEX ledger_by_sponsor (sponsor=?)'],
-    'those of a task among them': [
+    'the records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
+    'the records of an agent and a person': [
+      { agentId, sponsor },
+      'SEARCH ledger USING INDEX ledger_by_sponsor (sponsor=?)',
+    ],
+    'the records of an agent, a person and a task': [
       { agentId, sponsor, taskId },
       'SEARCH ledger USING INDEX ledger_by_task (task_id=?)',
     ],

@@ -4,11 +4,11 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
 
-/** Collects all garbage. Node has this function only after the flag is set, and then in new contexts. */
+/** Collects all garbage. After the flag is set, only new contexts have the function `gc`. */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  // A target that a WeakRef was made for stays until the turn ends.
+  // A new WeakRef keeps its target until the event loop turn ends.
   await nextTurn();
   collect();
 }

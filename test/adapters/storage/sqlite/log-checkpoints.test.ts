@@ -34,7 +34,7 @@ describe('The write-ahead log of SQLite', () => {
   const fileSize = () => statSync(path).size;
   const logSize = () => statSync(`${path}-wal`).size;
 
-  it('is moved into the file once enough rows changed, after the answer', async () => {
+  it('is copied into the file after enough rows have changed, and after the answer', async () => {
     const before = fileSize();
     await insert(CHANGES_BETWEEN_CHECKPOINTS);
     expect(fileSize()).to.equal(before);
@@ -42,7 +42,7 @@ describe('The write-ahead log of SQLite', () => {
     expect(fileSize()).to.be.greaterThan(before + CHANGES_BETWEEN_CHECKPOINTS * 1000);
   });
 
-  it('does not grow with what was written', async () => {
+  it('does not grow when ten times as many rows are written', async () => {
     await insert(CHANGES_BETWEEN_CHECKPOINTS);
     await nextTurn();
     const once = logSize();
@@ -50,7 +50,7 @@ describe('The write-ahead log of SQLite', () => {
     expect(logSize()).to.be.at.most(once * 1.1);
   });
 
-  it('is moved into the file when nothing was written for a while', async () => {
+  it('is copied into the file when nothing was written for a while', async () => {
     const before = fileSize();
     await insert(10);
     mock.timers.tick(IDLE_CHECKPOINT_MS - 1);
@@ -61,7 +61,7 @@ describe('The write-ahead log of SQLite', () => {
     expect(fileSize()).to.be.greaterThan(before);
   });
 
-  it('leaves what a reader in another process still needs, and the rest is moved later', async () => {
+  it('is not copied while another process reads an older state, and is copied later', async () => {
     const reader = openHandle(path, { readonly: true });
     reader.exec('begin; select * from kept');
     const before = fileSize();

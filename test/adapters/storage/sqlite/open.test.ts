@@ -82,7 +82,7 @@ describe('A SQLite database', () => {
       await storage.close();
     });
 
-    it('stays unavailable in memory, because a new one would not know the revoked tasks', async () => {
+    it('stays unavailable in memory, because a new database would not contain the revoked tasks', async () => {
       const { storage, die } = await opened(':memory:');
       await die();
       await pause(RESTART_PAUSE_MS * 1.5);

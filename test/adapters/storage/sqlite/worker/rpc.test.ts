@@ -48,7 +48,7 @@ describe('A database worker', () => {
     expect(order).to.deep.equal(['quick', 'slow']);
   });
 
-  it('throws a StorageUnavailable of the worker as one, with the class, code and stack of its cause', async () => {
+  it('throws StorageUnavailable if the worker throws it, with the class, code and stack of its cause', async () => {
     const thrown = await thrownBy(running.call('away'));
     expect(thrown).to.be.instanceOf(StorageUnavailable);
     const report = reportError(thrown);
@@ -92,7 +92,7 @@ describe('A database worker', () => {
   });
 
   for (const death of ['uncaught', 'exit', 'memory'] as const) {
-    it(`fails its unanswered calls as StorageUnavailable when it exits: ${death}`, async () => {
+    it(`fails its unanswered calls with StorageUnavailable when it exits: ${death}`, async () => {
       const { call } = running;
       const [waiting, dying] = [thrownBy(call('never')), thrownBy(call(death))];
       expect(await waiting).to.be.instanceOf(StorageUnavailable);
@@ -107,7 +107,7 @@ describe('A database worker', () => {
     expect(reportError(thrown).cause).to.deep.include({ class: 'Error', code: 'E_UNCAUGHT' });
   });
 
-  it('makes a call unavailable beyond its time limit, and answers later calls', async () => {
+  it('fails a call with StorageUnavailable after its time limit, and answers later calls', async () => {
     const impatient = await started(1);
     expect(await thrownBy(impatient.call('never'))).to.be.instanceOf(StorageUnavailable);
     expect(await impatient.client.call('echo', ['after'], 60_000)).to.deep.equal(['after']);

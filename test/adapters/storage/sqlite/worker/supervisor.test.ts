@@ -12,7 +12,7 @@ describe('A supervised database worker', () => {
   let log: CapturedLog;
   /** The started workers, in order. */
   let workers: Worker[];
-  /** The workerData of the next workers. */
+  /** The `workerData` with which the next workers start. */
   let beginnings: string[];
   beforeEach(() => {
     log = capturedLog();
@@ -76,7 +76,7 @@ describe('A supervised database worker', () => {
     expect(workers).to.have.length(1);
   });
 
-  it('is closed while it starts again', async () => {
+  it('can be closed during a restart, and is then unavailable', async () => {
     const thread = await lasting(1);
     await workers.at(-1)?.terminate();
     await until(DIED);
