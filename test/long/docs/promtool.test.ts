@@ -111,7 +111,7 @@ describe('promtool', function () {
     expect(await promtool('check', 'rules', file)).to.include(`SUCCESS: ${queries.length} rules found`);
   });
 
-  it('knows series that let each alert fire', () => {
+  it('has time series for each alert', () => {
     expect(Object.keys(FIRED_BY).toSorted()).to.deep.equal(alerts.map(({ name }) => name).toSorted());
   });
 
