@@ -26,7 +26,7 @@ import { PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
 const http = new URL('../../../adapters/http/', import.meta.url);
-/** The files that name Express. */
+/** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => readFileSync(new URL(name, http), 'utf8'))

@@ -71,7 +71,7 @@ describe('The circuit breaker of the identity provider', () => {
   });
 
   for (const outcome of ['failed', 'unknown'] as const) {
-    it(`stays open for five more seconds after a probe that is ${outcome}, and then admits one again`, () => {
+    it(`stays open for five more seconds after a probe whose outcome is ${outcome}, and then admits one again`, () => {
       fail(5);
       clock.advance(5);
       ask()[outcome]();

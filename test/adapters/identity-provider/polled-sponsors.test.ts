@@ -27,7 +27,7 @@ describe('The sponsor check by poll', () => {
   let clock: MovedClock;
   let log: CapturedLog;
   let directory: SponsorDirectory;
-  /** The answers of the token endpoint and of the users endpoint. */
+  /** How the token endpoint and the users endpoint answer. */
   let token: Handler;
   let users: Handler;
   let issued: number;
@@ -45,7 +45,7 @@ describe('The sponsor check by poll', () => {
   });
 
   function make(usersUrl: string): SponsorDirectory {
-    // A new network has no kept connection. If one is cut, the network sends the GET again.
+    // A new network has no kept connection. A GET that is cut on a kept connection is sent again.
     const network = httpNetwork();
     const tokens: ServiceTokens = serviceTokens(
       { tokenUrl: `${server.url}/token`, clientId: 'mandate-service' },
@@ -184,7 +184,7 @@ describe('The sponsor check by poll', () => {
     }
   });
 
-  it('sends one request after the five seconds, and every request after the answer to it', async () => {
+  it('sends one request five seconds after five failures, and every request after its answer', async () => {
     users = answering('', 500);
     for (let time = 0; time < 5; time += 1) await ask();
     users = ACTIVE;
@@ -277,7 +277,7 @@ describe('The sponsor check by poll', () => {
       expect(await ask(30)).to.equal('sponsor_disabled');
     });
 
-    it('refusals too, per person', async () => {
+    it('a refusal, for its own person only', async () => {
       users = DISABLED;
       await ask(30);
       users = answering({}, 404);

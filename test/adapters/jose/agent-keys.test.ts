@@ -149,7 +149,7 @@ describe('The published keys of an agent', () => {
     clock = movedClock();
     clock.standStill();
     log = capturedLog();
-    // A new network has no kept connection. If one is cut, the network sends the GET again.
+    // A new network has no kept connection. A GET that is cut on a kept connection is sent again.
     keys = agentKeys(httpNetwork({ ca: testAuthority }), clock, log);
     agent = anAgent({ keys: { kind: 'remote', uri: `${server.url}/keys/jwks.json?version=3` } });
   });

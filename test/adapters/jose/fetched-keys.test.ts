@@ -78,7 +78,7 @@ describe('Fetched keys', () => {
     expect(published.held()).to.equal('new');
   });
 
-  it('are not used after waitAfter before another fetch was tried', async () => {
+  it('are not used after waitAfter until another fetch has been tried', async () => {
     const published = await holding('old');
     clock.advance(900);
     const asked = [published.current(), published.current()];

@@ -89,7 +89,7 @@ describe('A signature', () => {
     }
   });
 
-  it('of one RSA algorithm is refused as one of another', () => {
+  it('of one RSA algorithm is refused as a signature of another', () => {
     const ofRsa = schemes.filter(([, pair]) => pair === rsa).map(([algorithm]) => algorithm);
     for (const made of ofRsa) {
       const signature = makeSignature(made, rsa.privateKey, INPUT);

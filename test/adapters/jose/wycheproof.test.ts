@@ -1,6 +1,6 @@
 /**
- * The public signature vectors of C2SP/wycheproof, through the strict reader and the key rules of this service. It
- * verifies no shared-secret signature, so those vectors test only the reader.
+ * The public signature vectors of C2SP/wycheproof, through the strict reader and the key rules of this service. The
+ * service verifies no signature by a shared secret, so vectors with one test only the reader.
  */
 
 import { createHmac, createPublicKey } from 'node:crypto';

@@ -44,7 +44,7 @@ describe('An address', () => {
     });
   }
 
-  it('is public outside these networks, and when it embeds a public address', () => {
+  it('is public outside such networks, and when it embeds a public address', () => {
     expect(PUBLIC.filter((address) => !isPublicAddress(address))).to.deep.equal([]);
   });
 

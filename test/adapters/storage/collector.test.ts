@@ -5,7 +5,7 @@ import { type CollectorOptions, collector } from '../../../adapters/storage/coll
 describe('The collector of decisions', () => {
   /** The batches in the order in which they began. */
   let batches: (readonly string[])[];
-  /** Ends the batch of this number. */
+  /** For each of these batches the function that ends it. */
   let finish: (() => void)[];
   beforeEach(() => {
     batches = [];
@@ -66,7 +66,7 @@ describe('The collector of decisions', () => {
     expect(batches.map((batch) => batch.join(''))).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  /** Each letter is an item whose key is its lowercase form. Uppercase items use the key exclusively, lowercase ones share it. */
+  /** The key of a letter is its lowercase form. Uppercase letters use it exclusively, lowercase letters share it. */
   const byLetter = (item: string) => [{ key: item.toLowerCase(), exclusive: item === item.toUpperCase() }];
 
   it('leaves an item for a later batch if its key is in use, and keeps the order of the other items', async () => {

@@ -56,7 +56,7 @@ describe('The report of an error', () => {
     expect(JSON.stringify(report)).not.to.contain('a-token');
   });
 
-  it('has stack frames of every form of the runtime', async () => {
+  it('has stack frames in every form that the runtime writes', async () => {
     const fail = async () => {
       await Promise.resolve();
       throw new TypeError('no');
@@ -112,7 +112,7 @@ describe('The report of an error', () => {
     it(`has only the type of a thrown ${type}`, () => expect(reportError(thrown)).to.deep.equal({ class: type }));
   }
 
-  it('has the class unreadable for an error that throws when it is read', () => {
+  it('has the class "unreadable" for an error that throws when its stack is read', () => {
     const hostile = new Error('x');
     Object.defineProperty(hostile, 'stack', {
       get() {

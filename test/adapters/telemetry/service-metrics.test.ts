@@ -20,8 +20,8 @@ function fixture(answer: () => Promise<string>, limitMs = 1000) {
   };
 }
 
-describe('A value that is read occasionally', () => {
-  it('is read once in everySeconds for any number of callers', async () => {
+describe('A metric value that is read at intervals', () => {
+  it('is read once per interval for any number of callers', async () => {
     const { look, asked, pass } = fixture(async () => 'a value');
     for (let looks = 0; looks < 3; looks += 1) expect(await look()).to.equal('a value');
     pass(4.9);

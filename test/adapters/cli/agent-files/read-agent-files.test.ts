@@ -27,7 +27,7 @@ const good = [
   'enabled: false',
 ] as const;
 
-/** The lines of a valid file, in which `line` replaces the line that begins with `start`, or removes it if undefined. */
+/** A valid file, in which `line` replaces the line that begins with `start`. Without `line`, that line is removed. */
 function changed(start: string, line?: string): string {
   return good
     .filter((each) => line !== undefined || !each.startsWith(start))

@@ -62,7 +62,7 @@ describe('The report of a verification', () => {
     expect(fault.sentence).to.match(/^Checkpoint 7 /);
   });
 
-  it('shows the verified part before the fault, and its last mark with a label or as verified_through', () => {
+  it('shows the part that was verified before the fault, and labels its last mark', () => {
     expect(renderReport(broken, false).split('\n').slice(1)).to.deep.equal([
       'Verified up to checkpoint 6: 6 checkpoints and 1 record.',
       'The records of 3 checkpoints have been archived: their exports are verified with --archive.',

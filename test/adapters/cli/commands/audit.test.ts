@@ -81,7 +81,7 @@ describe('mandate audit-archive', () => {
   });
 
   for (const [title, argv] of [
-    ['no directory', ['--before', '2026-11']],
+    ['a missing directory', ['--before', '2026-11']],
     ['a directory without a name', ['--to', '']],
     ['month 13', ['--to', '/archive', '--before', '2026-13']],
     ['a day', ['--to', '/archive', '--before', '2026-11-01']],
@@ -111,7 +111,7 @@ describe('mandate audit-export', () => {
   });
 
   for (const [title, argv] of [
-    ['no format', []],
+    ['a missing format', []],
     ['an unknown format', ['--format', 'cef']],
     ['two formats', ['--format', 'ocsf', '--format', 'ocsf']],
     ['a negative number', ['--format', 'ocsf', '--after=-1']],

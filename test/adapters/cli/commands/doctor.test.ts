@@ -31,7 +31,7 @@ describe('mandate doctor', () => {
   for (const [title, argv] of [
     ['a token as an argument', ['--subject-token', 'eyJhbGciOi']],
     ['a token as an argument after =', ['--subject-token=eyJhbGciOi']],
-    ['a person without a token', ['--person']],
+    ['--person without --subject-token', ['--person']],
     ['an unknown argument', ['eyJhbGciOi']],
   ] as const) {
     it(`refuses ${title} with exit code 2, and does not print the argument`, async () => {

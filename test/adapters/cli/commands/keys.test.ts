@@ -13,7 +13,7 @@ async function run(...argv: readonly string[]) {
 }
 
 describe('mandate keys', () => {
-  it('generates a key to a file, or to standard output for -', async () => {
+  it('writes a new key to a file, or to standard output for -', async () => {
     const request = { name: 'generate', out: '/keys/a.pem', kid: 'a', json: true };
     const { asked, code } = await run('keys', 'generate', '--out', '/keys/a.pem', '--kid', 'a', '--json');
     expect([asked, code]).to.deep.equal([[request], 3]);
@@ -43,12 +43,12 @@ describe('mandate keys', () => {
   });
 
   for (const [title, argv] of [
-    ['no action', ['keys']],
+    ['a missing action', ['keys']],
     ['an unknown action', ['keys', 'delete']],
-    ['no file', ['keys', 'generate']],
+    ['a missing file', ['keys', 'generate']],
     ['two files', ['keys', 'generate', '--out', 'a', '--out', 'b']],
     ['a file without a name', ['keys', 'generate', '--out', '']],
-    ['no next key', ['keys', 'rotate']],
+    ['a missing next key', ['keys', 'rotate']],
     ['a replica that is not a URL', ['keys', 'rotate', '--next', 'b', '--server', 'passwd']],
     ['a replica with a password', ['keys', 'rotate', '--next', 'b', '--server', 'https://a:passwd@b.example']],
     ['a replica of another scheme', ['keys', 'rotate', '--next', 'b', '--server', 'file:///etc/passwd']],

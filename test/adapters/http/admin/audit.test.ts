@@ -6,7 +6,7 @@ import { ADMIN_KEY, type AdminApi, startAdminApi } from '../../../support/admin-
 import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
 const TASK = makeTaskId('01M31S7W68TMK7WDX8YKPSYTES');
-/** The instant this long after 2026-03-01T00:00:00Z. */
+/** The instant this many seconds and microseconds after 2026-03-01T00:00:00Z. */
 const at = (seconds: number, micros = 0): Instant =>
   instantFromMicros(Date.UTC(2026, 2, 1) * 1000 + seconds * 1e6 + micros);
 const DAY = 86_400;

@@ -156,7 +156,7 @@ describe('The admin surface', () => {
     ...['a/b/block', '__proto__', 'constructor', 'ada@example.com', 'DOMAIN\\ada', '100%', '%2F'],
     ...["';drop/**/table/**/tasks;--", 'é', 'e\u0301', '😀', '\ufffd', 'x'.repeat(256)],
   ]) {
-    it(`keeps the person ${JSON.stringify(key).slice(0, 30)} by exactly this key`, async () => {
+    it(`stores the block of a person under exactly the key ${JSON.stringify(key).slice(0, 30)}`, async () => {
       // Every byte is escaped, so that no client changes it.
       const escaped = [...Buffer.from(key)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
       const send = async (method: string, rest: string) => {

@@ -64,7 +64,7 @@ describe('GET /audit/records/{seq}/proof of an archived record', () => {
 });
 
 describe('GET /audit/records/{seq}/proof after a record was altered in the database', () => {
-  it('is answered with 500 and without a path, and logged, for each record of the checkpoint', async () => {
+  it('is answered with 500 and without a proof path, and is logged, for each record of the checkpoint', async () => {
     const api = await startSealed((checkpoints) => ({
       ...checkpoints,
       async records(...asked) {

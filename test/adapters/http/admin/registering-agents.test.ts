@@ -87,7 +87,7 @@ describe('POST /admin/agents', () => {
     expect(api.reasons[1]).to.equal('agent_already_exists');
   });
 
-  it('registers one of many concurrent requests for the same agent_id', async () => {
+  it('registers an agent only once for many concurrent requests with its agent_id', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.send('post', '/admin/agents', aRegistrationBody())),
     );

@@ -111,7 +111,7 @@ describe('The concurrency limit', () => {
   afterEach(() => fixture.stop());
 
   for (const work of works) {
-    it(`of ${work} refuses a request without taking permits of the other limits`, async () => {
+    it(`of ${work} requests refuses a request without taking permits of the other limits`, async () => {
       fixture = await open({ permits: { concurrency: 1, queue: 0 } });
       await fixture.occupy(PATHS[work]);
       const second = await fixture.send(get(PATHS[work]));
@@ -121,7 +121,7 @@ describe('The concurrency limit', () => {
     });
   }
 
-  it('of revoking applies to every route that revokes', async () => {
+  it('of revoking requests applies to every route that revokes', async () => {
     fixture = await open({ permits: { concurrency: 1, queue: 0 } });
     await fixture.occupy('/scim/v2/Users');
     const others = ['/oauth2/revoke', '/backchannel-logout', '/scim', '/events', '/admin', '/admin/agents?limit=1'];
@@ -322,7 +322,7 @@ describe('The rate limit', () => {
   let fixture: Fixture;
   afterEach(() => fixture.stop());
 
-  /** A connection after its first request, when no permit is left until the next second. */
+  /** Returns a connection whose first request has used the only permit. The next permit comes after a second. */
   const withoutPermits = async (more: Given = {}): Promise<RawConnection> => {
     fixture = await open({ rates: { main: { permitsPerMinute: 60, burst: 1 } }, ...more });
     const connection = await fixture.occupy();

@@ -107,7 +107,7 @@ describe('The buckets of many sources', () => {
     const buckets = tokenBuckets(rules);
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
-    // Ten seconds in total. Removed buckets make room for other sources.
+    // The requests take ten seconds in total. Removed buckets make room for other sources.
     for (let index = 0; index < 1_000_000; index += 1) {
       buckets.take(`${index.toString(16).padStart(16, '0')}/64`, at(index / 100_000));
       if (index % 10_000 === 0) expect(buckets.size).to.be.at.most(50_000);

@@ -5,7 +5,7 @@ import { readForm } from '../../../../adapters/http/oauth/form.ts';
 const read = (text: string) => readForm(Buffer.from(text, 'latin1'));
 
 describe('A form body', () => {
-  it('returns every parameter of a form encoder', () => {
+  it('returns every parameter that a form encoder wrote', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(fc.dictionary(text, text), (parameters) => {

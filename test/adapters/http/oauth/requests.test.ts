@@ -92,10 +92,10 @@ describe('An exchange', () => {
     ['no scope', { scope: undefined }, missing('scope')],
     ['a subject_token over 16 KiB', { subject_token: 'x'.repeat(16_385) }, over('subject_token', 16384)],
     ['an actor_token over 8 KiB', { actor_token: 'x'.repeat(8193) }, over('actor_token', 8192)],
-    ['a resource over 2048', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
+    ['a resource over 2048 characters', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
     ['a resource with white space', { resource: 'https://jira.example\u00a0' }, BLANK],
     ['a resource with a NUL', { resource: 'https://jira.example/\0' }, BLANK],
-    ['a client_id over 256', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
+    ['a client_id over 256 characters', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
   ];
   for (const [what, changes, detail] of refused) {
     it(`is refused with ${what}`, () => {
@@ -152,9 +152,9 @@ describe('A refresh', () => {
   const refused: readonly (readonly [string, Parameters, string])[] = [
     ['no refresh_token', { refresh_token: undefined }, missing('refresh_token')],
     ['no resource', { resource: undefined }, missing('resource')],
-    ['a resource over 2048', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
+    ['a resource over 2048 characters', { resource: 'x'.repeat(2049) }, over('resource', 2048)],
     ['a resource with a line feed', { resource: 'https://jira.example\n' }, BLANK],
-    ['a client_id over 256', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
+    ['a client_id over 256 characters', { client_id: 'x'.repeat(257) }, over('client_id', 256)],
   ];
   for (const [what, changes, detail] of refused) {
     it(`is refused with ${what}`, () => {
@@ -196,7 +196,7 @@ describe('A revocation or introspection', () => {
     }
   });
 
-  it('is refused with a client_id over 256', () => {
+  it('is refused with a client_id over 256 characters', () => {
     expect(faultOf(parseRevocation(form({ ...revocation, client_id: 'x'.repeat(257) })))).to.deep.equal([
       'invalid_request',
       over('client_id', 256),

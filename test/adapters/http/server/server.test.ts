@@ -148,7 +148,7 @@ describe('A connection', () => {
     socket.write(GET.replace('/', '/last') + GET.replace('/', '/behind').repeat(100));
     while (begun.length === 0) await pause(2);
     await pause(50);
-    // The server ignores this number of requests. One more closes the connection.
+    // The server has ignored these hundred requests. One more makes it close the connection.
     expect(socket.closed).to.equal(false);
     socket.write(GET.replace('/', '/behind'));
     await Promise.all([once(socket, 'close'), stopped]);

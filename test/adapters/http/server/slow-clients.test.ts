@@ -1,4 +1,4 @@
-/** The time limits for slow clients, at the server itself and with shorter limits. */
+/** The time limits for slow clients, on a server with shorter limits. */
 
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';

@@ -91,7 +91,7 @@ describe('The agent library', () => {
     slept = [];
     clock = {
       now: () => mandate.clock.seconds() * 1000,
-      // The service's clock moves too.
+      // Moves the clock of the service instead of waiting.
       sleep: async (ms) => {
         slept.push(ms);
         mandate.clock.advance(Math.ceil(ms / 1000));
@@ -259,7 +259,7 @@ describe('The agent library', () => {
       expect(over).to.be.instanceOf(TaskOver);
       expect(['task_ending', 'task_expired']).to.include((over as TaskOver).reason);
       expect(Math.abs(clock.now() - until)).to.be.at.most(15_000);
-      // A task lasts 20 minutes, with a renewal every 2.4 minutes. The last token expires with its task and is not renewed.
+      // 20 minutes with a renewal every 2.4 minutes. The last token expires with its task, and is not renewed.
       expect(renewals().length).to.be.within(8, 10);
       const asked = requests.sent.length;
       expect(await thrown(task.token())).to.equal(over);
@@ -288,7 +288,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('before it returns a token that may expire on its way', async () => {
+    it('instead of returning a token that may expire before it reaches a tool server', async () => {
       for (const [leftMs, isGiven] of [
         [6000, true],
         [4000, false],
@@ -467,7 +467,7 @@ describe('The agent library', () => {
       expect((await activity(await task.token())).active).to.equal(true);
     });
 
-    it('during a renewal, whose wider scope it does not take over', async () => {
+    it('during a renewal, without the wider scope that the renewal returns', async () => {
       const task = await start(['jira:read', 'jira:comment']);
       for (let round = 0; round < 3; round += 1) {
         advance(TOKEN_MS * 0.7);

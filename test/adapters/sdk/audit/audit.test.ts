@@ -39,7 +39,7 @@ describe('The auditor of a ledger that another program published', () => {
     );
 
   for (const { about, record, leaf } of canonicalRecords) {
-    it(`computes the leaf of ${about}`, () => {
+    it(`computes the published leaf for: ${about}`, () => {
       expect(auditor.leafHash({ seq: 1, checkpoint: null, ...record })).to.equal(leaf);
     });
   }

@@ -258,14 +258,14 @@ describe('a Postgres server that stops or freezes', () => {
       });
     await kill();
     server.freeze();
-    // These use all permits of operators, so the block waits without a connection.
+    // These kill switches use all permits of operators, so the block waits without a connection.
     const kills = [thrownBy(kill), thrownBy(kill)];
     const sponsorKey = newSponsorKey();
     const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON } as const;
     const blocked = thrownBy(() => storage.decide(placeBlock, { block, reason: 'sponsor_blocked' }));
     for (const thrown of await Promise.all([...kills, blocked])) expect(thrown).to.be.instanceOf(StorageUnavailable);
     server.thaw();
-    // These queue for permits behind the block, so a block that was still queued would run before them.
+    // These kill switches queue for permits behind the block. A block that was still queued would run before them.
     for (let nth = 0; nth < 50; nth++) await kill();
     expect(await storage.sponsors.findBlocks(sponsorKey)).to.deep.equal([]);
     await storage.close();

@@ -67,7 +67,7 @@ describe('a decision on a slow server', () => {
   });
 });
 
-describe('closing the decisions', () => {
+describe('close() of the decisions', () => {
   it('waits for a decision that runs outside of a batch, even before the decision has a connection', async () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));

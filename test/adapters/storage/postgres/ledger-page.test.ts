@@ -93,7 +93,7 @@ describe('A page of the ledger on Postgres', () => {
     return rows[0]?.rows;
   }
 
-  /** For each page the second of its first record, and its query. */
+  /** For each page the time of its first record in seconds, and its query. */
   const pages: Readonly<Record<string, readonly [first: number, Partial<LedgerQuery>]>> = {
     'the first': [0, {}],
     'the first from an instant on': [8_000, { from: second(8_000) }],

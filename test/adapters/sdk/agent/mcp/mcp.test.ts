@@ -361,7 +361,7 @@ describe('mcpAuthorization', () => {
       expect(tokenRequests()).to.deep.equal([]);
     });
 
-    it('other than the first server of the provider', async () => {
+    it('other than the first one that it was used with', async () => {
       const provider = providing();
       await connected(connect, provider);
       const metadata = { resource, authorization_servers: [mandate.issuer] };

@@ -1,4 +1,4 @@
-/** One exchange with the control plane, and its limits of time and size. */
+/** One HTTP request to the control plane with its answer, and the limits of time and size. */
 
 import { expect } from 'chai';
 import { type ControlPlane, controlPlane } from '../../../../../adapters/sdk/tool-server/core/control-plane.ts';

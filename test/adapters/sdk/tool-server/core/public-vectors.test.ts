@@ -1,4 +1,4 @@
-/** Public test vectors against token parsers: foreign signed tokens and malformed strings. */
+/** Public test vectors for parsers of tokens: tokens with foreign signatures, and malformed strings. */
 
 import { expect } from 'chai';
 import type { ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
@@ -14,7 +14,7 @@ interface JwsVectors {
   }[];
 }
 
-describe('A tool server that gets public test vectors:', () => {
+describe('A tool server that gets public test vectors of', () => {
   const fixture = planeForEachTest();
   const { events, toolServer: server } = fixture;
   const ask = ({ authorize, policy }: ToolServer, token: string) =>

@@ -213,7 +213,7 @@ describe('A tool server', () => {
     } finally {
       process.stdout.write = write;
     }
-    // Without its written event a request is refused.
+    // The tool server refuses a request whose event it could not write.
     expect(decided).to.include({ kind: 'refused', status: 500 });
     expect(lines).to.have.lengthOf(1);
     expect(lines[0]).to.match(/^[\x20-\x7e]+\n$/);

@@ -95,7 +95,7 @@ describe('The Fastify plugin', () => {
     ]);
   });
 
-  it('refuses a request for a not-found handler that has the policy of a route', async () => {
+  it('refuses a request for an unknown path also if the not-found handler has a policy', async () => {
     await protect();
     app.get('/a', { config: READ }, async () => 'a');
     app.setNotFoundHandler({ config: READ } as object, async () => 'Ours.');

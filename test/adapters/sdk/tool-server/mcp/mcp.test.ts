@@ -102,7 +102,7 @@ describe('The guard of an MCP server', () => {
         ]);
       });
 
-      it('refuses the handshake with a token for another server, or without one', async () => {
+      it('refuses the handshake with a token for another server, or without a token', async () => {
         const claims = { aud: 'https://wiki.example' };
         for (const body of [initialize, rpc('tools/list'), rpc('ping'), notification('notifications/x')]) {
           expect(await statusOf({ body, claims })).to.equal(401);

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { type Client, connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts';
 import type { Serving } from './serving-thread.ts';
 
-/** Enough for the worker to run, and little enough to be exhausted quickly. */
+/** A heap large enough for the worker to run, and small enough to be exhausted quickly. */
 const HEAP_MB = 48;
 
 export function servingWorker(workerData?: unknown): Worker {
