@@ -1,6 +1,6 @@
 /**
- * Installs the packed packages from the registry, each into an empty folder, and uses them. test/package.test.ts checks
- * the same without the registry.
+ * Packs the packages, installs each with its dependencies from the registry into an empty folder, and uses them.
+ * test/package.test.ts checks the same without the registry.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ import { useLibraries } from '../support/used-libraries.ts';
 
 const run = promisify(execFile);
 
-/** The most packages and megabytes of an installation. That of the service is without better-sqlite3. */
+/** The maximum number of packages and megabytes of an installation. The service is installed without better-sqlite3. */
 const LIMITS: Readonly<Record<string, readonly [packages: number, megabytes: number]>> = {
   '@mandate/agent': [3, 1],
   '@mandate/tool-server': [3, 1],

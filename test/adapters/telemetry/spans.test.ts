@@ -1,4 +1,4 @@
-/** Spans of failures, with a real SDK in this process. */
+/** The spans of requests and calls of the service, with the real OpenTelemetry SDK in this process. */
 
 import { trace } from '@opentelemetry/api';
 import {
@@ -26,7 +26,7 @@ const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0
 describe('A span', () => {
   const server = loopbackForSuite();
   const exporter = new InMemorySpanExporter();
-  /** Records every trace that no client began, until a test says otherwise. */
+  /** The sampling decision for traces that no client began. */
   let decision = SamplingDecision.RECORD_AND_SAMPLED;
   let tracing: Tracing;
   before(() => {
@@ -51,8 +51,8 @@ describe('A span', () => {
   const limits = { timeoutMs: 10_000, maxBytes: 100 } as const;
 
   for (const [what, status, isError] of [
-    ['an error for a 5xx', 503, true],
-    ['no error for a 4xx, which may be the answer', 404, false],
+    ['an error after a 5xx', 503, true],
+    ['no error after a 4xx', 404, false],
   ] as const) {
     it(`of an outgoing request is ${what}`, async () => {
       server.answer = answering({}, status);
@@ -76,7 +76,7 @@ describe('A span', () => {
     expect(span?.attributes).to.include({ 'error.type': 'NetworkFailure', 'server.port': 1 });
   });
 
-  it('of a call that fails is an error with the class alone, because a message may quote data', async () => {
+  it('of a failed call has the class of the error without its message, because a message may contain data', async () => {
     const failing = inSpan(tracing, { name: 'open_task', kind: 'client', parent: PARENT }, () =>
       Promise.reject(new StorageUnavailable('secret')),
     );
@@ -89,7 +89,7 @@ describe('A span', () => {
     expect(span?.parentSpanContext).to.deep.include({ spanId: PARENT.spanId, isRemote: false });
   });
 
-  it('that the SDK does not sample tells the receiver so', async () => {
+  it('that the SDK does not sample has the flag 00 in the traceparent that the receiver gets', async () => {
     decision = SamplingDecision.NOT_RECORD;
     server.answer = answering({});
     await tracedNetwork(httpNetwork(), tracing).send({ method: 'GET', url: server.url, ...limits });
@@ -98,10 +98,10 @@ describe('A span', () => {
   });
 
   for (const [what, status, isError] of [
-    ['an error for a 5xx', 500, true],
-    ['no error for a refusal', 429, false],
+    ['an error after a 5xx', 500, true],
+    ['no error after a refusal', 429, false],
   ] as const) {
-    it(`of a received request is ${what}, and has no word of the client`, async () => {
+    it(`of a received request is ${what}, and contains no text of the client`, async () => {
       const traced = tracedRequests(tracing, (_request, response) => {
         response.statusCode = status;
         response.end();

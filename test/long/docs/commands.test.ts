@@ -1,9 +1,9 @@
 /**
  * Runs the commands of the pages as they are written, in the order of a deployment: install, serve, register, diagnose,
- * verify, rotate, and an emergency. `RUN_BY` names the blocks; each one must have been run at the end.
+ * verify, rotate, and an emergency. `RUN_BY` names the blocks of commands that these tests must run.
  *
- * The scene replaces only what a page leaves to its reader: addresses, passwords, paths. Needs the programs that the
- * commands need: bash, curl, jq and openssl.
+ * The tests replace only values that a reader of the page replaces: addresses, passwords, paths. They need the programs
+ * of the commands: bash, curl, jq and openssl.
  */
 
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ const THIS = 'test/long/docs/commands.test.ts';
 const PROVIDERS = ['entra-id', 'keycloak', 'okta', 'openid'].map((name) => `docs/providers/${name}.md`);
 const SEPTEMBER = instantFromMillis(Date.parse('2026-09-17T10:00:00Z'));
 
-/** Of the two requests below. */
+/** The members that the tests read of the agent and of the list of checkpoints. */
 interface Answer {
   readonly enabled?: boolean;
   readonly checkpoints?: readonly { readonly checkpoint_id: number; readonly root_hash: string }[];
@@ -47,7 +47,7 @@ describe('The commands of the pages', function () {
   let issuer: string;
   let terminal: Terminal;
 
-  /** Runs blocks of a page. @param filled what the page leaves to the reader, and the scene's values */
+  /** Runs blocks of a page, in which the values of `filled` replace its keys. Returns their outputs. */
   async function follow(page: string, filled: Filled = {}, blocks = blocksRunBy(THIS, page), where = terminal) {
     const outputs: string[] = [];
     for (const { text, at } of blocks) {
@@ -111,14 +111,14 @@ describe('The commands of the pages', function () {
     for (const close of closing) await close();
   });
 
-  it('README.md: verify the ledger, and archive its months', async () => {
+  it('of README.md verify the ledger, and archive its months', async () => {
     const [, verify] = blocksRunBy(THIS, 'README.md');
     const exports = join(folder, 'exports');
     const [output] = await follow('README.md', { '/exports': exports }, verify && [verify]);
     expect(output).to.include('audit-2026-09.service-archive.gz');
   });
 
-  it('docs/agents-as-files.md: make a registration, and apply files', async () => {
+  it('of docs/agents-as-files.md make a registration, and apply files', async () => {
     const page = 'docs/agents-as-files.md';
     const [init, apply] = blocksRunBy(THIS, page);
     await follow(page, {}, init && [init]);
@@ -134,7 +134,7 @@ describe('The commands of the pages', function () {
     expect(output.split('\n').slice(-4).join('\n')).to.match(shownOutput(shown?.text ?? ''));
   });
 
-  it('docs/operating.md: diagnose, rotate the key, and stop all agents', async () => {
+  it('of docs/operating.md diagnose, rotate the key, disable an agent and end its tasks', async () => {
     const outputs = await follow('docs/operating.md', {
       '--out /run/secrets/signing-key.pem': `--out ${join(folder, 'secrets', 'first.pem')}`,
       '/run/secrets': join(folder, 'secrets'),
@@ -150,13 +150,13 @@ describe('The commands of the pages', function () {
   });
 
   for (const page of PROVIDERS) {
-    it(`${page}: doctor finds no fault`, async () => {
+    it(`of ${page} run the doctor, which finds no fault`, async () => {
       const [output] = await follow(page);
       expect(output).to.match(/^\d+ ok, \d+ warning, \d+ skipped\.$/m);
     });
   }
 
-  it('docs/auditing.md: verify with kept marks, and an archive with the published keys', async () => {
+  it('of docs/auditing.md verify the ledger with saved marks, and an archive with the published keys', async () => {
     const { checkpoints = [] } = await ask('/audit/checkpoints');
     const [first, last] = [checkpoints[0], checkpoints.at(-1)].map((one) => `${one?.checkpoint_id}:${one?.root_hash}`);
     const [verify, ...others] = blocksRunBy(THIS, 'docs/auditing.md');
@@ -171,7 +171,7 @@ describe('The commands of the pages', function () {
     expect(others).to.have.lengthOf(1);
   });
 
-  it('docs/observability.md: install an SDK, and send spans', async () => {
+  it('of docs/observability.md install the OpenTelemetry SDK, and send spans', async () => {
     const page = 'docs/observability.md';
     const newest = '@opentelemetry/core @opentelemetry/resources @opentelemetry/sdk-trace';
     const isOld = Number.parseInt(process.versions.node, 10) < 22;
@@ -197,7 +197,7 @@ describe('The commands of the pages', function () {
     }
   });
 
-  it('docs/examples/README.md: start a tool server in the repository', async () => {
+  it('of docs/examples/README.md start a tool server in the repository', async () => {
     const clone = openTerminal(root);
     const log = join(folder, 'example.log');
     const started = { 'express-tool-server.ts': `express-tool-server.ts > ${log} &` };
@@ -209,8 +209,8 @@ describe('The commands of the pages', function () {
     }
   });
 
-  it('docs/releasing.md: make the list of parts', async () => {
-    // Without the optional package, which might have to compile.
+  it('of docs/releasing.md make the parts list', async () => {
+    // Omits better-sqlite3, the optional package, which npm might have to compile.
     const clone = openTerminal(join(folder, 'clone'), { ...quiet, npm_config_omit: 'optional' });
     try {
       await follow('docs/releasing.md', { '0.2.0': service.manifest.version }, undefined, clone);
@@ -228,7 +228,7 @@ describe('The commands of the pages', function () {
     ...['docs/agents.md', 'docs/auditing.md', 'docs/tool-servers.md'],
   ].map((page) => [page, blocksRunBy(THIS, page).find(({ text }) => text.startsWith('npm install'))]);
   for (const [page, block] of installs) {
-    it(`${page}: install the package`, async () => {
+    it(`of ${page} install the package`, async () => {
       const empty = openTerminal(await mkdtemp(join(folder, 'empty-')), quiet);
       try {
         await empty.run('npm init --yes');
@@ -240,7 +240,7 @@ describe('The commands of the pages', function () {
     });
   }
 
-  it('were all run', () => {
+  it('were run for every block that RUN_BY names', () => {
     const claimed = pages.flatMap((page) => blocksRunBy(THIS, page).map(({ at }) => `${page}:${at}`));
     expect([...done]).to.have.members(claimed);
   });
@@ -255,7 +255,7 @@ describe('The commands of the pages', function () {
   }
 });
 
-/** A database whose ledger begins in September 2026, to have a month to archive. */
+/** A database whose ledger begins in September 2026, so that the commands have a month to archive. */
 async function withRecordsOfSeptember(key: Awaited<ReturnType<typeof makeSealingKey>>): Promise<FreshDatabase> {
   const database = await freshDatabase('postgres');
   const storage = await database.open({ clock: { now: () => SEPTEMBER } });
@@ -265,7 +265,7 @@ async function withRecordsOfSeptember(key: Awaited<ReturnType<typeof makeSealing
   return database;
 }
 
-/** The commands with the scene's values. */
+/** The commands in which the values of `filled` replace its keys. */
 function fill(text: string, filled: Filled): string {
   return Object.entries(filled).reduce((filledText, [shown, real]) => filledText.replaceAll(shown, real), text);
 }

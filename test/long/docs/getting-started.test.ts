@@ -1,6 +1,7 @@
 /**
- * Follows docs/getting-started.md from an empty folder: its commands, files and outputs are those of the page. The
- * packages come from a registry on this machine, all others from the public one. Needs the page's programs, such as psql.
+ * Follows docs/getting-started.md from an empty folder: runs its commands, saves its files and compares the outputs.
+ * Mandate's packages come from a registry on this machine, all others from the public one. The programs of the page, such
+ * as psql, must be installed.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,12 +18,12 @@ import { openTerminal, shownOutput } from '../../support/pages/terminal.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
 
 const PAGE = 'docs/getting-started.md';
-/** What a reader does between two blocks: save a linked file, a program of the page, or a token. */
+/** Matches the places where a reader must save a linked file, a program of the page, or a token. */
 const SAVED =
   /[Ss]ave \[[^\]]+\]\((?<file>[^)]+)\)|`(?<program>[\w-]+\.ts)`[^`]*:\n\n(?=```ts)|`(?<token>token\.txt)`/g;
 
 describe(PAGE, () => {
-  it('leads from an empty folder to a killed task and a verified ledger, and prints what it shows', async function () {
+  it('leads from an empty folder to a task ended by a kill switch and a verified ledger, with the outputs that it shows', async function () {
     this.timeout(1_200_000);
     const folder = await mkdtemp(join(tmpdir(), 'mandate-getting-started-'));
     const registry = await startRegistry(await packEverything(folder));
@@ -75,7 +76,7 @@ describe(PAGE, () => {
   });
 });
 
-/** The page with the addresses of this machine. @throws if the page does not have one of the addresses */
+/** The page with the addresses of this machine. @throws if the page lacks one of the shown addresses */
 function onThisMachine(page: string, addresses: readonly (readonly [shown: string, real: string | number])[]): string {
   return addresses.reduce((text, [shown, real]) => {
     if (!text.includes(shown)) throw new Error(`The page does not have ${shown}`);

@@ -294,12 +294,12 @@ describe('The concurrency limit', () => {
   });
 });
 
-describe('A request that arrives while the server only finishes running requests', () => {
+describe('A request that arrives while the server stops and finishes running requests', () => {
   for (const [limits, permits] of [
     ['with a concurrency limit', { concurrency: 4, queue: 0 }],
     ['without limits', undefined],
   ] as const) {
-    it(`is refused with Retry-After and recorded, ${limits}; the running request is answered`, async () => {
+    it(`is refused with Retry-After and recorded, while the running request is answered, ${limits}`, async () => {
       const fixture = await open(permits === undefined ? {} : { permits });
       const running = await fixture.occupy(PATHS.token);
       const stopped = fixture.server.stop(0);

@@ -1,4 +1,4 @@
-/** The spans of requests to the control plane, with a real SDK in this process. */
+/** The spans of a tool server's requests to the control plane, with the real OpenTelemetry SDK in this process. */
 
 import { type Context, context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -31,18 +31,18 @@ describe('A request of a tool server to the control plane', () => {
     });
   const sent = () => setup.plane.server.received.map(({ headers }) => headers);
 
-  it('has no trace header unless the tool server asks for spans', async () => {
+  it('has no trace header unless the tool server has the option startSpan', async () => {
     expect((await call(setup.toolServer(), HEADERS)).kind).to.equal('allowed');
     expect(sent()).to.have.lengthOf(2);
     for (const headers of sent()) expect(headers).not.to.have.any.keys('traceparent', 'tracestate', 'baggage');
   });
 
-  it('is made as without spans if no SDK is registered', async () => {
+  it('has no trace header if no OpenTelemetry SDK is registered', async () => {
     expect((await call(setup.toolServer({ startSpan: openTelemetrySpans() }), HEADERS)).kind).to.equal('allowed');
     for (const headers of sent()) expect(headers).not.to.have.any.keys('traceparent', 'tracestate', 'baggage');
   });
 
-  describe('with an SDK', () => {
+  describe('with an OpenTelemetry SDK', () => {
     const exporter = new InMemorySpanExporter();
     before(() => {
       trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
@@ -56,7 +56,7 @@ describe('A request of a tool server to the control plane', () => {
     beforeEach(() => exporter.reset());
     const traced = () => setup.toolServer({ startSpan: openTelemetrySpans() });
 
-    it('is a span below the received one, and names itself as the parent, but passes on no baggage', async () => {
+    it('has a span whose parent is the received span, and sends its own span as parent, without baggage', async () => {
       expect((await call(traced(), HEADERS)).kind).to.equal('allowed');
       const spans = exporter.getFinishedSpans();
       expect(spans.map(({ name }) => name)).to.deep.equal(['GET /.well-known/jwks.json', 'POST /oauth2/introspect']);
@@ -77,7 +77,7 @@ describe('A request of a tool server to the control plane', () => {
       }
     });
 
-    it('is a span below the active one of an instrumentation', async () => {
+    it('has a span whose parent is the active span of an instrumentation', async () => {
       const outer = trace.getTracer('test').startSpan('GET /issues', {}, ROOT_CONTEXT);
       const active: Context = trace.setSpan(ROOT_CONTEXT, outer);
       const start = openTelemetrySpans();
@@ -87,7 +87,7 @@ describe('A request of a tool server to the control plane', () => {
       expect(span?.parentSpanContext?.spanId).to.equal(outer.spanContext().spanId);
     });
 
-    it('is an error without an answer or after a 5xx', async () => {
+    it('has a span with an error if there is no answer, or an answer with 5xx', async () => {
       setup.plane.answerIntrospection = answering({}, 503);
       expect(await call(traced(), HEADERS)).to.include({ kind: 'refused', reason: 'introspection_unavailable' });
       setup.plane.answerIntrospection = (_request, response) => void response.destroy();
@@ -105,7 +105,7 @@ describe('A request of a tool server to the control plane', () => {
     ['MCP', startGuardedMcp, (url: string) => `${url}/mcp`] as const,
   ];
   for (const [name, start, target] of guarded) {
-    it(`gets the headers of the request that causes it, on ${name}`, async () => {
+    it(`gives startSpan the trace headers of the request that it checks, on ${name}`, async () => {
       const causes: unknown[] = [];
       const startSpan: StartSpan = ({ url }, cause) => {
         causes.push([new URL(url).pathname, cause?.traceparent]);
