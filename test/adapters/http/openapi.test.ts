@@ -44,7 +44,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   pushToken: PUSH_CREDENTIAL,
 };
 
-/** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except those of admission control. */
+/** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except for admission control. */
 const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   requestToken: [200, 400, 401, 503],
   introspectToken: [200, 400, 503],

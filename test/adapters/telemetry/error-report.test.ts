@@ -27,8 +27,8 @@ describe('The report of an error', () => {
   const messages: readonly (readonly [string, string])[] = [
     ['has one line', SECRET],
     ['has several lines', `first ${SECRET}\nsecond ${SECRET}\n\n`],
-    ['ends with the form of a stack frame', `refused\n    at ${SECRET} (/${SECRET}:1:1)`],
-    ['consists of the form of stack frames', `\n    at a (/${SECRET}:1:1)\n    at b (node:${SECRET}:2:2)\n    at c`],
+    ['ends with a line like a stack frame', `refused\n    at ${SECRET} (/${SECRET}:1:1)`],
+    ['consists of lines like stack frames', `\n    at a (/${SECRET}:1:1)\n    at b (node:${SECRET}:2:2)\n    at c`],
     ['equals the beginning of the class', 'Err'],
     ['is empty', ''],
   ];

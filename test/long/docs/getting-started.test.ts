@@ -1,7 +1,7 @@
 /**
  * Follows docs/getting-started.md from an empty folder: runs its commands, saves its files and compares the outputs.
- * Mandate's packages come from a registry on this machine, all others from the public one. The programs of the page, such
- * as psql, must be installed.
+ * Mandate's packages come from a registry on this machine, all others from the public one. The programs of the page,
+ * such as psql, must be installed.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

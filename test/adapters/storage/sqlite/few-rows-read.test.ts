@@ -159,7 +159,7 @@ describe('SQLite', () => {
       const user = { ...names, active: true, sponsorKey, revision: 1, createdAt: NOON, modifiedAt: NOON };
       const users = storage.provisionedUsers;
       await users.create(user, { statements: statementsOf(undefined, user), at: LATER }, 100);
-      // Drops the statements of the creation, which counts all users.
+      // Drops the statements that created the user, because they count all users.
       run = new Set();
       const inactive = { ...user, active: false, revision: 2 };
       expect(await users.replace(user, inactive, { statements: statementsOf(user, inactive), at: LATER })).to.equal(

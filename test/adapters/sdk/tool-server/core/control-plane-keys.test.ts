@@ -1,4 +1,4 @@
-/** The key cache: when keys are fetched, and which keys are used during a fetch (specification "Tool-server contract" 1). */
+/** When the key cache fetches keys, and which keys it uses during a fetch (specification "Tool-server contract" 1). */
 
 import { expect } from 'chai';
 import type { ToolServer, ToolServerOptions } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
