@@ -179,7 +179,7 @@ describe('openapi.json', () => {
     }
   });
 
-  it('lists the reasons of the catalogue by their code, and answers each code with its status', () => {
+  it('lists the reasons of all refusals by their error code, and has the status of each code', () => {
     const listed = nodeAt<Record<string, readonly string[]>>('/components/schemas/OAuthError/x-reasons').value;
     const byCode: Record<string, string[]> = {};
     for (const reason of denialReasons) {
@@ -205,7 +205,7 @@ function registeredPaths(source: string): readonly string[] {
     if (path.startsWith("'")) return [path.slice(1, -1)];
     if (path === 'PATH') return [/const PATH = '(.+)';/.exec(source)?.[1] ?? ''];
     if (path !== 'path') throw new Error(`cannot read the path ${path}`);
-    // The file has a table whose rows begin with a path.
+    // The file registers the paths of a table, whose rows begin with a path.
     return [...source.matchAll(/\[(?:'(\/[^']*)'|`(\/[^`]*)`), /g)].map(
       ([, plain, template]) => plain ?? template ?? '',
     );

@@ -247,7 +247,7 @@ describe('a Postgres server that stops or freezes', () => {
   it('does not run a refused decision after it thaws', async function () {
     this.timeout(60_000);
     const connectionString = server.server.url(SUPERUSER, 'postgres');
-    // Longer than the watchdog's limit, so that the block is refused while it waits for a permit.
+    // A wait for a permit may last longer than the watchdog's limit, so the block is refused while it waits.
     const limits = { ...LIMITS, revoking: { ...LIMITS.revoking, acquire: 30_000 } };
     const storage = await openPostgres({ connectionString, limits }, surroundings());
     await storage.migrate();

@@ -25,7 +25,7 @@ const FEW = 2 * LIMIT;
 const names = { agentId: agentIdOf('agent-0'), sponsor: 'person-0', taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0') };
 const second = (nth: number) => plusSeconds(NOON, nth);
 
-describe('A page of the ledger on Postgres', () => {
+describe('The ledger on Postgres', () => {
   let database: FreshDatabase;
   let client: pg.Client;
 
@@ -95,12 +95,12 @@ describe('A page of the ledger on Postgres', () => {
 
   /** For each page the time of its first record in seconds, and its query. */
   const pages: Readonly<Record<string, readonly [first: number, Partial<LedgerQuery>]>> = {
-    'the first': [0, {}],
-    'the first from an instant on': [8_000, { from: second(8_000) }],
-    'the first of a period': [8_000, { from: second(8_000), to: second(11_000) }],
-    'the first up to an instant': [0, { to: second(8_000) }],
-    'the next': [8_000, { after: { at: second(7_992), seq: 7_993 } }],
-    'the next of a period': [
+    'the first page': [0, {}],
+    'the first page from an instant on': [8_000, { from: second(8_000) }],
+    'the first page of a period': [8_000, { from: second(8_000), to: second(11_000) }],
+    'the first page up to an instant': [0, { to: second(8_000) }],
+    'the next page': [8_000, { after: { at: second(7_992), seq: 7_993 } }],
+    'the next page of a period': [
       8_000,
       { from: second(400), to: second(11_000), after: { at: second(7_992), seq: 7_993 } },
     ],

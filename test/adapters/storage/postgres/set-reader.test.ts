@@ -165,7 +165,7 @@ describe('grants and the facts of tokens, read in sets from Postgres', () => {
       [one, other, one].map(({ task, grantHash }) => storage.tasks.findGrant(task.agentId, grantHash)),
     );
     const facts = Promise.all([one, other].map(({ task }) => storage.tasks.tokenFacts('tok' as TokenId, task.taskId)));
-    // Another agent's grant.
+    // An agent must not find the grant of another agent.
     const stranger = storage.tasks.findGrant(other.task.agentId, one.grantHash);
     const odd = unstorable.flatMap((text) => [
       storage.tasks.findGrant(one.task.agentId, text),

@@ -41,7 +41,7 @@ const METADATA = 'https://jira.example/.well-known/oauth-protected-resource/api'
 
 type Headers = readonly (readonly [string, string])[];
 
-/** A route of `POLICIES`, or the name of an MCP tool without such a route. */
+/** The target of a request. `route` is a key of `POLICIES`, or the name of an MCP tool that has no such key. */
 interface Target {
   readonly route: string;
   readonly path: string;

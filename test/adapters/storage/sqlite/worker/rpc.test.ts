@@ -92,7 +92,7 @@ describe('A database worker', () => {
   });
 
   for (const death of ['uncaught', 'exit', 'memory'] as const) {
-    it(`fails its unanswered calls with StorageUnavailable when it exits: ${death}`, async () => {
+    it(`fails its unanswered calls with StorageUnavailable when its method ${death} ends it`, async () => {
       const { call } = running;
       const [waiting, dying] = [thrownBy(call('never')), thrownBy(call(death))];
       expect(await waiting).to.be.instanceOf(StorageUnavailable);
