@@ -26,7 +26,7 @@ describe('systemRandomness', () => {
     for (let made = 0; made < 2000; made += 1) {
       for (const letter of systemRandomness().ulid().slice(10)) counts.set(letter, (counts.get(letter) ?? 0) + 1);
     }
-    // 1,000 expected of each, with a standard deviation of 31.
+    // Each of the 32 characters is expected 1,000 times, with a standard deviation of 31.
     expect(counts.size).to.equal(32);
     for (const count of counts.values()) expect(count).to.be.within(750, 1250);
   });

@@ -1,6 +1,6 @@
 /**
- * Counts the records that Postgres reads for a page of the ledger. For a name that many records have, the planner would
- * prefer to read the records of all names in the order of time, and to drop those of other names.
+ * Counts the records that Postgres reads for a page of the ledger. If many records have a name, the planner prefers to
+ * read the records of all names in the order of time, which can be the whole ledger.
  */
 
 import { expect } from 'chai';
