@@ -13,6 +13,7 @@ import {
 } from '../../../../adapters/sdk/agent/agent.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../../support/mandate.ts';
+import { thrownBy } from '../../../support/thrown-by.ts';
 
 /** The registered lifetimes: four minutes for a token, twenty for a task. */
 const TOKEN_MS = 240_000;
@@ -55,14 +56,6 @@ const renewed = (token: string, task?: Task): Response =>
   });
 
 const refusing = (status: number, body: object): Response => new Response(JSON.stringify(body), { status });
-
-const thrown = (act: Promise<unknown>): Promise<unknown> =>
-  act.then(
-    () => {
-      throw new Error('no error was thrown');
-    },
-    (error: unknown) => error,
-  );
 
 const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
@@ -190,13 +183,13 @@ describe('The agent library', () => {
         signing(() => new Promise(() => undefined)),
         { timeoutMs: 20, patienceMs: 1 },
       );
-      expect(await thrown(start(['jira:read'], waiting))).to.be.instanceOf(NotNow);
+      expect(await thrownBy(start(['jira:read'], waiting))).to.be.instanceOf(NotNow);
       expect(requests.sent).to.have.length(0);
     });
 
     it('sends no signature of the wrong length', async () => {
       const der = made(signing(async () => new Uint8Array(70)));
-      expect(await thrown(start(['jira:read'], der)))
+      expect(await thrownBy(start(['jira:read'], der)))
         .to.be.instanceOf(TypeError)
         .with.property('message')
         .match(/64 bytes/);
@@ -216,7 +209,7 @@ describe('The agent library', () => {
       advance(TOKEN_MS * 0.7);
       expect(await task.token()).to.equal(first);
       advance(TOKEN_MS);
-      expect(await thrown(task.token())).to.equal(fault);
+      expect(await thrownBy(task.token())).to.equal(fault);
     });
   });
 
@@ -262,7 +255,7 @@ describe('The agent library', () => {
       // 20 minutes with a renewal every 2.4 minutes. The last token expires with its task, and is not renewed.
       expect(renewals().length).to.be.within(8, 10);
       const asked = requests.sent.length;
-      expect(await thrown(task.token())).to.equal(over);
+      expect(await thrownBy(task.token())).to.equal(over);
       expect(requests.sent).to.have.length(asked);
     });
 
@@ -311,7 +304,7 @@ describe('The agent library', () => {
       time += TOKEN_MS;
       requests.answer = async () => busy(503, '3600');
       for (let call = 0; call < 3; call += 1) {
-        expect(await thrown(task.token()))
+        expect(await thrownBy(task.token()))
           .to.be.instanceOf(NotNow)
           .with.property('retryAfterMs', 3_600_000);
       }
@@ -339,7 +332,7 @@ describe('The agent library', () => {
       const task = await startWith(() => clock.now() - behind);
       advance(TOKEN_MS);
       requests.answer = async () => busy(503, '20');
-      await thrown(task.token());
+      await thrownBy(task.token());
       behind = 3_600_000;
       requests.answer = async () => renewed('another.token', task);
       expect(await task.token()).to.equal('another.token');
@@ -350,12 +343,12 @@ describe('The agent library', () => {
       const task = await startWith(() => time);
       time += TOKEN_MS * 0.7;
       requests.answer = async () => refusing(401, { error: 'invalid_client' });
-      const error = await thrown(task.token());
+      const error = await thrownBy(task.token());
       expect(error).to.be.instanceOf(Refused).with.property('error', 'invalid_client');
-      expect(await thrown(task.token())).to.equal(error);
+      expect(await thrownBy(task.token())).to.equal(error);
       expect(renewals()).to.have.length(1);
       time += 1000;
-      await thrown(task.token());
+      await thrownBy(task.token());
       expect(renewals()).to.have.length(2);
     });
 
@@ -369,7 +362,7 @@ describe('The agent library', () => {
 
       advance(TOKEN_MS);
       requests.answer = async () => busy(503, '4');
-      const error = await thrown(task.token());
+      const error = await thrownBy(task.token());
       expect(error).to.be.instanceOf(NotNow).with.property('retryAfterMs', 4000);
       expect(slept.slice(2).reduce((sum, ms) => sum + ms, 0)).to.be.at.most(30_000);
       requests.answer = (_url, _init, pass) => pass();
@@ -395,12 +388,12 @@ describe('The agent library', () => {
         advance(TOKEN_MS * 0.7);
         const answer = reason === 'task_ending' ? refusing(400, { error: 'access_denied', reason }) : undefined;
         requests.answer = async (_url, _init, pass) => answer ?? pass();
-        const error = await thrown(task.token());
+        const error = await thrownBy(task.token());
         await undo();
         expect(error).to.be.instanceOf(TaskOver).with.property('reason', reason);
         const asked = requests.sent.length;
-        expect(await thrown(task.token())).to.equal(error);
-        expect(await thrown(task.narrow(['jira:read']))).to.equal(error);
+        expect(await thrownBy(task.token())).to.equal(error);
+        expect(await thrownBy(task.narrow(['jira:read']))).to.equal(error);
         expect(requests.sent).to.have.length(asked);
       });
     }
@@ -411,7 +404,7 @@ describe('The agent library', () => {
       await Promise.all([task.end(), task.end()]);
       await task.end();
       expect(await activity(token)).to.include({ active: false, revocation_reason: 'client_revoked' });
-      expect(await thrown(task.token()))
+      expect(await thrownBy(task.token()))
         .to.be.instanceOf(TaskOver)
         .with.property('reason', 'ended');
       expect(requests.sent.filter(({ url }) => url.endsWith('/revoke'))).to.have.length(1);
@@ -437,19 +430,19 @@ describe('The agent library', () => {
         if (String(init?.body).includes('refresh_token=')) await held;
         return pass();
       };
-      const asking = thrown(task.token());
+      const asking = thrownBy(task.token());
       const ended = task.end();
       release();
       await ended;
       expect(await asking).to.be.instanceOf(TaskOver);
-      expect(await thrown(task.token())).to.be.instanceOf(TaskOver);
+      expect(await thrownBy(task.token())).to.be.instanceOf(TaskOver);
     });
 
     it('and repeats a revocation that failed on the next end()', async () => {
       const task = await start();
       requests.answer = async () => busy(503, '40');
-      expect(await thrown(task.end())).to.be.instanceOf(NotNow);
-      expect(await thrown(task.token())).to.be.instanceOf(TaskOver);
+      expect(await thrownBy(task.end())).to.be.instanceOf(NotNow);
+      expect(await thrownBy(task.token())).to.be.instanceOf(TaskOver);
       requests.answer = (_url, _init, pass) => pass();
       await task.end();
     });
@@ -462,7 +455,7 @@ describe('The agent library', () => {
       expect((await activity(await task.token())).scope).to.equal('jira:read');
       advance(TOKEN_MS * 0.7);
       expect((await activity(await task.token())).scope).to.equal('jira:read');
-      const wider = await thrown(task.narrow(['jira:read', 'jira:comment']));
+      const wider = await thrownBy(task.narrow(['jira:read', 'jira:comment']));
       expect(wider).to.be.instanceOf(Refused).with.property('error', 'invalid_scope');
       expect((await activity(await task.token())).active).to.equal(true);
     });
@@ -521,7 +514,7 @@ describe('The agent library', () => {
         [() => start(['jira:read'], made({ pem }, { agentId: 'unknown' })), 'invalid_client', undefined],
       ];
       for (const [starting, error, reason] of refusals) {
-        expect(await thrown(starting()))
+        expect(await thrownBy(starting()))
           .to.be.instanceOf(Refused)
           .and.include({ error, reason });
       }
@@ -535,7 +528,7 @@ describe('The agent library', () => {
       };
       // The signer answers at once, so only the answer is late.
       const impatient = made({ alg: 'ES256', kid: 'one', sign }, { timeoutMs: 20, patienceMs: 1 });
-      expect(await thrown(start(['jira:read'], impatient))).to.be.instanceOf(NotNow);
+      expect(await thrownBy(start(['jira:read'], impatient))).to.be.instanceOf(NotNow);
       expect(signal?.aborted).to.equal(true);
     });
   });
@@ -551,7 +544,7 @@ describe('The agent library', () => {
     await task.fetch(`${JIRA}/issues?q=1`, { method: 'POST', headers: { 'content-type': 'application/json' } });
     expect(seen).to.deep.equal([`Bearer ${await task.token()}`, 'error']);
     const others = ['https://jira.example.evil.test/', 'http://jira.example/', 'https://jira.example:8443/', '/issues'];
-    for (const other of others) expect(await thrown(task.fetch(other)), other).to.be.instanceOf(TypeError);
+    for (const other of others) expect(await thrownBy(task.fetch(other)), other).to.be.instanceOf(TypeError);
     expect(seen).to.have.length(2);
   });
 
@@ -570,7 +563,7 @@ describe('The agent library', () => {
       ['manual', own],
     ]);
     for (const elsewhere of [new Request(JIRA), `blob:${JIRA}x`, 'https://jira.example@evil.test/', 'data:,x']) {
-      expect(await thrown(task.fetch(elsewhere as string)), String(elsewhere)).to.be.instanceOf(TypeError);
+      expect(await thrownBy(task.fetch(elsewhere as string)), String(elsewhere)).to.be.instanceOf(TypeError);
     }
   });
 
@@ -584,7 +577,7 @@ describe('The agent library', () => {
       [JIRA, ['mailto:jira@example']],
     ] as const) {
       const request = { subjectToken, resource, scope, ...(origins === undefined ? {} : { origins }) };
-      expect(await thrown(agent.startTask(request)), resource).to.be.instanceOf(TypeError);
+      expect(await thrownBy(agent.startTask(request)), resource).to.be.instanceOf(TypeError);
     }
     expect(requests.sent).to.have.length(0);
   });
@@ -596,7 +589,7 @@ describe('The agent library', () => {
     requests.answer = async () =>
       refusing(400, { error: `invalid_grant ${token}`, error_description: token, reason: token });
     advance(TOKEN_MS);
-    const error = await thrown(task.token());
+    const error = await thrownBy(task.token());
     const shown = [
       inspect(task, { depth: 9, showHidden: true }),
       inspect(agent, { depth: 9 }),

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { type Agent, createAgent, NotNow, Refused, type Task, TaskOver } from '../../../../adapters/sdk/agent/agent.ts';
 import { STATUSES_BESIDE_200 } from '../../../support/loopback.ts';
 import { makeSigningKey, type SigningKey } from '../../../support/signing-key.ts';
+import { thrownBy } from '../../../support/thrown-by.ts';
 
 const NOW = 1_900_000_000;
 const JIRA = 'https://jira.example';
@@ -18,14 +19,6 @@ interface Changes {
   /** Claims of the token; `null` for a token that is not a JWT. */
   readonly claims?: Readonly<Record<string, unknown>> | null;
 }
-
-const caught = (act: Promise<unknown>): Promise<unknown> =>
-  act.then(
-    () => {
-      throw new Error('no error was thrown');
-    },
-    (error: unknown) => error,
-  );
 
 describe('The agent library', () => {
   let key: SigningKey;
@@ -89,7 +82,7 @@ describe('The agent library', () => {
   const start = (scope = ['jira:read', 'jira:comment']): Promise<Task> =>
     agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope });
   const expectRefused = async (act: Promise<unknown>, error: string, reason?: string) => {
-    const thrown = await caught(act);
+    const thrown = await thrownBy(act);
     expect(thrown).to.be.instanceOf(Refused).and.include({ error, reason });
     expect(String(thrown)).not.to.include('task_grant_a').and.not.to.include('\r').and.not.to.include('secret');
     expect(JSON.stringify(thrown)).not.to.include('secret');
@@ -231,12 +224,12 @@ describe('The agent library', () => {
       const withStatus = () => issued(new URLSearchParams(), status);
       const failure = status >= 500 ? NotNow : Refused;
       answer = withStatus;
-      expect(await caught(start())).to.be.instanceOf(failure);
+      expect(await thrownBy(start())).to.be.instanceOf(failure);
       answer = undefined;
       const task = await start();
       answer = withStatus;
       seconds += 239;
-      expect(await caught(task.token())).to.be.instanceOf(failure);
+      expect(await thrownBy(task.token())).to.be.instanceOf(failure);
     });
   }
 
@@ -246,7 +239,7 @@ describe('The agent library', () => {
   ] as const) {
     it(`treats an answer that is ${what} as temporarily unavailable`, async () => {
       answer = () => new Response(body);
-      expect(await caught(start())).to.be.instanceOf(NotNow);
+      expect(await thrownBy(start())).to.be.instanceOf(NotNow);
     });
   }
 
@@ -268,24 +261,24 @@ describe('The agent library', () => {
     const task = await start();
     answer = () => new Response('{"error":"access_denied","reason":"task_revoked"}', { status: 400 });
     seconds += 239;
-    expect(await caught(task.token()))
+    expect(await thrownBy(task.token()))
       .to.be.instanceOf(TaskOver)
       .and.include({ reason: 'task_revoked' });
     answer = () => {
       throw new Error('a request was sent');
     };
     await task.end();
-    expect(await caught(task.token())).to.include({ reason: 'task_revoked' });
+    expect(await thrownBy(task.token())).to.include({ reason: 'task_revoked' });
   });
 
   it('does not wait for a long Retry-After after the caller has ended the task', async () => {
     const task = await start();
     answer = () => new Response('{}', { status: 503, headers: { 'retry-after': '3600' } });
     seconds += 239;
-    expect(await caught(task.token())).to.be.instanceOf(NotNow);
+    expect(await thrownBy(task.token())).to.be.instanceOf(NotNow);
     answer = () => new Response('');
     await task.end();
-    expect(await caught(task.narrow(['jira:read'])))
+    expect(await thrownBy(task.narrow(['jira:read'])))
       .to.be.instanceOf(TaskOver)
       .and.include({ reason: 'ended' });
   });
@@ -321,7 +314,7 @@ describe('createAgent', () => {
         return new Response('{}');
       };
       const agent = createAgent({ ...options, key: { pem: pemOf('P-256') }, fetch });
-      const error = await caught(
+      const error = await thrownBy(
         agent.startTask({ subjectToken: 'a.b.c', resource: JIRA, scope: ['jira:read'], ...changes }),
       );
       expect(error).to.be.instanceOf(TypeError).with.property('message').that.matches(message);

@@ -3,7 +3,8 @@ import { deserializeError, serializeError } from '../../../../../adapters/storag
 import { connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts';
 import { reportError } from '../../../../../adapters/telemetry/error-report.ts';
 import { StorageUnavailable } from '../../../../../application/ports/decisions.ts';
-import { type Started, servingWorker, started, thrownBy } from './started.ts';
+import { thrownBy } from '../../../../support/thrown-by.ts';
+import { type Started, servingWorker, started } from './started.ts';
 
 describe('A database worker', () => {
   let running: Started;

@@ -29,12 +29,3 @@ export async function started(limit: number = PATIENT_MS): Promise<Started> {
   const client = await connectTo<Serving>(worker);
   return { worker, client, call: (method, ...args) => client.call(method, args, limit) };
 }
-
-export function thrownBy(asked: Promise<unknown>): Promise<unknown> {
-  return asked.then(
-    (answer) => {
-      throw new Error(`it was answered: ${String(answer)}`);
-    },
-    (error: unknown) => error,
-  );
-}

@@ -5,8 +5,9 @@ import { connectTo } from '../../../../../adapters/storage/sqlite/worker/rpc.ts'
 import { supervise } from '../../../../../adapters/storage/sqlite/worker/supervisor.ts';
 import { StorageUnavailable } from '../../../../../application/ports/decisions.ts';
 import { type CapturedLog, capturedLog } from '../../../../support/captured-log.ts';
+import { thrownBy } from '../../../../support/thrown-by.ts';
 import type { Serving } from './serving-thread.ts';
-import { PATIENT_MS, servingWorker, thrownBy } from './started.ts';
+import { PATIENT_MS, servingWorker } from './started.ts';
 
 describe('A supervised database worker', () => {
   let log: CapturedLog;

@@ -1,0 +1,9 @@
+/** The error with which the promise rejects. @throws if it resolves */
+export function thrownBy(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error('no error was thrown');
+    },
+    (error: unknown) => error,
+  );
+}
