@@ -38,7 +38,7 @@ interface Answer {
 
 type Filled = Readonly<Record<string, string>>;
 
-describe('The commands of the pages', function () {
+describe('The commands', function () {
   this.timeout(600_000);
   const closing: (() => unknown)[] = [];
   const done = new Set<string>();

@@ -105,7 +105,7 @@ describe('A request of a tool server to the control plane', () => {
     ['MCP', startGuardedMcp, (url: string) => `${url}/mcp`] as const,
   ];
   for (const [name, start, target] of guarded) {
-    it(`gives startSpan the trace headers of the request that it checks, on ${name}`, async () => {
+    it(`starts its span with the trace headers of the request that caused it, on ${name}`, async () => {
       const causes: unknown[] = [];
       const startSpan: StartSpan = ({ url }, cause) => {
         causes.push([new URL(url).pathname, cause?.traceparent]);
