@@ -213,10 +213,7 @@ for (const [title, parse] of [
     for (const [what, parameters] of [
       ['without its type', { client_assertion_type: undefined }],
       ['with another type', { client_assertion_type: JWT_TYPE }],
-      [
-        'when it is absent and its type is another one',
-        { client_assertion: undefined, client_assertion_type: JWT_TYPE },
-      ],
+      ['when only a wrong type is given', { client_assertion: undefined, client_assertion_type: JWT_TYPE }],
     ] as const) {
       it(`is refused ${what}`, () => {
         expect(faultOf(parse(parameters))).to.deep.equal(wrongType);

@@ -316,17 +316,8 @@ describe('mcpAuthorization', () => {
     ])[] = [
       ['that names another control plane', /does not name this control plane/, () => ({ issuer: 'https://m.example' })],
       ['that lies outside its resource', /not within its resource/, () => ({ audience: 'https://wiki.example/mcp' })],
-      [
-        'whose address only begins like its resource',
-        /not within its resource/,
-        (port) => ({ audience: `http://127.0.0.1:${port}/mc` }),
-      ],
-      [
-        'that names another resource than the program',
-        /names another resource/,
-        () => ({}),
-        { resource: 'https://a.example' },
-      ],
+      ['with a similar path', /not within its resource/, (port) => ({ audience: `http://127.0.0.1:${port}/mc` })],
+      ['that names another resource', /names another resource/, () => ({}), { resource: 'https://a.example' }],
       [
         'at another origin than the program listed',
         /not within its resource/,
