@@ -76,7 +76,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
     });
-    // Turn queueing on before the first request, so that a sink gets every record of this instance. A recurring job repeats it.
+    // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));

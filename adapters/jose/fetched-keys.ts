@@ -33,7 +33,10 @@ interface Ages {
 
 /** The shortest time between two fetches that a client causes with an invented `kid`. */
 const LOOK_AGAIN_SECONDS = 30;
-/** The pause after a failed fetch with cached keys. Requests do not wait for the next attempt. */
+/**
+ * The pause after a failed fetch while keys are cached. Requests use the cached keys meanwhile. If these are older than
+ * `waitAfter`, a request waits for the next attempt.
+ */
 const RETRY_SECONDS = 30;
 /** The pause after a failed fetch without cached keys. It is short, because no request can be served. */
 const COOL_DOWN_SECONDS = 1;

@@ -19,7 +19,7 @@ export interface Log {
 }
 
 export interface SpanStart {
-  /** Of a closed set, like every attribute: never data of a request. */
+  /** A fixed name, or the pattern of a route. Like the attributes, it contains no data of a request. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   /** Received from the client if the kind is `server`. A span without a parent begins a trace. */

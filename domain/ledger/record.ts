@@ -1,6 +1,6 @@
 /**
- * Ledger entries and records (specification "Audit record", "Events"): one entry per decision, its fields in the order
- * of the specification's table.
+ * Ledger entries and records (specification "Audit record", "Events"). Each says one thing that was decided, or sums up
+ * equal ones (`count`). The fields are in the order of the specification's table.
  */
 
 import type { AgentId, TaskId, TokenId } from '../identifiers.ts';

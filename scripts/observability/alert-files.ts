@@ -19,7 +19,7 @@ export function rulesFile(alerts: readonly Alert[]): string {
   return HEAD + stringify({ groups: [{ name: 'mandate', rules }] }, { lineWidth: 0 });
 }
 
-/** Turns Markdown into plain text: without backticks, and with links as the name of the page's section. */
+/** Turns Markdown into plain text: `[overload](#overload)` becomes `overload (docs/operating.md#overload)`. */
 function plain(markdown: string): string {
   return markdown.replaceAll(/\[([^\]]+)\]\(#([^)]+)\)/g, '$1 (docs/operating.md#$2)').replaceAll('`', '');
 }

@@ -133,7 +133,7 @@ describe('sealing while others append, on Postgres', () => {
     await quick.close();
   });
 
-  it('gives up before later appends time out, and seals the open append after it commits', async () => {
+  it('gives up before later appends time out, and seals the open append in a later attempt, after it commits', async () => {
     const slow = await reach(database);
     const [fence] = await slow.sql(`select option_value as lock_timeout
       from pg_proc, pg_options_to_table(proconfig) where proname = 'unsealed' and option_name = 'lock_timeout'`);

@@ -146,7 +146,7 @@ describe('The Helm chart', function () {
     });
   }
 
-  it('takes every secret from a file: no object has one, nor a variable from a Secret', () => {
+  it('takes every secret from a file: it renders no Secret, and no variable has a secret', () => {
     for (const rendered of [objects, full]) {
       expect(rendered.map(({ kind }) => kind)).not.to.include('Secret');
       for (const object of [job(rendered), objectOf(rendered, 'Deployment')]) {
@@ -336,7 +336,7 @@ describe('The Helm chart', function () {
     ['an empty list of proxies', { ...values, networkPolicy: { proxy: [] } }, ['networkPolicy', 'proxy']],
   ];
   for (const [what, given, names] of refused) {
-    it(`is refused with ${what}, by name`, async () => {
+    it(`is not rendered with ${what}, and the error names the faulty value`, async () => {
       const said = await refusal(given);
       for (const name of names) expect(said).to.include(name);
       expect(said).not.to.match(/sesame|parse error|nil pointer|error calling|executing/);

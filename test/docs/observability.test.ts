@@ -157,7 +157,7 @@ describe('docs/observability.md', () => {
     }
   });
 
-  it('has commands that export a ledger without any change', async function () {
+  it('has commands that export a ledger as they are printed, except for the folder', async function () {
     this.timeout(60_000);
     const key = await makeSealingKey();
     const database = await freshDatabase('sqlite');

@@ -67,7 +67,7 @@ describe('The commands of the pages', () => {
       expect(lock).to.deep.equal(expected);
     });
 
-    it('are scripts of package.json if npm runs them', async () => {
+    it('name a script of package.json after each `npm run`', async () => {
       const { scripts } = JSON.parse(await text('package.json')) as { scripts: Record<string, string> };
       const named = [...(await text('docs/releasing.md')).matchAll(/`npm run ([a-z:]+)`/g)].map(
         ([, name = '']) => name,

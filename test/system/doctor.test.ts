@@ -274,7 +274,7 @@ for (const kind of databases) {
         ['gets a server error', { status: 500, body: {} }, /status was 500/, /should be 404/],
       ];
     for (const [title, asked, sentence, remedy] of directories) {
-      it(`finds a client for the sponsor check that ${title}`, async () => {
+      it(`reports a client for the sponsor check that ${title}`, async () => {
         directory.answer = answering(asked.body, asked.status);
         const found = await complaints();
         await expectOnly(found, ['sponsor check', 'failed', sentence]);

@@ -27,7 +27,7 @@ export function faultHandler(log: Log, answers: FaultAnswers): ErrorRequestHandl
   };
 }
 
-/** Logs an error that a handler threw, and answers the request. */
+/** Answers a request whose handler threw an error. Logs the error, unless the path could not be decoded. */
 export function faultAnswer<Answer extends ServedResponse>(log: Log, answers: FaultAnswers<Answer>) {
   return (error: unknown, request: ServedRequest, response: Answer): void => {
     discardRest(request);

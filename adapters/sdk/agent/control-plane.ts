@@ -38,7 +38,7 @@ const DEFAULT_RETRY_MS = 1000;
 /** RFC 6749 §5.2. The error object holds only codes of this form. */
 const CODE = /^[a-z_]{1,64}$/;
 
-/** A renewal refused with one of these, as `reason` or else as `error`, means that the task has ended. */
+/** A renewal refused with one of these, as `reason` or else as `error`, means that the library gives the task up. */
 const ENDS: ReadonlySet<string> = new Set<TaskEnd>([
   'task_revoked',
   'task_expired',

@@ -1,10 +1,13 @@
 /**
- * The errors of `@mandate/agent`. A program must distinguish three cases: the task has ended (stop), the control plane is
+ * The errors of `@mandate/agent`. A program must distinguish three cases: the task is over for the agent (stop), the control plane is
  * temporarily unavailable (retry later), the request is refused (change it). Of a request or an answer, an error holds
  * only codes of a fixed form.
  */
 
-/** Why a task has ended: the control plane's code, or `ended` after a call of `end()`. */
+/**
+ * Why the agent must stop: the control plane's code for a refused renewal, or `ended` after a call of `end()`. At the
+ * control plane the task may still be live, for example while the agent is disabled.
+ */
 export type TaskEnd =
   | 'task_revoked'
   | 'task_expired'
@@ -17,7 +20,7 @@ export type TaskEnd =
   | 'access_denied'
   | 'ended';
 
-/** The task has ended. A retry cannot succeed. */
+/** The task is over for the agent: the library does not renew it again. */
 export class TaskOver extends Error {
   override readonly name = 'TaskOver';
   readonly reason: TaskEnd;

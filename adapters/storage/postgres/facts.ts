@@ -167,7 +167,8 @@ export async function readFacts(
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
-  // Questions that lock rows come first: later statements then see every commit that the locks waited for.
+  // Questions that lock rows come before the lookups, which then see every commit that the locks waited for. `user_count`
+  // has no key, so it is no lookup.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));

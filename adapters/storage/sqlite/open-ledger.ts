@@ -18,7 +18,7 @@ export type LedgerFileProblem =
   /** The user of this process may not read the file. */
   | 'not_permitted'
   | 'not_a_database'
-  /** SQLite must create an index file beside a file in write-ahead mode, and may not. */
+  /** SQLite must create an index file beside a file in write-ahead mode, but this process has no permission. */
   | 'folder_not_writable'
   | DriverFault
   | 'failed';

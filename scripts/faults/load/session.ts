@@ -24,7 +24,7 @@ export interface Session {
 
 /** Longer than the longest request: a kill switch may take most of a minute. */
 const TIMEOUT_MS = 60_000;
-/** The value of `lost` after that time, which no fault of a run explains. */
+/** The value of `lost` after that time. No fault that a run causes explains it. */
 export const TIMED_OUT = 'no answer';
 
 export function openSession(urls: readonly string[], { keepAlive = true } = {}): Session {

@@ -23,7 +23,7 @@ describe('A path or name in a SCIM message', () => {
     }
   });
 
-  it('names no stored attribute if it is anything else that a provider may send', () => {
+  it('is ignored if it names no attribute, or one that is not stored', () => {
     for (const path of [
       'emails[type eq "work"].value',
       'name.givenName',

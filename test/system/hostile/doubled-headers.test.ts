@@ -132,7 +132,7 @@ describe('Repeated headers', () => {
       expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(types.flatMap(() => record));
     });
 
-    it(`with a content encoding are refused by ${path}, and so is one such header`, async () => {
+    it(`of Content-Encoding are refused by ${path}, and so is a single one that names a compression`, async () => {
       const once = [['gzip'], ['br'], ['aes128gcm']];
       const twice = [
         ['gzip', 'gzip'],

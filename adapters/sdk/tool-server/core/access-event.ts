@@ -17,7 +17,7 @@ export interface AccessEvent {
   readonly decision: 'allow' | 'deny';
   /** Why the request was refused; null when allowed. */
   readonly reason: RefusalReason | null;
-  /** The person. This and the following fields are null unless this control plane signed the token. */
+  /** The person. Unless this control plane signed the token, this and the following fields are null or absent. */
   readonly sub: string | null;
   /** The agent as `agent:<agent_id>`. */
   readonly act: string | null;

@@ -11,8 +11,8 @@ export function openTelemetrySpans(): StartSpan {
   const tracer = trace.getTracer('@mandate/tool-server');
   return ({ method, url: address }, cause = {}) => {
     const url = new URL(address);
-    // The parent is the active span of an instrumentation, else the received one. Nothing else, such as baggage, is passed
-    // on: an agent could make it longer than the control plane reads, and the answer with keys is shared.
+    // The parent is the active span of an instrumentation, else the received one. Baggage is not passed on: an agent could
+    // make it so long that the control plane refuses the request. One fetch of the keys serves all waiting requests.
     const { traceparent, tracestate } = cause;
     const active = trace.getSpan(context.active());
     const parent =

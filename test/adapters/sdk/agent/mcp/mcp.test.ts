@@ -260,7 +260,7 @@ describe('mcpAuthorization', () => {
     for (const answer of answers) expect(JSON.parse(answer).scope).to.deep.equal(['jira:read', 'jira:comment']);
   });
 
-  it('uses the task of a concurrent call that has replaced its task', async () => {
+  it('asks for more scopes in the new task if a concurrent call replaced the task during a renewal', async () => {
     let meanwhile: (() => Promise<void>) | undefined;
     const delayed = createAgent({
       ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
