@@ -124,7 +124,9 @@ describe('A forward proxy', () => {
     proxy.answer = (_, client) => client.on('end', () => client.end()).resume();
     const failing = Array.from({ length: 100 }, () => failureOf(get({ timeoutMs: 2_000 })));
     await eventually(() => proxy.asked.length === 64);
-    expect(new Set(await Promise.all(failing))).to.deep.equal(new Set(['There was no complete answer within 2000 ms.']));
+    expect(new Set(await Promise.all(failing))).to.deep.equal(
+      new Set(['There was no complete answer within 2000 ms.']),
+    );
     await eventually(() => proxy.open() === 0);
     expect(proxy.mostOpen()).to.equal(64);
   });
