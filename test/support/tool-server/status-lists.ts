@@ -56,8 +56,12 @@ export function signList(
     .sign(key.privateKey);
 }
 
+export function etagOf(token: string): string {
+  return `"${createHash('sha256').update(token).digest('base64url')}"`;
+}
+
 export function sendList(token: string, headers: Readonly<Record<string, string>> = {}): Handler {
-  const etag = `"${createHash('sha256').update(token).digest('base64url')}"`;
+  const etag = etagOf(token);
   return (request, response) => {
     if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
     else response.writeHead(200, { 'content-type': 'application/statuslist+jwt', etag, ...headers }).end(token);
