@@ -5,8 +5,7 @@ const MAX_BYTES = 64 * 1024;
 
 interface HttpAnswer {
   readonly status: number;
-  /** The header's value, unparsed. */
-  readonly retryAfter: string | null;
+  readonly headers: Headers;
   readonly text: string;
 }
 
@@ -15,20 +14,21 @@ interface HttpAnswer {
  * must not be trusted.
  *
  * @param timeoutMs for the whole exchange with its body
- * @throws if the request fails, or the body is incomplete, late, over 64 KiB or not UTF-8. The error may hold parts of the
- * request
+ * @throws if the request fails, or the body is incomplete, late, over `maxBytes` or not UTF-8. The error may hold parts of
+ * the request
  */
 export async function fetchAnswer(
   fetch: typeof globalThis.fetch,
   url: string,
   init: RequestInit,
   timeoutMs: number,
+  maxBytes = MAX_BYTES,
 ): Promise<HttpAnswer> {
   const aborting = new AbortController();
   const exchange = async (): Promise<HttpAnswer> => {
     const response = await fetch(url, { ...init, redirect: 'error', signal: aborting.signal });
-    const text = await readText(response);
-    return { status: response.status, retryAfter: response.headers.get('retry-after'), text };
+    const text = await readText(response, maxBytes);
+    return { status: response.status, headers: response.headers, text };
   };
   try {
     return await withTimeout(timeoutMs, exchange(), () => new Error('The answer did not come in time.'));
@@ -50,12 +50,12 @@ export async function withTimeout<Value>(ms: number, work: Promise<Value>, tooLa
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > MAX_BYTES) throw new RangeError('The answer is too long.');
+    if (length > maxBytes) throw new RangeError('The answer is too long.');
     chunks.push(chunk);
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

@@ -26,9 +26,22 @@ describe('docs/tool-servers.md', () => {
   it('lists every option with its default', () => {
     const options = checkOptions({ issuer: 'https://mandate.example', audience: 'https://jira.example' });
     for (const [name, value] of Object.entries(options)) {
-      const shown = /^(issuer|audience)$/.test(name) ? 'required' : name === 'realm' ? 'the audience' : String(value);
+      const shown = /^(issuer|audience)$/.test(name)
+        ? 'required'
+        : name === 'realm'
+          ? 'the audience'
+          : String(value ?? 'none');
       expect(page).to.include(`| \`${name}\` | ${typeof value === 'function' ? '' : `${shown} |`}`);
     }
+  });
+
+  it('lists every option of statusList with its default', () => {
+    const { statusList } = checkOptions({
+      issuer: 'https://mandate.example',
+      audience: 'https://jira.example',
+      statusList: {},
+    });
+    for (const [name, value] of Object.entries(statusList ?? {})) expect(page).to.include(`| \`${name}\` | ${value} |`);
   });
 
   it('lists every option of mcpProtection with its default', () => {

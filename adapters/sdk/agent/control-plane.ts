@@ -126,7 +126,7 @@ async function send(
   });
   const { status } = answer;
   if (status === 429 || status >= 500) {
-    throw new NotNow('The control plane is busy.', retryAfterMs(answer.retryAfter, clock.now()));
+    throw new NotNow('The control plane is busy.', retryAfterMs(answer.headers.get('retry-after'), clock.now()));
   }
   return { status, body: objectOf(answer.text) };
 }

@@ -21,13 +21,14 @@ export interface FakeControlPlane {
   key: SigningKey;
   /** The keys that the control plane publishes. */
   published: readonly SigningKey[];
-  /** The answers to requests for keys and for introspection. */
+  /** The answers to requests for keys and status lists, and for introspection. */
   answerKeys: Handler;
+  answerStatus: Handler;
   answerIntrospection: Handler;
   /** A valid token of Ada for the audience. Given members replace the defaults; `undefined` removes one. */
   token(claims?: Members, header?: Members): string;
   /** The number of requests to this path. */
-  asked(path: '/.well-known/jwks.json' | '/oauth2/introspect'): number;
+  asked(path: string): number;
   readonly server: Loopback;
   stop(): Promise<void>;
 }
@@ -35,16 +36,17 @@ export interface FakeControlPlane {
 /** @param seconds the time at which tokens are issued, in seconds since the epoch */
 export async function startFakeControlPlane(seconds: () => number): Promise<FakeControlPlane> {
   const key = await makeSigningKey('ES256');
-  const server = await startLoopback((request, response) =>
-    request.path === '/.well-known/jwks.json'
-      ? plane.answerKeys(request, response)
-      : plane.answerIntrospection(request, response),
-  );
+  const server = await startLoopback((request, response) => {
+    if (request.path === '/.well-known/jwks.json') plane.answerKeys(request, response);
+    else if (request.path.startsWith('/status/')) plane.answerStatus(request, response);
+    else plane.answerIntrospection(request, response);
+  });
   const plane: FakeControlPlane = {
     issuer: server.url,
     key,
     published: [key],
     answerKeys: (...call) => answering({ keys: plane.published.map(({ publicJwk }) => publicJwk) })(...call),
+    answerStatus: answering({}, 404),
     answerIntrospection: (request, response) => {
       const token = new URLSearchParams(request.body).get('token') ?? '';
       answering({ active: true, ...claimsIn(token) })(request, response);

@@ -2,11 +2,16 @@
 
 import { sign } from 'node:crypto';
 import { expect } from 'chai';
-import type { AccessEvent, RefusalReason } from '../../../adapters/sdk/tool-server/core/tool-server.ts';
+import type {
+  AccessEvent,
+  RefusalReason,
+  ToolServerOptions,
+} from '../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { answering } from '../loopback.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import { AUDIENCE, type FakeControlPlane, TASK_ID, TOKEN_ID } from './control-plane.ts';
 import type { RawAnswer } from './raw-request.ts';
+import { sendList, signList, statusMember } from './status-lists.ts';
 
 /** Far from the machine's time, so that code that reads the machine's clock fails. */
 export const NOW = 1_900_000_000;
@@ -20,7 +25,8 @@ export interface RefusalCase {
   readonly headers?: (plane: FakeControlPlane) => readonly (readonly [string, string])[];
   readonly route?: string;
   readonly path?: string;
-  readonly prepare?: (plane: FakeControlPlane) => void;
+  readonly prepare?: (plane: FakeControlPlane) => void | Promise<void>;
+  readonly options?: Partial<ToolServerOptions>;
   /** The access event's fields about the caller. All are null unless the token is verified. */
   readonly known?: Partial<AccessEvent>;
   readonly remark?: string;
@@ -216,6 +222,27 @@ export const refusalCases: readonly RefusalCase[] = [
   },
   ...inactive(),
   ...unavailable(),
+  {
+    reason: 'not_active',
+    what: 'a task that is over by its status list',
+    options: { statusList: {} },
+    token: (plane) => plane.token({ status: statusMember(plane, 5) }),
+    prepare: async (plane) => {
+      plane.answerStatus = sendList(await signList(plane, NOW, { 5: 1 }));
+    },
+    known: VERIFIED,
+  },
+  {
+    reason: 'status_unavailable',
+    what: 'a status list that cannot be fetched',
+    options: { statusList: { onStale: 'refuse' } },
+    token: (plane) => plane.token({ status: statusMember(plane, 5) }),
+    prepare: (plane) => {
+      plane.answerStatus = (_, response) => response.writeHead(503, { 'retry-after': '5' }).end();
+    },
+    known: VERIFIED,
+    retryAfter: '5',
+  },
   {
     reason: 'keys_unavailable',
     what: 'a control plane that answers with an error',

@@ -32,7 +32,7 @@ const RETRY_MS = 30 * MS;
 const COOL_DOWN_MS = 1 * MS;
 
 /** @param now milliseconds since 1970 */
-export function controlPlaneKeys(plane: ControlPlane, now: () => number): ControlPlaneKeys {
+export function controlPlaneKeys(plane: Pick<ControlPlane, 'get'>, now: () => number): ControlPlaneKeys {
   let held: { readonly keys: KeySet; readonly at: number } | undefined;
   let failed: { readonly at: number; readonly retryAfter: string | undefined } | undefined;
   let lookedAgainAt: number | undefined;

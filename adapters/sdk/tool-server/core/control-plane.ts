@@ -1,6 +1,7 @@
 /** The tool server's HTTP requests to the control plane. A failed request resolves with `undefined`, and never throws. */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { STATUS_LIST_TYPE } from '../../../../domain/tasks/status-list.ts';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import { fetchAnswer } from '../../http-answer.ts';
 import type { CheckedOptions } from './options.ts';
@@ -10,6 +11,12 @@ export interface PlaneAnswer {
   readonly body: string;
   /** The `Retry-After` header, if it is well-formed (RFC 9110 §10.2.3). */
   readonly retryAfter: string | undefined;
+}
+
+export interface ListAnswer extends PlaneAnswer {
+  /** Whether the media type is that of a status list. */
+  readonly isStatusList: boolean;
+  readonly etag: string | undefined;
 }
 
 export interface ControlPlane {
@@ -25,7 +32,17 @@ export interface ControlPlane {
     form: Readonly<Record<string, string>>,
     cause?: IncomingHttpHeaders,
   ): Promise<PlaneAnswer | undefined>;
+  /**
+   * Fetches a status list. Caches must revalidate it: a cached list would be older than it may be. Otherwise like `get`.
+   *
+   * @param etag of the list that the caller has
+   */
+  statusList(path: string, etag: string | undefined, timeoutMs: number): Promise<ListAnswer | undefined>;
 }
+
+/** More than a list of 2^20 incompressible entries, which is 256 KiB before it is encoded twice in base64url. */
+const MAX_LIST_BYTES = 512 * 1024;
+const LIST_MEDIA_TYPE = `application/${STATUS_LIST_TYPE}`;
 
 export function controlPlane({
   issuer,
@@ -33,29 +50,52 @@ export function controlPlane({
   fetch,
   startSpan,
 }: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch' | 'startSpan'>): ControlPlane {
+  async function exchange(
+    path: string,
+    request: { readonly headers: Readonly<Record<string, string>>; readonly form?: Readonly<Record<string, string>> },
+    cause: IncomingHttpHeaders | undefined,
+    limits: { readonly timeoutMs: number; readonly maxBytes?: number },
+  ): Promise<(PlaneAnswer & { readonly headers: Headers }) | undefined> {
+    const { form } = request;
+    const url = `${issuer}${path}`;
+    const method = form === undefined ? 'GET' : 'POST';
+    const span = startSpan({ method, url }, cause);
+    const init = {
+      method,
+      headers: { ...request.headers, ...span.headers },
+      ...(form && { body: new URLSearchParams(form) }),
+    };
+    const sent = fetchAnswer(fetch, url, init, limits.timeoutMs, limits.maxBytes);
+    const answer = await sent.catch(() => undefined);
+    span.end(answer?.status);
+    if (answer === undefined) return undefined;
+    const { status, headers, text } = answer;
+    return { status, body: text, retryAfter: readRetryAfter(headers.get('retry-after')), headers };
+  }
+
   async function send(
     path: string,
     accept: string,
     cause: IncomingHttpHeaders | undefined,
     form?: Readonly<Record<string, string>>,
   ): Promise<PlaneAnswer | undefined> {
-    const url = `${issuer}${path}`;
-    const method = form === undefined ? 'GET' : 'POST';
-    const span = startSpan({ method, url }, cause);
-    const init = {
-      method,
-      headers: { accept, ...span.headers },
-      ...(form && { body: new URLSearchParams(form) }),
-    };
-    const answer = await fetchAnswer(fetch, url, init, timeoutMs).catch(() => undefined);
-    span.end(answer?.status);
-    if (answer === undefined) return undefined;
-    return { status: answer.status, body: answer.text, retryAfter: readRetryAfter(answer.retryAfter) };
+    const answer = await exchange(path, { headers: { accept }, ...(form && { form }) }, cause, { timeoutMs });
+    return answer && { status: answer.status, body: answer.body, retryAfter: answer.retryAfter };
   }
 
   return {
     get: (path, cause) => send(path, 'application/json, application/jwk-set+json', cause),
     post: (path, form, cause) => send(path, 'application/json', cause, form),
+    async statusList(path, etag, limitMs) {
+      const conditional = etag === undefined ? {} : { 'if-none-match': etag };
+      const headers = { accept: LIST_MEDIA_TYPE, 'cache-control': 'no-cache', ...conditional };
+      const limits = { timeoutMs: limitMs, maxBytes: MAX_LIST_BYTES };
+      const answer = await exchange(path, { headers }, undefined, limits);
+      if (answer === undefined) return undefined;
+      const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
+      const isStatusList = type.trim().toLowerCase() === LIST_MEDIA_TYPE;
+      return { ...answer, isStatusList, etag: answer.headers.get('etag') ?? undefined };
+    },
   };
 }
 
@@ -81,7 +121,7 @@ const REASON = /^[a-z][a-z0-9_]{0,63}$/;
  * @param cause the headers of the request that carries it
  */
 export async function introspect(
-  plane: ControlPlane,
+  plane: Pick<ControlPlane, 'post'>,
   token: { readonly text: string; readonly sub: string; readonly jti: string },
   cause?: IncomingHttpHeaders,
 ): Promise<Introspected> {

@@ -20,12 +20,17 @@ export interface ToolServerOptions {
   readonly timeoutMs?: number;
   /** The realm of `WWW-Authenticate`. The default is the audience. */
   readonly realm?: string;
+  /** Polls the control plane's status lists, and refuses the tokens of tasks that are over. Not polled when absent. */
+  readonly statusList?: StatusListOptions;
   /**
    * Gets the event of every decided request, and is awaited. If it fails, the request is refused. By default each event is
    * written to stdout as a line of JSON.
    */
   readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
-  /** Gets each error that was answered with a 500 without details. By default it writes to stderr. */
+  /**
+   * Gets each error that was answered with a 500 without details, and the first failure of a status list after a success.
+   * By default it writes to stderr.
+   */
   readonly onError?: (error: unknown) => void;
   /** Sends the requests to the control plane. The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
@@ -35,14 +40,28 @@ export interface ToolServerOptions {
   readonly now?: () => number;
 }
 
+export interface StatusListOptions {
+  /** The age up to which a list decides, in milliseconds; 10000 when absent. Lists are polled twice in this time. */
+  readonly maxAgeMs?: number;
+  /** What happens to a token without a status in a fresh list: `introspect` when absent; `refuse` answers 503. */
+  readonly onStale?: 'introspect' | 'refuse';
+}
+
 /** The checked options, with all defaults. */
-export type CheckedOptions = Required<ToolServerOptions>;
+export type CheckedOptions = Required<Omit<ToolServerOptions, 'statusList'>> & {
+  readonly statusList: Required<StatusListOptions> | undefined;
+};
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Clients time out earlier. Node's timers fire at once beyond 2^31 ms. */
 const MAX_TIMEOUT_MS = 60_000;
 /** Every second of skew extends the life of an expired token. A clock that is further off must be corrected. */
 const MAX_SKEW_SECONDS = 300;
+const DEFAULT_MAX_AGE_MS = 10_000;
+/** The control plane makes a list at most once a second. */
+const MIN_MAX_AGE_MS = 1000;
+/** Longer than most tokens live. */
+const MAX_MAX_AGE_MS = 600_000;
 /** The text allowed in a quoted-string (RFC 9110 §5.6.4). A line break would start another header. */
 const HEADER_TEXT = /^[\x20-\x7E]+$/;
 
@@ -57,6 +76,7 @@ const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) =
     typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value)
       ? undefined
       : 'must be printable ASCII and not blank',
+  statusList: statusListProblem,
   onAccess: functionProblem,
   onError: functionProblem,
   fetch: functionProblem,
@@ -64,9 +84,14 @@ const CHECKS: { readonly [Name in keyof ToolServerOptions]-?: (value: unknown) =
   now: functionProblem,
 };
 
+const STATUS_LIST_CHECKS: { readonly [Name in keyof StatusListOptions]-?: (value: unknown) => string | undefined } = {
+  maxAgeMs: (value) => wholeNumberProblem(value, MIN_MAX_AGE_MS, MAX_MAX_AGE_MS),
+  onStale: (value) => (value === 'introspect' || value === 'refuse' ? undefined : 'must be introspect or refuse'),
+};
+
 /** @throws TypeError that lists every wrong option */
 export function checkOptions(given: ToolServerOptions): CheckedOptions {
-  const options: CheckedOptions = {
+  const options: Required<Omit<ToolServerOptions, 'statusList'>> & Pick<ToolServerOptions, 'statusList'> = {
     clockSkewSeconds: CLOCK_SKEW_SECONDS,
     requireActor: true,
     maxDelegationDepth: 1,
@@ -80,8 +105,20 @@ export function checkOptions(given: ToolServerOptions): CheckedOptions {
     ...withoutAbsent(given),
   };
   throwProblems('createToolServer', options, CHECKS);
+  const statusList = options.statusList && withStatusListDefaults(options.statusList);
   // The control plane also drops the last slash of its issuer, so no token has it.
-  return { ...options, issuer: options.issuer.replace(/\/$/, '') };
+  return { ...options, statusList, issuer: options.issuer.replace(/\/$/, '') };
+}
+
+function withStatusListDefaults(given: StatusListOptions): Required<StatusListOptions> {
+  return { maxAgeMs: DEFAULT_MAX_AGE_MS, onStale: 'introspect', ...withoutAbsent(given) };
+}
+
+function statusListProblem(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+  const found = problems(withStatusListDefaults(value), STATUS_LIST_CHECKS);
+  return found.length === 0 ? undefined : `must be correct (${found.join('; ')})`;
 }
 
 function writeLine(event: AccessEvent): Promise<void> {
@@ -90,20 +127,23 @@ function writeLine(event: AccessEvent): Promise<void> {
   });
 }
 
-/** @throws TypeError that lists all problems, also unknown members: a misspelled option must not be ignored */
-export function throwProblems(
-  where: string,
-  options: object,
-  checks: Readonly<Record<string, (value: unknown) => string | undefined>>,
-): void {
+type Checks = Readonly<Record<string, (value: unknown) => string | undefined>>;
+
+/** @throws TypeError that lists all problems */
+export function throwProblems(where: string, options: object, checks: Checks): void {
+  const all = problems(options, checks);
+  if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
+}
+
+/** All problems, also unknown members: a misspelled option must not be ignored. */
+function problems(options: object, checks: Checks): readonly string[] {
   const given: ReadonlyMap<string, unknown> = new Map(Object.entries(options));
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(checks, name));
-  const problems = Object.entries(checks).flatMap(([name, check]) => {
+  const wrong = Object.entries(checks).flatMap(([name, check]) => {
     const problem = check(given.get(name));
     return problem === undefined ? [] : `${name} ${problem}`;
   });
-  const all = [...problems, ...unknown.map((name) => `${name} is not an option`)];
-  if (all.length > 0) throw new TypeError(`${where}: ${all.join('; ')}.`);
+  return [...wrong, ...unknown.map((name) => `${name} is not an option`)];
 }
 
 /** Drops members that are `undefined`, so that their defaults apply. */

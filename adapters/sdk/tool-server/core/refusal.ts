@@ -1,6 +1,6 @@
 /**
  * The catalogue of refusals: each reason with its status, error and sentence (specification "Tool-server refusals", plus
- * two reasons for a tool's own policy). A reason that is missing here does not compile.
+ * two reasons for a tool's own policy, and one for status lists). A reason that is missing here does not compile.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -43,6 +43,10 @@ const catalogue = {
   unknown_tool: entry(403, 'No policy lets anybody use this tool.'),
   arguments_refused: entry(403, 'The policy of the tool refuses these arguments.'),
   introspection_unavailable: entry(503, 'The control plane could not be asked about the token. Retry the request.'),
+  status_unavailable: entry(
+    503,
+    'No fresh status list of the control plane has the status of the token. Retry the request.',
+  ),
   policy_unavailable: entry(503, 'The policy of the tool did not decide about the arguments. Retry the request.'),
   keys_unavailable: entry(503, 'The keys of the control plane could not be fetched. Retry the request.'),
   /** For an internal fault, which also refuses the request: "any other error" in the specification. */

@@ -13,13 +13,14 @@ import { controlPlaneKeys } from './control-plane-keys.ts';
 import { checkOptions, type ToolServerOptions } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
+import { statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
 export type { AccessEvent } from './access-event.ts';
 export { authorizationHeaders } from './bearer-token.ts';
 export type { TaskTokenClaims } from './claims.ts';
-export type { ToolServerOptions } from './options.ts';
+export type { StatusListOptions, ToolServerOptions } from './options.ts';
 export type { EnforcedPolicy, RoutePolicy } from './policy.ts';
 export { type Refusal, type RefusalBody, type RefusalReason, refusalReasons } from './refusal.ts';
 export type { ControlPlaneSpan, StartSpan } from './span.ts';
@@ -85,6 +86,8 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
   const { issuer, audience, realm, clockSkewSeconds, now } = options;
   const plane = controlPlane(options);
   const keys = controlPlaneKeys(plane, now);
+  const { statusList } = options;
+  const lists = statusList && statusLists({ plane, keys, options, maxAgeMs: statusList.maxAgeMs, report });
   const enforced = new WeakSet<object>();
 
   async function judge(request: AccessRequest): Promise<Verdict> {
@@ -111,8 +114,14 @@ export function createToolServer(given: ToolServerOptions): ToolServer {
     const objection = request.objection?.(claims);
     if (objection !== undefined) return refused(objection);
 
-    // 4. Introspection. It comes late, so that no request is sent for a token that is refused anyway.
-    if (policy.highRisk || claims.introspectRequired) {
+    // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
+    const listed = lists && (await lists.statusOf(signed));
+    if (listed?.kind === 'not_active') return refused('not_active');
+    const isHighRisk = policy.highRisk || claims.introspectRequired;
+    if (listed?.kind === 'unknown' && !isHighRisk && statusList?.onStale === 'refuse') {
+      return refused('status_unavailable', listed);
+    }
+    if (isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown') {
       const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
       if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
       if (answer.kind === 'not_active') return refused('not_active', answer);

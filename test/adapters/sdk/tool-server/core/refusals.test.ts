@@ -137,7 +137,11 @@ for (const surface of [...frameworks.map(web), mcp]) {
       const target = { ...issue, ...(one.route && { route: one.route }), ...(one.path && { path: one.path }) };
       it(`refuses a request with ${reason}: ${what}`, async () => {
         const { plane } = fixture;
-        one.prepare?.(plane);
+        await one.prepare?.(plane);
+        if (one.options !== undefined) {
+          await app.stop();
+          await start(one.options);
+        }
         const token = one.token?.(plane) ?? plane.token();
         const headers = one.headers?.(plane) ?? [['Authorization', `bearer ${token}`]];
         const answer = await surface.send(app, target, headers, `?access_token=${plane.token()}`);

@@ -1,0 +1,192 @@
+/**
+ * Polls the control plane's status lists, one poller for each list. The first token of a list starts its poller; without
+ * tokens the poller stops. A request only looks up its task in the list that was fetched last.
+ */
+
+import { STATUS_BITS, statusAt as statusIn, statusListUri, taskStatus } from '../../../../domain/tasks/status-list.ts';
+import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlaneKeys } from './control-plane-keys.ts';
+import type { CheckedOptions } from './options.ts';
+import { readStatusList, type StatusList } from './status-list-token.ts';
+
+export interface StatusLists {
+  /** The status of the token's task; never throws. @param signed the claims of a token that the control plane signed */
+  statusOf(signed: JsonObject): Promise<ListedStatus>;
+}
+
+type ListedStatus =
+  /** `ask`: one of the task's tokens was revoked, and only introspection knows which. */
+  | { readonly kind: 'active' | 'not_active' | 'ask' }
+  /** No fresh list of this control plane has the task. */
+  | { readonly kind: 'unknown'; readonly retryAfter: string | undefined };
+
+/** Time for the pollers. A test moves its own. */
+export interface PollClock {
+  /** Milliseconds; never moved back. */
+  monotonic(): number;
+  after(ms: number, work: () => unknown): void;
+}
+
+interface Parts {
+  readonly plane: Pick<ControlPlane, 'statusList'>;
+  readonly keys: ControlPlaneKeys;
+  readonly options: Pick<CheckedOptions, 'issuer' | 'clockSkewSeconds' | 'timeoutMs' | 'now'>;
+  readonly maxAgeMs: number;
+  /** Gets the first failure of a list after a success. */
+  readonly report: (error: Error) => void;
+  readonly clock?: PollClock;
+}
+
+/** One poll may fail, and the list in force is still fresh when the next one starts. */
+const POLLS_PER_MAX_AGE = 2;
+/** A poller stops after this many polls without a token of its list. */
+const IDLE_POLLS = 6;
+/** Only base64url, so that the address cannot leave `/status/`. */
+const LIST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+const systemClock: PollClock = {
+  monotonic: () => performance.now(),
+  after: (ms, work) => void setTimeout(work, ms).unref(),
+};
+
+export function statusLists(parts: Parts): StatusLists {
+  const prefix = statusListUri(parts.options.issuer, '');
+  const pollers = new Map<string, Poller>();
+
+  function pollerOf(uri: string): Poller {
+    const known = pollers.get(uri);
+    if (known !== undefined) return known;
+    for (const [other, poller] of pollers) if (poller.isOver()) pollers.delete(other);
+    const poller = pollList(uri, parts);
+    pollers.set(uri, poller);
+    return poller;
+  }
+
+  return {
+    async statusOf(signed) {
+      const status = member(signed, 'status');
+      const reference = isJsonObject(status) ? member(status, 'status_list') : undefined;
+      const { uri, idx } = isJsonObject(reference) ? reference : {};
+      const isOurs = typeof uri === 'string' && uri.startsWith(prefix) && LIST_ID.test(uri.slice(prefix.length));
+      if (!isOurs || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
+        return { kind: 'unknown', retryAfter: undefined };
+      }
+      return pollerOf(uri).statusAt(idx);
+    },
+  };
+}
+
+interface Poller {
+  statusAt(index: number): Promise<ListedStatus>;
+  /** Whether it has stopped, and its list has expired: then no earlier list can be replayed to a new poller. */
+  isOver(): boolean;
+}
+
+/** The list in force. */
+interface Held {
+  readonly list: StatusList;
+  readonly etag: string | undefined;
+  /** When its `iat` first arrived, by the monotonic clock. */
+  readonly arrived: number;
+  /** The start of the fetch that brought or confirmed it: by the monotonic clock, and by the other one. */
+  readonly at: number;
+  readonly wallAt: number;
+}
+
+type Failure = { readonly problem: string; readonly retryAfter?: string | undefined };
+
+function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock = systemClock }: Parts): Poller {
+  const { issuer, clockSkewSeconds, now } = options;
+  const interval = maxAgeMs / POLLS_PER_MAX_AGE;
+  const timeoutMs = Math.min(options.timeoutMs, interval);
+  let held: Held | undefined;
+  let failure: Failure | undefined;
+  /** The first poll since the poller started: the tokens of its list wait for it. */
+  let starting: Promise<void> | undefined;
+  let isPolling = false;
+  let pollsWithoutToken = 0;
+
+  async function poll(): Promise<void> {
+    pollsWithoutToken += 1;
+    // Taken before the request is sent, because the answer may be that old.
+    const at = clock.monotonic();
+    const fetched = await fetchList(at).catch((error: unknown) => ({ problem: `An error occurred: ${error}` }));
+    if ('list' in fetched) {
+      held = fetched;
+      failure = undefined;
+    } else {
+      if (failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
+      failure = fetched;
+    }
+    clock.after(Math.max(0, at + interval - clock.monotonic()), next);
+  }
+
+  function next(): Promise<void> | undefined {
+    if (pollsWithoutToken < IDLE_POLLS) return poll();
+    isPolling = false;
+    return undefined;
+  }
+
+  async function fetchList(at: number): Promise<Held | Failure> {
+    const began = { at, wallAt: now() };
+    const answer = await plane.statusList(uri.slice(issuer.length), held?.etag, timeoutMs);
+    if (answer === undefined) return { problem: 'No complete answer came.' };
+    const { status, body, etag = held?.etag } = answer;
+    if (status === 304) {
+      // Only our own ETag can have been confirmed.
+      return held?.etag !== undefined && etag === held.etag
+        ? confirmed(held.list, etag, began)
+        : { problem: 'The answer is 304 for an ETag that was not sent.' };
+    }
+    if (status !== 200) return { problem: `The answer has the status ${status}.`, retryAfter: answer.retryAfter };
+    if (!answer.isStatusList) return { problem: 'The answer is not of the type application/statuslist+jwt.' };
+    const read = await readStatusList(keys, body, { uri, clockSkewSeconds, now: Math.floor(now() / 1000) });
+    if (read.kind === 'refused') return read;
+    if (read.list.iat < (held?.list.iat ?? 0)) return { problem: 'It is older than the list before: a replay.' };
+    return confirmed(read.list, answer.etag, began);
+  }
+
+  /**
+   * The control plane makes the next list when `ttl` has passed, so a list that comes later than that is a replay, or from a
+   * cache. It counts as confirmed until then only.
+   */
+  function confirmed(list: StatusList, etag: string | undefined, began: Pick<Held, 'at' | 'wallAt'>): Held | Failure {
+    const arrived = held?.list.iat === list.iat ? held.arrived : clock.monotonic();
+    const at = Math.min(began.at, arrived + list.ttl * 1000);
+    if (held !== undefined && at <= held.at) return { problem: 'It was not made anew within its ttl.' };
+    return { list, etag, arrived, at, wallAt: began.wallAt - (began.at - at) };
+  }
+
+  /** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
+  function fresh(): StatusList | undefined {
+    if (held === undefined || isExpired(held.list)) return undefined;
+    return Math.max(clock.monotonic() - held.at, now() - held.wallAt) <= maxAgeMs ? held.list : undefined;
+  }
+
+  function isExpired({ exp }: StatusList): boolean {
+    return (exp + clockSkewSeconds) * 1000 <= now();
+  }
+
+  return {
+    async statusAt(index) {
+      pollsWithoutToken = 0;
+      if (!isPolling) {
+        isPolling = true;
+        starting = poll().finally(() => {
+          starting = undefined;
+        });
+      }
+      let list = fresh();
+      if (list === undefined && starting !== undefined) {
+        await starting;
+        list = fresh();
+      }
+      if (list === undefined) return { kind: 'unknown', retryAfter: failure?.retryAfter };
+      const value = statusIn(list.bytes, STATUS_BITS, index);
+      if (value === taskStatus.valid) return { kind: 'active' };
+      return { kind: value === taskStatus.ask ? 'ask' : 'not_active' };
+    },
+    isOver: () => !isPolling && (held === undefined || isExpired(held.list)),
+  };
+}
