@@ -8,6 +8,7 @@ import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
+import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
@@ -22,8 +23,10 @@ import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
 import { introspectToken } from '../application/token/introspect.ts';
+import { listOpener } from '../application/token/open-listed-task.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
+import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
@@ -51,6 +54,8 @@ export function httpSurfaces(
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
   const { anonymousDenials: anonymous, sealedTrees: trees, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];
+  const ttl = settings['Service:StatusLists:Ttl'];
+  const entries = settings['Service:StatusLists:Entries'];
 
   const tokenService = {
     ...{ clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
@@ -63,6 +68,9 @@ export function httpSurfaces(
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
+    statusLists: settings['Service:StatusLists:Enabled']
+      ? { entries, openList: listOpener({ decisions: parts.storage, randomness, clock, entries }) }
+      : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
   const access = {
@@ -117,6 +125,15 @@ export function httpSurfaces(
       log,
     })),
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
+    // Requests share the read of a list, so it is in no trace.
+    statusLists: tokenService.statusLists && {
+      find: statusListTokens({
+        ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists },
+        ...{ monotonic: () => performance.now(), deflate: zlibDeflate },
+      }),
+      list: () => parts.storage.statusLists.list(),
+      ...{ issuer, ttl },
+    },
     ...parts.receivers,
     readiness: [parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
   };

@@ -16,6 +16,7 @@ import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
 import { loggedRequests, measuredRequests, tracedRequests } from './observed-requests.ts';
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
+import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
 import { pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
@@ -29,6 +30,8 @@ export interface HttpSurfaces {
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
   readonly agentKeys: Traceable<AgentKeysSurface>;
+  /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
+  readonly statusLists: StatusListSurface | undefined;
   /** `undefined` if the receiver is not configured: its path is then unknown. */
   readonly backchannelLogout: Traceable<BackchannelLogoutSurface> | undefined;
   readonly events: Traceable<EventsSurface> | undefined;
@@ -74,6 +77,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));
   app.use('/agents', agentKeysRouter(surfaces.agentKeys));
+  if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
@@ -93,10 +97,12 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     (endpoint ?? app)(request, response);
   };
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
-  const admitted = admission(surfaces.admission, logged);
-  const measured = surfaces.measurements === undefined ? admitted : measuredRequests(surfaces.measurements, admitted);
+  const hasStatusLists = surfaces.statusLists !== undefined;
+  const admitted = admission({ ...surfaces.admission, hasStatusLists }, logged);
+  const { measurements } = surfaces;
+  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, hasStatusLists);
   const traced = surfaces.tracing === undefined ? measured : tracedRequests(surfaces.tracing, measured);
-  const withoutPrefix = withoutIssuerPath(surfaces.issuer);
+  const withoutPrefix = withoutIssuerPath(surfaces.issuer, hasStatusLists);
   return {
     listener(request, response) {
       request.url = withoutPrefix(request.url ?? '');

@@ -113,10 +113,14 @@ export function tracedRequests(tracing: Tracing, next: RequestListener): Request
 }
 
 /** Counts and times every request, in front of admission: refused requests count as well. */
-export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RequestListener): RequestListener {
+export function measuredRequests(
+  { answered }: Pick<Measurements, 'answered'>,
+  next: RequestListener,
+  hasStatusLists = false,
+): RequestListener {
   return (request, response) => {
     const began = performance.now();
-    const { metric } = routeOf(request.url ?? '');
+    const { metric } = routeOf(request.url ?? '', hasStatusLists);
     response.once('close', () => answered(metric, outcomeOf(response), (performance.now() - began) / 1000));
     next(request, response);
   };

@@ -6,6 +6,7 @@
 
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
+import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
 
 /** The surface decides the format of a refusal. */
 export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'public';
@@ -29,13 +30,18 @@ export interface Route {
   readonly isHealth: boolean;
 }
 
-/** @param target the request target. Its query is ignored */
-export function routeOf(target: string): Route {
+/**
+ * @param target the request target. Its query is ignored
+ * @param hasStatusLists without status lists their paths are unknown ones
+ */
+export function routeOf(target: string, hasStatusLists = false): Route {
   const path = pathOf(target);
   const exact = EXACT.get(path);
   if (exact !== undefined) return exact;
   const end = path.indexOf('/', 1);
-  const route = BELOW.get(end === -1 ? path : path.slice(0, end)) ?? OTHER;
+  const segment = end === -1 ? path : path.slice(0, end);
+  if (segment === STATUS_LIST_PATH && hasStatusLists) return STATUS_LISTS;
+  const route = BELOW.get(segment) ?? OTHER;
   return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
 }
 
@@ -52,6 +58,8 @@ const OTHER: Route = {
 const HEALTH: Route = { ...OTHER, metric: 'health', isHealth: true };
 const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
+/** A tool server asks for a list instead of introspecting. */
+const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
 const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
 const LOGOUT: Route = {
@@ -112,7 +120,7 @@ export function issuerPath(issuer: string): string {
  * every advertised URL works whether or not a proxy strips the path. It is removed before metrics, admission and routing,
  * so that all of them see the same path.
  */
-export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
+export function withoutIssuerPath(issuer: string, hasStatusLists = false): WithoutIssuerPath {
   const prefix = issuerPath(issuer);
   if (prefix === '') return (target) => target;
   const inserted = new Map(METADATA.map((path) => [`${path}${prefix}`, path]));
@@ -122,7 +130,8 @@ export function withoutIssuerPath(issuer: string): WithoutIssuerPath {
     if (metadata !== undefined) return `${metadata}${target.slice(path.length)}`;
     // An issuer's path may equal a segment of this service: with `/oauth2`, `/oauth2/token` stays as it is.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
-    const isOurs = rest !== undefined && firstSegments.has(rest.split('/', 2)[1] ?? '');
+    const segment = rest?.split('/', 2)[1] ?? '';
+    const isOurs = firstSegments.has(segment) || (hasStatusLists && `/${segment}` === STATUS_LIST_PATH);
     return isOurs ? target.slice(prefix.length) : target;
   };
 }

@@ -12,6 +12,7 @@ export function systemRandomness(): Randomness {
   return {
     ulid: () => ulid(),
     secret: (size) => randomBytes(size).toString('base64url'),
+    draws: (count) => [...randomFillSync(new Uint32Array(count))],
   };
 }
 

@@ -4,7 +4,7 @@ import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
-import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../application/ports/queries.ts';
+import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
@@ -19,6 +19,7 @@ export type SchemaStatus = 'current' | 'absent' | 'behind' | 'ahead';
 export interface Storage extends Decisions {
   readonly agents: Agents;
   readonly tasks: Tasks;
+  readonly statusLists: StatusLists;
   readonly sponsors: Sponsors;
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;

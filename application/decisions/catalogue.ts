@@ -6,6 +6,7 @@ import type { Decision } from './decision.ts';
 import { endTasks } from './end-tasks.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
+import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
 import { placeBlock } from './place-block.ts';
 import { refuse } from './refuse.ts';
@@ -31,6 +32,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   expireDueTasks,
   liftBlock,
   logOut,
+  openStatusList,
   openTask,
   placeBlock,
   refuse,

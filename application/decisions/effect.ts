@@ -38,6 +38,14 @@ export interface Effects {
   insert_user: ProvisionedUser;
   replace_user: ProvisionedUser;
   remove_user: { readonly userId: UserId };
+  insert_status_list: {
+    readonly listId: string;
+    readonly audience: string;
+    readonly entries: number;
+    readonly at: Instant;
+  };
+  /** No task gets an index of the list, until the sweeper has freed one. */
+  close_status_list: { readonly listId: string; readonly at: Instant };
   /** Appends the entries in order, then the records of the ended tasks in their order. */
   append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
 }
@@ -89,6 +97,8 @@ export const EFFECT_ORDER = [
   'insert_user',
   'replace_user',
   'remove_user',
+  'insert_status_list',
+  'close_status_list',
   'append',
 ] as const satisfies readonly EffectName[];
 

@@ -36,7 +36,10 @@ export interface Facts {
    * skips rows that another transaction has locked. The ids are in the order of creation.
    */
   due_tasks: Fact<{ readonly overBy: Instant; readonly limit: number }, readonly TaskId[]>;
-  /** Up to `limit` tasks that ended by `endedBy` and have no stored delegated task, earliest first. Skips locked rows. */
+  /**
+   * Up to `limit` tasks that ended by `endedBy`, have no stored delegated task and no index of a status list, earliest
+   * first. Skips locked rows.
+   */
   ended_tasks: Fact<{ readonly endedBy: Instant; readonly limit: number }, readonly TaskId[]>;
   token_revoked: Fact<TokenId, boolean>;
   signal_accepted: Fact<SignalName, boolean>;
@@ -44,6 +47,10 @@ export interface Facts {
   /** The user with this name. The name has the form in which names are compared (`userNameKey`). */
   user_named: Fact<string, UserId | undefined>;
   user_count: Fact<null, number>;
+  /** Free indices in the audience's oldest open status list; `undefined` if the audience has no open list. */
+  status_slot: Fact<StatusDraws, StatusSlot | undefined>;
+  /** The audience's oldest open status list. */
+  open_status_list: Fact<string, OpenStatusList | undefined>;
   /** The number of a person's users other than `except`, and how many of them are inactive. */
   other_users: Fact<{ readonly sponsorKey: SponsorKey; readonly except: UserId }, OtherUsers>;
 }
@@ -51,6 +58,26 @@ export interface Facts {
 interface Fact<About, Answer> {
   readonly about: About;
   readonly answer: Answer;
+}
+
+export interface StatusDraws {
+  readonly audience: string;
+  /** Random unsigned 32-bit numbers, of which a list with 2^n indices uses the lowest n bits. Without these, no index. */
+  readonly draws: readonly number[];
+}
+
+export interface StatusSlot {
+  readonly listId: string;
+  /** Some of the drawn indices that no task holds. If there are none, free indices near the first draw. Empty if all are held. */
+  readonly free: readonly number[];
+}
+
+export interface OpenStatusList {
+  readonly listId: string;
+  /** Whether any of its indices is held by no task. */
+  readonly hasRoom: boolean;
+  /** Whether the audience has no other open list. */
+  readonly isOnly: boolean;
 }
 
 export interface AssertionName {

@@ -18,6 +18,8 @@ export const LOCK_ORDER = [
   /** A session of the identity provider. */
   'session',
   'agent',
+  /** The status lists of an audience. Only their openings take it. */
+  'status_audience',
   /** A provisioned user, by id. */
   'user',
   /** All names of provisioned users, and with them the number of users. */

@@ -3,11 +3,12 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
+import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask } from './fact.ts';
+import { ask, type StatusSlot } from './fact.ts';
 import { shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
@@ -20,6 +21,8 @@ export interface TaskOpening {
   readonly agentRevision: Agent['revision'];
   /** Set if remembered logouts refuse tasks: the `iat` of the subject token (`log-out.ts`, `remember`). */
   readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
+  /** Set if the task gets an index of a status list: `StatusDraws`. */
+  readonly statusDraws?: readonly number[] | undefined;
   /** The `token.issued` entry. */
   readonly entry: LedgerEntry;
 }
@@ -29,8 +32,12 @@ export interface TaskOpening {
  * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
  *   token was not issued after it. A token without `iat` counts as issued before.
  * - `parent_ended`: the parent task is not stored, is not live, or has expired by the new task's `createdAt`.
+ * - `no_status_index`, only with `statusDraws`: no free index was found. Open a list (`open-status-list.ts`) and try again.
  */
-export type OpenVerdict = { readonly kind: 'opened' | 'logged_out' | 'parent_ended' } | Obstacle;
+export type OpenVerdict =
+  | { readonly kind: 'opened'; readonly status?: StatusReference }
+  | { readonly kind: 'logged_out' | 'parent_ended' | 'no_status_index' }
+  | Obstacle;
 
 /** A block, kill switch or logout that commits first refuses the task. One that comes later waits, and ends the task. */
 export const openTask = decision({
@@ -47,15 +54,17 @@ export const openTask = decision({
     ...(task.parentTaskId === undefined ? [] : [shared('task', task.parentTaskId)]),
   ],
 
-  asks: ({ task, assertion, refuseLoggedOut }) => ({
+  asks: ({ task, assertion, refuseLoggedOut, statusDraws }) => ({
     revision: ask('agent_revision', task.agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', task.sponsorKey),
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
     parent: task.parentTaskId && ask('task_state', task.parentTaskId),
+    slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
   }),
 
-  judge: ({ task, grantHash, assertion, agentRevision, refuseLoggedOut, entry }, facts): Judgement<OpenVerdict> => {
+  judge: (opening, facts): Judgement<OpenVerdict> => {
+    const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, entry } = opening;
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
@@ -63,9 +72,20 @@ export const openTask = decision({
     const { parent } = facts;
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
+    const status = firstFree(facts.slot);
+    if (statusDraws !== undefined && status === undefined) return refused({ kind: 'no_status_index' });
     return {
-      verdict: { kind: 'opened' },
-      effects: [...spend(assertion, facts.spent), { effect: 'insert_task', task, grantHash }, ...recorded([entry])],
+      verdict: status === undefined ? { kind: 'opened' } : { kind: 'opened', status },
+      effects: [
+        ...spend(assertion, facts.spent),
+        { effect: 'insert_task', task: status === undefined ? task : { ...task, status }, grantHash },
+        ...recorded([entry]),
+      ],
     };
   },
 });
+
+function firstFree(slot: StatusSlot | undefined): StatusReference | undefined {
+  const index = slot?.free[0];
+  return slot === undefined || index === undefined ? undefined : { listId: slot.listId, index };
+}

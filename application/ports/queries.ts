@@ -5,6 +5,7 @@ import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { ListedTasks } from '../../domain/tasks/status-list.ts';
 import type { Grant, GrantHash } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
@@ -26,6 +27,20 @@ export interface Tasks {
 
   /** The stored facts for an introspection; `undefined` if the task is not stored. */
   tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
+}
+
+/** The status lists, and what the tables say about their tasks. */
+export interface StatusLists {
+  /** The list as of one instant; `undefined` if it is not stored. */
+  find(listId: string): Promise<StoredStatusList | undefined>;
+
+  /** The ids of all stored lists, oldest first. */
+  list(): Promise<readonly string[]>;
+}
+
+export interface StoredStatusList extends ListedTasks {
+  /** The number of indices. */
+  readonly entries: number;
 }
 
 /** The people, with their blocks. */

@@ -11,6 +11,8 @@ export interface Randomness {
   ulid(): string;
   /** `size` random bytes in base64url. */
   secret(size: number): string;
+  /** Unsigned 32-bit numbers. */
+  draws(count: number): readonly number[];
 }
 
 /** SHA-256 of a text's UTF-8 bytes, in lowercase hex. */
@@ -18,6 +20,12 @@ export type Digest = (text: string) => string;
 
 /** SHA-256 of bytes, for records and checkpoints. */
 export type { Hash } from '../../domain/ledger/merkle-tree.ts';
+
+/** Compresses bytes in the format of RFC 1950. */
+export type Deflate = (bytes: Uint8Array) => Promise<Uint8Array>;
+
+/** Milliseconds since any point of time. Setting the system clock does not change it. */
+export type Monotonic = () => number;
 
 /** Yields to the event loop. Long work yields between its parts, so that a request need not wait for all of it. */
 export type Turn = () => Promise<void>;

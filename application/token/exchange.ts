@@ -22,11 +22,12 @@ import {
 } from '../authentication/authenticate-agent.ts';
 import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
-import { openTask } from '../decisions/open-task.ts';
+import { openTask, type TaskOpening } from '../decisions/open-task.ts';
 import { allowed, type Denial, type DenialSubject, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Digest } from '../ports/runtime.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
+import { openListedTask } from './open-listed-task.ts';
 
 export interface ExchangeRequest {
   readonly subjectToken: string;
@@ -89,22 +90,28 @@ export async function exchangeToken(
     const task = newTask(service, asking.value, person, request.resource, policy.scope);
     if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
 
-    // 5. Issue: task, grant, used assertion and record commit together. The token is signed at the same time.
+    // 5. Issue: task, grant, used assertion and record commit together.
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now: task.createdAt });
     const grant = makeGrant(service.randomness.secret(GRANT_SECRET_BYTES));
-    const [opened, accessToken] = await Promise.all([
-      service.decisions.decide(openTask, {
-        task,
-        grantHash: service.digest(grant),
-        assertion,
-        agentRevision: agent.revision,
-        refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
-        entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
-      }),
-      token.sign(),
+    const opening: TaskOpening = {
+      task,
+      grantHash: service.digest(grant),
+      assertion,
+      agentRevision: agent.revision,
+      refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
+      entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
+    };
+    // The token is signed at the same time, unless it names the status that the transaction chooses.
+    const signing = service.statusLists === undefined ? token.sign() : undefined;
+    const [opened, signed] = await Promise.all([
+      service.statusLists === undefined
+        ? service.decisions.decide(openTask, opening)
+        : openListedTask({ ...service, ...service.statusLists }, opening),
+      signing,
     ]);
     switch (opened.kind) {
       case 'agent_changed':
+      case 'no_status_index':
         return 'conflict';
       case 'replayed':
         return refuse('actor_replayed', { about });
@@ -116,7 +123,7 @@ export async function exchangeToken(
         return refuse('task_revoked', { about });
       case 'opened':
         return allowed({
-          accessToken,
+          accessToken: signed ?? (await token.sign(opened.status)),
           expiresIn: token.expiresIn,
           scope: policy.scope,
           refreshToken: grant,
@@ -178,5 +185,6 @@ function newTask(
     createdAt,
     // A whole second, because the token's task.exp is a NumericDate (RFC 7519 §2).
     expiresAt: instantFromSeconds(toSeconds(createdAt) + agent.maxTaskTtl),
+    status: undefined,
   };
 }

@@ -5,10 +5,13 @@ import { makeTokenId, type TaskId, type TokenId } from '../../domain/identifiers
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
+import { type StatusReference, statusClaim } from '../../domain/tasks/status-list.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { TASK_TOKEN_TYPE, taskTokenClaims } from '../../domain/tasks/task-token.ts';
+import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Randomness } from '../ports/runtime.ts';
+import type { OpenList } from './open-listed-task.ts';
 
 /** Specification "Token exchange response". */
 export interface IssuedToken {
@@ -26,17 +29,23 @@ export interface Minting {
   readonly signingKeys: SigningKeys;
   readonly randomness: Randomness;
   readonly issuer: string;
+  /** `undefined` if there are no status lists (`Service:StatusLists:Enabled`). */
+  readonly statusLists: { readonly openList: OpenList } | undefined;
 }
 
 interface Mint {
   readonly tokenId: TokenId;
   readonly expiresIn: number;
-  /** Starts signing. The token must not be sent before its decision has committed. */
-  sign(): Promise<string>;
+  /**
+   * Starts signing. The token must not be sent before its decision has committed.
+   *
+   * @param status the task's, which the token names if there are status lists
+   */
+  sign(status?: StatusReference): Promise<string>;
 }
 
 export function mint(
-  { signingKeys, randomness, issuer }: Minting,
+  { signingKeys, randomness, issuer, statusLists }: Minting,
   of: {
     readonly task: Task;
     readonly agent: Agent;
@@ -47,7 +56,13 @@ export function mint(
 ): Mint {
   const tokenId = makeTokenId(randomness.ulid());
   const { claims, expiresIn } = taskTokenClaims({ issuer, tokenId, ...of });
-  return { tokenId, expiresIn, sign: () => signingKeys.sign(TASK_TOKEN_TYPE, claims) };
+  const statusClaims = (status: StatusReference | undefined): JsonObject =>
+    statusLists === undefined || status === undefined ? {} : { status: statusClaim(issuer, status) };
+  return {
+    tokenId,
+    expiresIn,
+    sign: (status) => signingKeys.sign(TASK_TOKEN_TYPE, { ...claims, ...statusClaims(status) }),
+  };
 }
 
 /** The ledger entry of a token: its task, agent, person, audience and scope. */

@@ -113,7 +113,7 @@ export async function refreshToken(
         recordEach: !service.aggregation,
         entry: tokenEntry('token.refreshed', { at: now, task, scope: policy.scope, tokenId: token.tokenId }),
       }),
-      token.sign(),
+      token.sign(task.status),
     ]);
     switch (renewed.kind) {
       case 'agent_changed':

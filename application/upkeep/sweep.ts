@@ -79,6 +79,7 @@ export async function forgetEnded(service: Forgetting, shouldContinue: () => boo
   async function inBatches(batch: () => Promise<number>): Promise<void> {
     while (shouldContinue() && (await batch()) > 0) await turn();
   }
-  await inBatches(() => decisions.decide(deleteEndedTasks, { endedBy, limit: BATCH_SIZE }));
+  // An ended task is deleted once its index in a status list is free.
   await inBatches(() => sweeping.forget(uselessBy, BATCH_SIZE));
+  await inBatches(() => decisions.decide(deleteEndedTasks, { endedBy, limit: BATCH_SIZE }));
 }

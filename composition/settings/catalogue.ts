@@ -29,6 +29,7 @@ import {
   path,
   pem,
   postgresUri,
+  powerOfTwo,
   text,
   url,
 } from './value-type.ts';
@@ -202,6 +203,22 @@ export const catalogue = {
     "Whether an agent's `jwks_uri` is fetched from public addresses only. A host with a loopback, private, link-local or other special address is refused, even if it also has a public one.",
   ),
 
+  'Service:StatusLists:Enabled': defaulted(
+    'false',
+    boolean(),
+    'Whether tokens name an index in a status list (draft-ietf-oauth-status-list), with which tool servers learn of the end of a task within seconds. A task that was opened before has no index.',
+  ),
+  'Service:StatusLists:Ttl': defaulted(
+    'PT5S',
+    duration({ min: 'PT1S', max: 'PT1M' }),
+    'How old a published list may be: each instance reads the database for a list at most once in this time. A list expires after twelve times as long.',
+  ),
+  'Service:StatusLists:Entries': defaulted(
+    '131072',
+    powerOfTwo({ min: 1024, max: 1_048_576 }),
+    'The number of indices of a new list. A list belongs to one audience; once all its indices are taken, another one is opened.',
+  ),
+
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',
     duration({ min: 'PT1S', max: 'P1D' }),
@@ -215,7 +232,7 @@ export const catalogue = {
   'Service:Tasks:Retention': defaulted(
     'P7D',
     duration(),
-    'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted.',
+    'How long a task and its grants are kept after its end, whatever its expiry; until then its agent cannot be deleted. With an index in a status list a task is kept at least until a minute after its expiry.',
   ),
 
   'Service:Audit:Aggregation:Enabled': defaulted(

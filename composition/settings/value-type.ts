@@ -114,6 +114,19 @@ export function integer(bounds: { readonly min: number; readonly max: number }):
   };
 }
 
+export function powerOfTwo(bounds: { readonly min: number; readonly max: number }): ValueType<number> {
+  const whole = integer(bounds);
+  return {
+    ...whole,
+    accepts: `a power of two, in plain digits, ${range(bounds.min, bounds.max)}`,
+    read(given) {
+      const reading = whole.read(given);
+      if (reading.kind === 'wrong' || Number.isInteger(Math.log2(reading.value))) return reading;
+      return wrong('is not a power of two');
+    },
+  };
+}
+
 export function boolean(): ValueType<boolean> {
   return {
     accepts: '`true` or `false`',

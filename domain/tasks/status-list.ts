@@ -3,6 +3,7 @@
  * server reads the status of a task at the index that its token names.
  */
 
+import { type Instant, toSeconds } from '../instant.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
 
 /** §5.1: the `typ` of a status list token. */
@@ -25,6 +26,17 @@ export type TaskStatus = (typeof taskStatus)[keyof typeof taskStatus];
 
 /** Bits of a status in our lists. */
 export const STATUS_BITS = 2;
+const MAX_STATUS = 2 ** STATUS_BITS - 1;
+
+/** 128 bits, so that nobody finds a list without a token of it. */
+export const STATUS_LIST_ID_BYTES = 16;
+
+/** The base64url of 16 bytes: the last character holds two bits. */
+const LIST_ID = /^[A-Za-z0-9_-]{21}[AQgw]$/;
+
+export function isStatusListId(text: string): boolean {
+  return LIST_ID.test(text);
+}
 
 /** Where the status of a task is. */
 export interface StatusReference {
@@ -47,17 +59,55 @@ export function statusClaim(issuer: string, { listId, index }: StatusReference):
   return { status_list: { idx: index, uri: statusListUri(issuer, listId) } };
 }
 
+/** A list token is valid for so many times its `ttl`: a replica that cannot make the next one does not end it at once. */
+const EXPIRES_AFTER_TTLS = 12;
+
+/**
+ * §5.1: the claims of a list token.
+ *
+ * @param list.lst the compressed statuses, in base64url
+ * @param list.ttl seconds
+ */
+export function statusListClaims(list: {
+  readonly uri: string;
+  readonly readAt: Instant;
+  readonly ttl: number;
+  readonly lst: string;
+}): JsonObject {
+  const { uri, ttl, lst } = list;
+  const iat = toSeconds(list.readAt);
+  return { sub: uri, iat, exp: iat + EXPIRES_AFTER_TTLS * ttl, ttl, status_list: { bits: STATUS_BITS, lst } };
+}
+
+/** The indices of a list whose tasks are not simply valid. */
+export interface ListedTasks {
+  readonly ended: readonly number[];
+  /** Live tasks of disabled agents. */
+  readonly suspended: readonly number[];
+  /** Live tasks with a revoked token. */
+  readonly withRevokedToken: readonly number[];
+}
+
+/** The later of two statuses of an index is the one that counts: an end is final, and a disabled agent has no active token. */
+export function* statusesOf({ ended, suspended, withRevokedToken }: ListedTasks): Generator<IndexedStatus> {
+  for (const index of withRevokedToken) yield { index, status: taskStatus.ask };
+  for (const index of suspended) yield { index, status: taskStatus.suspended };
+  for (const index of ended) yield { index, status: taskStatus.invalid };
+}
+
 /**
  * §4.1: the statuses of a list as bytes, before compression. The first status is in the lowest bits of the first byte.
  *
  * @param entries the number of indices; every index that is not in `statuses` is valid
+ * @param statuses of two for one index the later one counts
  */
 export function packStatuses(entries: number, statuses: Iterable<IndexedStatus>): Uint8Array {
   const perByte = 8 / STATUS_BITS;
   const bytes = new Uint8Array(entries / perByte);
   for (const { index, status } of statuses) {
     const at = Math.floor(index / perByte);
-    bytes[at] = (bytes[at] ?? 0) | (status << ((index % perByte) * STATUS_BITS));
+    const shift = (index % perByte) * STATUS_BITS;
+    bytes[at] = ((bytes[at] ?? 0) & ~(MAX_STATUS << shift)) | (status << shift);
   }
   return bytes;
 }

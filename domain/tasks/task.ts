@@ -3,6 +3,7 @@
 import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { Scope } from '../scope.ts';
+import type { StatusReference } from './status-list.ts';
 
 export interface Task {
   readonly taskId: TaskId;
@@ -20,6 +21,8 @@ export interface Task {
   readonly delegationDepth: number;
   readonly createdAt: Instant;
   readonly expiresAt: Instant;
+  /** Where status lists show the task's status. Set when the task opens, if there are status lists. */
+  readonly status: StatusReference | undefined;
 }
 
 /** Why a task was revoked (supplement "Reasons": what ended a task). */

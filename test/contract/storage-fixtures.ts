@@ -73,6 +73,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
     delegationDepth: 1,
     createdAt: instantFromMicros(NOON + 1),
     expiresAt: instantFromMicros(NOON + 1_800_000_003),
+    status: undefined,
     ...changes,
   };
   return {

@@ -53,6 +53,7 @@ export function aTask(changes: Partial<Task> = {}): Task {
     delegationDepth: 1,
     createdAt: NOON,
     expiresAt: instantFromSeconds(1_789_653_821 + 1800),
+    status: { listId: 'q80B-f_nWEZ5HLXzGk6-zA', index: 413 },
     ...changes,
   };
 }

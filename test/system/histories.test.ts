@@ -3,6 +3,7 @@
  * specification's state tables predicts every answer and record.
  */
 
+import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { repetitions } from '../contract/repetitions.ts';
@@ -78,7 +79,10 @@ for (const database of databases) {
     let second: Mandate;
     let ahead = 0;
     before(async () => {
-      const settings = { ...sharedSigningKey(), 'Service:Tasks:Retention': `PT${RETENTION}S` };
+      const settings = {
+        ...{ ...sharedSigningKey(), 'Service:Tasks:Retention': `PT${RETENTION}S` },
+        ...{ 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1S' },
+      };
       first = await startMandate({ database, settings });
       second = await first.another({});
     });
@@ -149,6 +153,11 @@ for (const database of databases) {
       const holder = (task: ModelTask) => agents.find(({ id }) => id === task.agentId) ?? fail();
       const revoke = (task: ModelTask, token: string, replica: number) =>
         at(replica).post('/oauth2/revoke', holder(task).revokeForm(token));
+
+      function pass(seconds: number): void {
+        ahead += seconds;
+        for (const instance of [first, second]) instance.clock.advance(seconds);
+      }
 
       /** Sends an admin request that ends tasks, and ends these tasks in the model. */
       async function kill(method: string, path: string, tasks: readonly ModelTask[], reason: string, replica: number) {
@@ -223,8 +232,7 @@ for (const database of databases) {
             return;
           }
           case 'wait':
-            ahead += what.seconds;
-            for (const instance of [first, second]) instance.clock.advance(what.seconds);
+            pass(what.seconds);
             return;
           case 'sweep':
             await at(replica).jobs.sweep();
@@ -236,6 +244,17 @@ for (const database of databases) {
             second.clock.advance(ahead);
             return;
         }
+      }
+
+      /** The status of a live token in a list that is made now, compared with its introspection. */
+      async function compareStatus(task: ModelTask, jwt: string, active: unknown, replica: number): Promise<void> {
+        pass(1);
+        const { uri } = getStatusListFromJWT(jwt);
+        const list = await at(replica).get(new URL(uri).pathname);
+        const status = getListFromStatusListJWT(list.text).getStatus(getStatusListFromJWT(jwt).idx);
+        expect(status).to.be.oneOf(tables.statusesOf(task, now()));
+        // 3 says only that one of the task's tokens was revoked.
+        if (status !== 3) expect(status === 0).to.equal(active);
       }
 
       return {
@@ -250,6 +269,7 @@ for (const database of databases) {
               foretold.push(tables.introspect(task, token, now()));
               expect({ active, reason }).to.be.deep.oneOf(foretold);
               expect(since === null).to.equal(reason === null || reason === 'agent_disabled');
+              if (token.expiresAt > first.clock.seconds() + 1) await compareStatus(task, token.jwt, active, replica);
             }
           }
         },

@@ -122,6 +122,16 @@ export function stateTables(retention: number, clockAheadBy: number) {
       return disabled.has(task.agentId) ? { active: false, reason: 'agent_disabled' } : { active: true, reason: null };
     },
 
+    /** The task's values in its status list, while a token of it has not expired. */
+    statusesOf(task: ModelTask, now: Instant): readonly number[] {
+      if (task.end !== undefined) return [1];
+      if (disabled.has(task.agentId)) return [2];
+      const revoked = task.tokens.filter((token) => token.revoked);
+      if (revoked.some(({ expiresAt }) => expiresAt > seconds(now))) return [3];
+      // The revocation of a token that has expired may be forgotten.
+      return revoked.length > 0 ? [0, 3] : [0];
+    },
+
     /** The event, reason and count of those records of the task that have the decision `allow`. */
     ledgerOf({ renewals, end }: ModelTask): readonly (readonly unknown[])[] {
       return [

@@ -21,6 +21,7 @@ export interface AdmissionControl {
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
+  readonly hasStatusLists?: boolean | undefined;
   /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
@@ -36,7 +37,7 @@ export interface AdmissionControl {
 const RECORD_LIMIT_MS = 200;
 
 export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
-  const { rates, limiters, denials, clock, log, notAdmitted } = control;
+  const { rates, limiters, hasStatusLists, denials, clock, log, notAdmitted } = control;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
@@ -61,7 +62,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
   };
 
   return (request: ServedRequest, response) => {
-    const route = routeOf(request.url ?? '');
+    const route = routeOf(request.url ?? '', hasStatusLists);
     if (route.isHealth) {
       app(request, response);
     } else if (request.isTooLate) {

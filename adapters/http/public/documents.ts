@@ -9,15 +9,25 @@ import type { SigningKeys } from '../../../application/ports/keys.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { type AgentId, parseAgentId } from '../../../domain/identifiers.ts';
+import { STATUS_LIST_PATH } from '../../../domain/tasks/status-list.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
 
-export function discoveryRouter(surface: { readonly issuer: string; readonly signingKeys: SigningKeys }): Router {
+export function discoveryRouter(surface: {
+  readonly issuer: string;
+  readonly signingKeys: SigningKeys;
+  readonly statusLists: object | undefined;
+}): Router {
+  const { issuer } = surface;
   const router = express.Router({ caseSensitive: true, strict: true });
-  const metadata = authorizationServerMetadata(surface.issuer);
+  const metadata = {
+    ...authorizationServerMetadata(issuer),
+    // draft-ietf-oauth-status-list-20 §9.1.
+    ...(surface.statusLists && { status_list_aggregation_endpoint: `${issuer}${STATUS_LIST_PATH}` }),
+  };
   const sendMetadata: RequestHandler = (_request, response) => answerPublicDocument(response, metadata);
   const documents: readonly (readonly [path: string, send: RequestHandler])[] = [
     ['/.well-known/openid-configuration', sendMetadata],

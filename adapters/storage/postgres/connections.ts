@@ -15,7 +15,7 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { asUnavailable, databaseClosed, isIndexTaken, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -184,13 +184,15 @@ const SET_BACK_SENTENCE =
  */
 async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Log): Promise<Answer> {
   const began = performance.now();
-  const mayRetry = (attempts: number) => attempts < ATTEMPTS && performance.now() - began < RETRYING_LIMIT_MS;
+  // An index was taken by another decision that was committed. So each further attempt follows progress elsewhere.
+  const mayRetry = (error: unknown, attempts: number) =>
+    (attempts < ATTEMPTS || isIndexTaken(error)) && performance.now() - began < RETRYING_LIMIT_MS;
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
       if (isSetBack(error)) log.error(SET_BACK_SENTENCE, error);
-      if (!isRolledBack(error) || !mayRetry(attempts)) throw asUnavailable(error);
+      if (!isRolledBack(error) || !mayRetry(error, attempts)) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }
   }

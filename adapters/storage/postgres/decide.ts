@@ -5,9 +5,10 @@
 
 import type { TransactionUse } from '../../../application/decisions/decision.ts';
 import type { Effect } from '../../../application/decisions/effect.ts';
-import type { AssertionName, Question, Questions } from '../../../application/decisions/fact.ts';
+import type { Answer, AssertionName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import { collector, type Use } from '../collector.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { statementsOf } from './effects.ts';
@@ -201,11 +202,16 @@ function judgeAndWrite(
   batch: readonly Waiting[],
   { refused, facts }: Read,
 ): { readonly verdicts: readonly unknown[]; readonly refused: ReadonlySet<number> } {
-  const spent = new Set<string>();
+  const used: Used = { assertions: new Set(), statusIndices: new Set() };
   const judgements = batch.map(({ judge, asks }, nth) => {
     if (refused.has(nth)) return undefined;
-    const judgement = judge(seeing(spent, asks, facts[nth] ?? {}));
-    for (const effect of judgement.effects) if (effect.effect === 'spend_assertion') spent.add(nameOf(effect));
+    const judgement = judge(seeing(used, asks, facts[nth] ?? {}));
+    for (const effect of judgement.effects) {
+      if (effect.effect === 'spend_assertion') used.assertions.add(nameOf(effect));
+      if (effect.effect === 'insert_task' && effect.task.status !== undefined) {
+        used.statusIndices.add(indexName(effect.task.status));
+      }
+    }
     return judgement;
   });
   const effects = judgements.flatMap((judgement) => judgement?.effects ?? []);
@@ -213,18 +219,29 @@ function judgeAndWrite(
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
 }
 
-/** The facts of a decision, in which an assertion that an earlier decision of the batch spent counts as spent. */
+/** The assertions that decisions of a batch spend, and the indices of status lists that they take. */
+interface Used {
+  readonly assertions: Set<string>;
+  readonly statusIndices: Set<string>;
+}
+
+/** The facts of a decision, with what earlier decisions of its batch use. */
 function seeing(
-  spent: ReadonlySet<string>,
+  { assertions, statusIndices }: Used,
   asks: Questions,
   facts: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  if (spent.size === 0) return facts;
+  if (assertions.size === 0 && statusIndices.size === 0) return facts;
   const isSpent = (question: Question | undefined) =>
-    question?.fact === 'assertion_spent' && spent.has(nameOf(question.about));
+    question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about));
+  const isFree = (listId: string) => (index: number) => !statusIndices.has(indexName({ listId, index }));
   return Object.fromEntries(
     Object.entries(facts).map(([name, fact]) => {
       const question = asks[name];
+      if (question !== undefined && 'fact' in question && question.fact === 'status_slot') {
+        const slot = fact as Answer<'status_slot'>;
+        return [name, slot && { ...slot, free: slot.free.filter(isFree(slot.listId)) }];
+      }
       if (!Array.isArray(fact) || !isList(question)) return [name, fact];
       return [name, fact.map((one, nth) => isSpent(question[nth]) || one)];
     }),
@@ -233,6 +250,10 @@ function seeing(
 
 function isList(asked: Questions[string]): asked is readonly (Question | undefined)[] {
   return Array.isArray(asked);
+}
+
+function indexName({ listId, index }: StatusReference): string {
+  return `${listId} ${index}`;
 }
 
 function nameOf({ agentId, jti }: AssertionName): string {

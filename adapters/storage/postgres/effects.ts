@@ -63,6 +63,12 @@ const putLogouts = insertInto(
   'on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at',
 );
 
+const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
+const closeStatusList = {
+  name: 'close_status_list',
+  text: 'update status_lists set closed_at = $2 where list_id = $1',
+};
+
 const updateGrants = {
   name: 'update_grants',
   text: `update task_grants g set (scope, renewals, unrecorded) = (
@@ -119,7 +125,7 @@ const statements: Statements = {
     {
       query: insertTasks,
       values: [
-        rows(effects, ({ task, grantHash }) => {
+        rows(effects.toSorted(byStatusIndex), ({ task, grantHash }) => {
           const values = taskValues(task, bindInstant);
           const columns = insertedTaskColumns.map((column, nth) => [column, values[nth] ?? null]);
           return { grant_hash: grantHash, ...Object.fromEntries(columns) };
@@ -229,6 +235,22 @@ const statements: Statements = {
   remove_user: (effects, knex) =>
     effects.map(({ userId }) => ({ query: knex('provisioned_users').where({ user_id: userId }).delete() })),
 
+  insert_status_list: (effects) => [
+    {
+      query: insertStatusLists,
+      values: [
+        rows(effects, ({ listId, audience, entries, at }) => ({
+          list_id: listId,
+          audience: storable('audience', audience),
+          entries,
+          created_at: bindInstant(at),
+        })),
+      ],
+    },
+  ],
+  close_status_list: (effects) =>
+    effects.map(({ listId, at }) => ({ query: closeStatusList, values: [listId, bindInstant(at)] })),
+
   *append(effects) {
     let entries: readonly LedgerEntry[] = [];
     for (const effect of effects) {
@@ -242,6 +264,15 @@ const statements: Statements = {
     if (entries.length > 0) yield appendEntries(entries);
   },
 };
+
+/** Two transactions that take the same indices in one order cannot deadlock: the second one waits for the first. */
+function byStatusIndex(
+  { task: { status: one } }: Effects['insert_task'],
+  { task: { status: other } }: Effects['insert_task'],
+) {
+  if (one === undefined || other === undefined) return 0;
+  return one.listId === other.listId ? one.index - other.index : one.listId < other.listId ? -1 : 1;
+}
 
 function rows<Item>(effects: readonly Item[], row: (effect: Item) => Readonly<Record<string, Bound>>): string {
   return JSON.stringify(effects.map(row));

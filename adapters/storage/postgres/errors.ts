@@ -39,12 +39,18 @@ const UNIQUE_VIOLATION = '23505';
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
+/** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
+const INDEX_TAKEN = 'tasks_status_index';
 
 /** The messages of pg's errors about a lost connection. These errors have no code. */
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
 
 export function isRolledBack(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code ?? '');
+  return error instanceof pg.DatabaseError && (ROLLED_BACK.has(error.code ?? '') || isIndexTaken(error));
+}
+
+export function isIndexTaken(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === INDEX_TAKEN;
 }
 
 /**
@@ -99,6 +105,7 @@ function isUnavailable(error: unknown): boolean {
   return (
     UNAVAILABLE_CLASSES.has(state.slice(0, 2)) ||
     UNAVAILABLE_STATES.has(state) ||
+    isIndexTaken(error) ||
     isMissingPartition(error) ||
     isSetBack(error)
   );

@@ -10,6 +10,9 @@ import type { TaskRow } from '../rows/task-row.ts';
 import { readInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
+import { LOCK } from './locks.ts';
+
+type Key = Readonly<Record<string, Bound | readonly number[]>>;
 
 /** How to answer the questions of one kind of fact. */
 interface Lookup<Name extends FactName> {
@@ -17,7 +20,7 @@ interface Lookup<Name extends FactName> {
   readonly keys: string;
   /** A query for the rows that answer `q`. It returns instants as text: JSON would change their form. */
   readonly found: string;
-  key(about: About<Name>): Readonly<Record<string, Bound>>;
+  key(about: About<Name>): Key;
   /** @param rows that `found` returned for one question, in any order */
   read(rows: readonly never[]): Answer<Name>;
 }
@@ -27,11 +30,50 @@ type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | '
 function lookup<Name extends LookedUp, Row>(
   keys: string,
   found: string,
-  key: (about: About<Name>) => Readonly<Record<string, Bound>>,
+  key: (about: About<Name>) => Key,
   read: (rows: readonly Row[]) => Answer<Name>,
 ): Lookup<Name> {
   return { keys, found, key, read: read as Lookup<Name>['read'] };
 }
+
+/** The audience's oldest open status list. */
+const OPEN_LIST = `select list_id, entries from status_lists s
+  where s.audience = q.audience and s.closed_at is null order by s.created_at, s.list_id limit 1`;
+
+/** Two decisions of a batch may draw one index: the second one then takes its next. */
+const ENOUGH_FREE = 2;
+
+/**
+ * Whether no task holds the index, and no other transaction has its lock, which is then taken. Without the lock two concurrent
+ * batches would often take one index, and all decisions of one of them would run again. A task that was committed after
+ * the statement began is not seen: then the unique key decides.
+ */
+const isFree = `case when exists (
+    select from tasks t where t.status_list = l.list_id and t.status_index = index offset 0
+  ) then false else pg_try_advisory_xact_lock(${LOCK.statusIndex}, hashtext(l.list_id) # index) end`;
+
+const drawnIndices = `array(
+    select index from unnest(q.draws) as draw cross join lateral (select (draw % l.entries)::integer as index) drawn
+      where ${isFree} limit ${ENOUGH_FREE}
+  )`;
+
+/** Indices in a block: each is counted by itself, so that no planner sorts the whole list. */
+const BLOCK = 128;
+
+/** The next free indices from the block of the first draw on, around the list. */
+const nextIndices = `array(
+    select index from (select least(l.entries, ${BLOCK}) as size) block
+      cross join lateral generate_series(0, l.entries / size - 1) as step
+      cross join lateral (
+        select first from (select ((q.draws[1] / size + step) % (l.entries / size) * size)::integer as first) range
+          where size > (
+            select count(*) from tasks t
+              where t.status_list = l.list_id and t.status_index >= first and t.status_index < first + size
+          ) offset 0
+      ) incomplete
+      cross join lateral generate_series(first, first + size - 1) as index
+      where ${isFree} limit ${ENOUGH_FREE}
+  )`;
 
 const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
 
@@ -131,6 +173,26 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     'select user_id from provisioned_users u where u.user_name_key = q.name',
     (name) => ({ name: storable('user_name_key', name) }),
     ([row]) => row?.user_id,
+  ),
+
+  status_slot: lookup<'status_slot', { list_id: string; free: readonly number[] }>(
+    'audience text, draws bigint[]',
+    `select l.list_id, case when cardinality(d.free) > 0 then d.free else ${nextIndices} end as free
+      from (${OPEN_LIST}) l cross join lateral (select ${drawnIndices} as free offset 0) d`,
+    ({ audience, draws }) => ({ audience: storable('audience', audience), draws }),
+    ([row]) => row && { listId: row.list_id, free: row.free },
+  ),
+
+  open_status_list: lookup<'open_status_list', { list_id: string; has_room: boolean; is_only: boolean }>(
+    'audience text',
+    `select l.list_id,
+        l.entries > (select count(*) from tasks t where t.status_list = l.list_id and t.status_index is not null) as has_room,
+        not exists (
+          select from status_lists o where o.audience = q.audience and o.closed_at is null and o.list_id <> l.list_id
+        ) as is_only
+      from (${OPEN_LIST}) l`,
+    (audience) => ({ audience: storable('audience', audience) }),
+    ([row]) => row && { listId: row.list_id, hasRoom: row.has_room, isOnly: row.is_only },
   ),
 
   other_users: lookup<'other_users', OtherUsers>(

@@ -90,7 +90,7 @@ export async function readDueTasks(run: Run, { overBy, limit }: About<'due_tasks
 
 const endedTasks = {
   name: 'ended_tasks',
-  text: `select task_id from tasks ended where ended_at <= $1
+  text: `select task_id from tasks ended where ended_at <= $1 and status_list is null
       and not exists (select from tasks child where child.parent_task_id = ended.task_id offset 0)
     order by ended_at limit $2 for update skip locked`,
 };

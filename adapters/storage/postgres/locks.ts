@@ -13,11 +13,14 @@ export const LOCK = {
   subject: 1_296_105_510,
   session: 1_296_105_474,
   agent: 1_296_105_475,
+  status_audience: 1_296_105_514,
   user: 1_296_105_501,
   user_names: 1_296_105_500,
   signal: 1_296_105_511,
   assertion: 1_296_105_512,
   token: 1_296_105_513,
+  /** An index of a status list, from the read that finds it free to the end of the transaction. Never waited for. */
+  statusIndex: 1_296_105_515,
   /** Every append holds it shared, from before it takes its number until it commits. */
   ledgerFence: 1_296_105_476,
   migration: 1_296_105_477,

@@ -24,6 +24,7 @@ import {
   postgresAgents,
   postgresProvisionedUsers,
   postgresSponsors,
+  postgresStatusLists,
   postgresSweeping,
   postgresTasks,
 } from './queries.ts';
@@ -93,6 +94,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     decide: decisions.decide,
     agents: postgresAgents(connections),
     tasks: postgresTasks(connections, limits.serving.acquire),
+    statusLists: postgresStatusLists(connections),
     sponsors: postgresSponsors(connections),
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),

@@ -1,6 +1,6 @@
 /** Reads agents, tasks, blocks and users on Postgres (application/ports/queries.ts). */
 
-import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
@@ -14,6 +14,7 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
+import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -79,6 +80,28 @@ export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
   };
 }
 
+const findStatusList = {
+  name: 'find_status_list',
+  text: `select ${statusListColumns('json_agg')} from status_lists l where l.list_id = $1`,
+};
+const listStatusLists = {
+  name: 'list_status_lists',
+  text: 'select list_id from status_lists order by created_at, list_id',
+};
+
+export function postgresStatusLists({ run, transact }: Connections): StatusLists {
+  return {
+    async find(listId) {
+      // In a transaction the planner uses no sequential scan.
+      const { rows } = await transact((read) => read<StatusListRow>(findStatusList, [listId]));
+      return rows[0] && toStatusList(rows[0]);
+    },
+    async list() {
+      return (await run<{ list_id: string }>(listStatusLists)).rows.map((row) => row.list_id);
+    },
+  };
+}
+
 const findBlocks = {
   name: 'find_blocks',
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
@@ -121,6 +144,29 @@ const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'lo
     select ctid from ${table} where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1`,
 }));
 
+/** Locked rows are left to the next pass: their tasks end, in another order. */
+const freeIndices = {
+  name: 'free_status_indices',
+  text: `with over as materialized (
+      select task_id, status_list from tasks where status_list is not null and expires_at <= $1
+        order by expires_at limit $2 for update skip locked
+    ), opened as (
+      update status_lists set closed_at = null
+        where closed_at is not null and list_id = any (array(select status_list from over))
+    )
+    update tasks set status_list = null, status_index = null where task_id = any (array(select task_id from over))`,
+};
+const UNUSED = `not exists (
+    select from tasks t where t.status_list = status_lists.list_id and t.status_index is not null offset 0)`;
+const closeUnused = {
+  name: 'close_unused_status_lists',
+  text: `update status_lists set closed_at = $1 where created_at <= $2 and closed_at is null and ${UNUSED}`,
+};
+const deleteUnused = {
+  name: 'delete_unused_status_lists',
+  text: `delete from status_lists where created_at <= $1 and closed_at <= $2 and ${UNUSED}`,
+};
+
 export function postgresSweeping({ transact }: Connections): Sweeping {
   return {
     // A serving role may not lock rows of all these tables, so an advisory lock lets one instance delete at a time.
@@ -129,7 +175,12 @@ export function postgresSweeping({ transact }: Connections): Sweeping {
         const { rows } = await run<{ held: boolean }>(tryLock);
         if (rows[0]?.held !== true) return 0;
         let forgotten = 0;
-        for (const deletion of deletions) forgotten += (await run(deletion, [bindInstant(until), limit])).count;
+        for (const deletion of [...deletions, freeIndices]) {
+          forgotten += (await run(deletion, [bindInstant(until), limit])).count;
+        }
+        const { createdBy, closedBy } = unusedLists(until);
+        forgotten += (await run(deleteUnused, [bindInstant(createdBy), bindInstant(closedBy)])).count;
+        forgotten += (await run(closeUnused, [bindInstant(until), bindInstant(createdBy)])).count;
         return forgotten;
       }),
   };

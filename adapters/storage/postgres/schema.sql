@@ -23,6 +23,7 @@ create table agents (
   updated_at timestamptz not null,
   constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
 );
+create index agents_disabled on agents (agent_id) where not enabled;
 
 -- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
 create table sponsor_blocks (
@@ -234,11 +235,15 @@ create table tasks (
   state text not null default 'live',
   ended_at timestamptz,
   end_reason text,
+  -- The task's index in a status list, until no token of the task can be valid.
+  status_list text collate "C",
+  status_index integer,
   constraint tasks_state check (
     state = 'live' and ended_at is null and end_reason is null
     or state = 'revoked' and ended_at is not null and end_reason is not null
     or state = 'expired' and ended_at is not null and end_reason is null
-  )
+  ),
+  constraint tasks_status check ((status_list is null) = (status_index is null))
 );
 
 -- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
@@ -251,7 +256,28 @@ create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and s
 -- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it
 -- would then read all of this index. `ended_at is null` means live too, but does not match `state = 'live'`.
 create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
-create index tasks_by_end on tasks (ended_at) where ended_at is not null;
+-- A task with an index in a status list is not deleted.
+create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;
+-- The conditions keep a list of its ended tasks from reading all its tasks, also while the tables are small.
+create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
+create index tasks_status_ended on tasks (status_list, status_index) where status_list is not null and state <> 'live';
+create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null;
+
+-- Token status lists (draft-ietf-oauth-status-list). tasks has no foreign key to them: every exchange would lock the
+-- list's row.
+create table status_lists (
+  -- 128 random bits in base64url.
+  list_id text collate "C" primary key,
+  audience text not null,
+  -- The number of indices.
+  entries integer not null,
+  created_at timestamptz not null,
+  -- From this time no task gets an index of the list. Null while tasks do.
+  closed_at timestamptz
+);
+-- An audience may be longer than an entry of a B-tree.
+create index status_lists_open on status_lists using hash (audience) where closed_at is null;
+create index status_lists_by_creation on status_lists (created_at);
 
 create table task_grants (
   -- SHA-256 of the grant, in lowercase hex.

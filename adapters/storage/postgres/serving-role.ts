@@ -15,6 +15,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   provisioned_users: 'select, insert, update, delete',
   tasks: 'select, insert, update, delete',
   task_grants: 'select, insert, update, delete',
+  status_lists: 'select, insert, update, delete',
   revoked_tokens: 'select, insert, delete',
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',

@@ -3,6 +3,7 @@
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
 import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
@@ -25,6 +26,8 @@ export interface TaskRow extends TaskStateRow {
   readonly delegation_depth: number;
   readonly created_at: Instant;
   readonly expires_at: Instant;
+  readonly status_list: string | null;
+  readonly status_index: number | null;
 }
 
 /** A grant joined with its task. */
@@ -54,6 +57,8 @@ export const insertedTaskColumns = [
   'delegation_depth',
   'created_at',
   'expires_at',
+  'status_list',
+  'status_index',
 ] as const satisfies readonly (keyof TaskRow)[];
 
 const taskColumns = [
@@ -107,7 +112,12 @@ function toTask(row: TaskRow): Task {
     delegationDepth: row.delegation_depth,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    status: toStatusReference(row),
   };
+}
+
+function toStatusReference({ status_list: listId, status_index: index }: TaskRow): StatusReference | undefined {
+  return listId === null || index === null ? undefined : { listId, index };
 }
 
 function toTaskState(row: TaskStateRow): TaskState {
@@ -136,6 +146,8 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     task.delegationDepth,
     instant(task.createdAt),
     instant(task.expiresAt),
+    task.status?.listId ?? null,
+    task.status?.index ?? null,
   ];
 }
 

@@ -73,6 +73,9 @@ const insertUser = insertInto('provisioned_users', userColumnNames);
 const updateUser = `update provisioned_users set ${userColumnNames.map((name) => `${name} = ?`).join(', ')}
   where user_id = ?`;
 
+const insertStatusList = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
+const closeStatusList = 'update status_lists set closed_at = ? where list_id = ?';
+
 const appliers: Appliers = {
   spend_assertion: (run, { agentId, jti, forgetAt }) => run(insertAssertion, [agentId, storable('jti', jti), forgetAt]),
 
@@ -122,6 +125,10 @@ const appliers: Appliers = {
   insert_user: (run, user) => run(insertUser, userValues(user)),
   replace_user: (run, user) => run(updateUser, [...userValues(user), user.userId]),
   remove_user: (run, { userId }) => run('delete from provisioned_users where user_id = ?', [userId]),
+
+  insert_status_list: (run, { listId, audience, entries, at }) =>
+    run(insertStatusList, [listId, storable('audience', audience), entries, at]),
+  close_status_list: (run, { listId, at }) => run(closeStatusList, [at, listId]),
 
   append: (run, { entries, ended }, deadline) => {
     appendEntries(run, entries);

@@ -72,6 +72,25 @@ const readers: Readers = {
 
   user_count: (run) => first<{ users: number }>(run, 'select count(*) as users from provisioned_users')?.users ?? 0,
 
+  status_slot: (run, { audience, draws }) => {
+    const list = first<OpenListRow>(run, openList, storable('audience', audience));
+    if (list === undefined) return undefined;
+    const { list_id: listId, entries } = list;
+    const isFree = (index: number) => !isThere(run, statusIndex, listId, index);
+    const drawn = draws.map((draw) => draw % entries);
+    const after = (taken: number) => first<{ free: number }>(run, afterTaken, listId, taken, entries)?.free;
+    const index = drawn.find(isFree) ?? after(drawn[0] ?? 0) ?? (isFree(0) ? 0 : after(0));
+    return { listId, free: index === undefined ? [] : [index] };
+  },
+
+  open_status_list: (run, audience) => {
+    const lists = run<OpenListRow>(openList, [storable('audience', audience)]).rows;
+    const [oldest] = lists;
+    if (oldest === undefined) return undefined;
+    const taken = first<{ taken: number }>(run, countTaken, oldest.list_id)?.taken ?? 0;
+    return { listId: oldest.list_id, hasRoom: taken < oldest.entries, isOnly: lists.length === 1 };
+  },
+
   other_users: (run, { sponsorKey, except }) => {
     const key = storable('sponsor_key', sponsorKey);
     return first<OtherUsers>(run, otherUsers, key, except) ?? { users: 0, inactive: 0 };
@@ -92,6 +111,23 @@ function first<Row>(run: Run, query: string, ...values: readonly Bound[]): Row |
 function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean {
   return run(query, values).count > 0;
 }
+
+/** The audience's open status lists, oldest first. */
+const openList = `select list_id, entries from status_lists
+  where audience = ? and closed_at is null order by created_at, list_id limit 2`;
+const statusIndex = 'select 1 from tasks where status_list = ? and status_index = ?';
+const countTaken = 'select count(*) as taken from tasks where status_list = ? and status_index is not null';
+
+interface OpenListRow {
+  readonly list_id: string;
+  readonly entries: number;
+}
+
+/** Reads the index in order, from the index of a task on, up to the first one without a task. */
+const afterTaken = `select t.status_index + 1 as free from tasks t
+  where t.status_list = ? and t.status_index >= ? and t.status_index < ? - 1
+    and not exists (select 1 from tasks n where n.status_list = t.status_list and n.status_index = t.status_index + 1)
+  order by t.status_index limit 1`;
 
 const blocks = `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
@@ -170,7 +206,7 @@ const dueTasks = `select task_id from (
     select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?
   ) order by created_at, task_id`;
 
-const endedTasks = `select task_id from tasks ended where ended_at <= ?
+const endedTasks = `select task_id from tasks ended where ended_at <= ? and status_list is null
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)
   order by ended_at limit ?`;
 

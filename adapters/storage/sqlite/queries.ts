@@ -1,7 +1,7 @@
 /** Reads agents, tasks, blocks and users on SQLite (application/ports/queries.ts). */
 
 import createKnex from 'knex';
-import type { Agents, ProvisionedUsers, Sponsors, Tasks } from '../../../application/ports/queries.ts';
+import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
@@ -16,6 +16,7 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
+import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -71,6 +72,21 @@ export function sqliteTasks({ read }: Connection): Tasks {
   };
 }
 
+const selectStatusList = `select ${statusListColumns('json_group_array')} from status_lists l where l.list_id = ?`;
+const selectStatusLists = 'select list_id from status_lists order by created_at, list_id';
+
+export function sqliteStatusLists({ read }: Connection): StatusLists {
+  return {
+    find: (listId) =>
+      read((run) => {
+        const row = run<StatusListRow>(selectStatusList, [listId]).rows[0];
+        return row && toStatusList(row);
+      }),
+
+    list: () => read((run) => run<{ list_id: string }>(selectStatusLists).rows.map((row) => row.list_id)),
+  };
+}
+
 const selectBlocks = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
@@ -111,9 +127,27 @@ function deleteFrom(table: string, key: string): string {
     select ${key} from ${table} where forget_at <= ? order by forget_at limit ?)`;
 }
 
+const OVER = 'from tasks where status_list is not null and expires_at <= ? order by expires_at limit ?';
+/** The lists first: afterwards the tasks no longer name them. */
+const openLists = `update status_lists set closed_at = null
+  where closed_at is not null and list_id in (select status_list ${OVER})`;
+const freeIndices = `update tasks set status_list = null, status_index = null where task_id in (select task_id ${OVER})`;
+const UNUSED = `not exists (
+    select 1 from tasks t where t.status_list = status_lists.list_id and t.status_index is not null)`;
+const closeUnused = `update status_lists set closed_at = ? where created_at <= ? and closed_at is null and ${UNUSED}`;
+const deleteUnused = `delete from status_lists where created_at <= ? and closed_at <= ? and ${UNUSED}`;
+
 export function sqliteSweeping({ write }: Connection): Sweeping {
   return {
     forget: (until, limit) =>
-      write((run) => deletions.reduce((count, deletion) => count + run(deletion, [until, limit]).count, 0)),
+      write((run) => {
+        run(openLists, [until, limit]);
+        const { createdBy, closedBy } = unusedLists(until);
+        return [
+          ...[...deletions, freeIndices].map((deletion) => run(deletion, [until, limit])),
+          run(deleteUnused, [createdBy, closedBy]),
+          run(closeUnused, [until, createdBy]),
+        ].reduce((sum, { count }) => sum + count, 0);
+      }),
   };
 }

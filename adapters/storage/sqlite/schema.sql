@@ -18,6 +18,7 @@ create table agents (
   updated_at integer not null,
   constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null))
 ) strict;
+create index agents_disabled on agents (agent_id) where not enabled;
 
 -- Blocks, one per person and source (specification "Sponsor block"). A row exists only while its source blocks the person.
 create table sponsor_blocks (
@@ -63,11 +64,15 @@ create table tasks (
   state text not null default 'live',
   ended_at integer,
   end_reason text,
+  -- The task's index in a status list, until no token of the task can be valid.
+  status_list text,
+  status_index integer,
   constraint tasks_state check (
     state = 'live' and ended_at is null and end_reason is null
     or state = 'revoked' and ended_at is not null and end_reason is not null
     or state = 'expired' and ended_at is not null and end_reason is null
-  )
+  ),
+  constraint tasks_status check ((status_list is null) = (status_index is null))
 ) strict, without rowid;
 create index tasks_by_agent on tasks (agent_id, state);
 create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live';
@@ -76,7 +81,26 @@ create index tasks_live_by_subject on tasks (sponsor) where state = 'live';
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_expiry on tasks (expires_at) where state = 'live';
-create index tasks_by_end on tasks (ended_at) where ended_at is not null;
+-- A task with an index in a status list is not deleted.
+create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;
+-- The conditions keep a list of its ended tasks from reading all its tasks.
+create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
+-- With the state, so that only the index is read.
+create index tasks_status_ended on tasks (status_list, status_index, state) where status_list is not null and state <> 'live';
+create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null;
+
+-- Token status lists (draft-ietf-oauth-status-list).
+create table status_lists (
+  -- 128 random bits in base64url.
+  list_id text primary key,
+  audience text not null,
+  -- The number of indices.
+  entries integer not null,
+  created_at integer not null,
+  -- From this time no task gets an index of the list. Null while tasks do.
+  closed_at integer
+) strict, without rowid;
+create index status_lists_open on status_lists (audience, created_at) where closed_at is null;
 
 create table task_grants (
   -- SHA-256 of the grant, in lowercase hex.

@@ -46,6 +46,7 @@ export function stopUnderLoad({ perSecond, times, servesMs, ...options }: StopOp
     const result = await finish();
     const { operations } = result;
     const lost = operations.filter(isUnanswered);
+    const isDuring = (at: number) => stops.some((began, nth) => began <= at && at <= began + (durations[nth] ?? 0));
     const sent = atRate(operations, perSecond);
     return {
       ...result,
@@ -53,7 +54,8 @@ export function stopUnderLoad({ perSecond, times, servesMs, ...options }: StopOp
         ...result.losses,
         ...lost.map((one) => `${describe(one, stops)}, and was not answered: ${one.error}`),
         ...codes.filter((code) => code !== 0).map((code) => `a stop ended with ${code}`),
-        ...unserved(operations).losses,
+        // A stop refuses the requests that arrive late.
+        ...unserved(operations.filter(({ status, ended }) => status !== 503 || !isDuring(ended))).losses,
       ],
       figures: [
         sent.figure,

@@ -63,4 +63,14 @@ describe('The path of an issuer', () => {
     expect(under('/oauth2/.well-known/jwks.json')).to.equal('/.well-known/jwks.json');
     expect(withoutIssuerPath('https://mandate.example/scim')('/scim/v2/Users')).to.equal('/scim/v2/Users');
   });
+
+  it('is removed in front of a status list only if there are status lists', () => {
+    const path = '/tenants/one/status/q80B-f_nWEZ5HLXzGk6-zA';
+    expect(stripped(path)).to.equal(path);
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', true)(path)).to.equal(
+      path.slice('/tenants/one'.length),
+    );
+    const same = withoutIssuerPath('https://mandate.example/status', true);
+    expect([same('/status/status/x'), same('/status/x')]).to.deep.equal(['/status/x', '/status/x']);
+  });
 });

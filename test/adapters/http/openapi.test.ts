@@ -153,9 +153,17 @@ describe('openapi.json', () => {
       expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
     }
     const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
-    // The specification does not list these; its supplement, RFC 7644 §4 and docs/operating.md do.
+    // The specification does not list these; its supplement, the draft on status lists, RFC 7644 §4 and docs/operating.md do.
     expect(others).to.deep.equal([
-      ...['getServerMetadata', 'getMetrics', 'listResourceTypes', 'getUserResourceType', 'listSchemas'],
+      ...[
+        'getServerMetadata',
+        'listStatusLists',
+        'getStatusList',
+        'getMetrics',
+        'listResourceTypes',
+        'getUserResourceType',
+        'listSchemas',
+      ],
       'getUserSchema',
     ]);
   });

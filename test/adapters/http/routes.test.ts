@@ -41,6 +41,17 @@ describe('The metric label of a request', () => {
     fc.assert(fc.property(fc.string(), (url: string) => surfaces.includes(routeOf(url).metric))));
 });
 
+describe('The path of a status list', () => {
+  for (const path of ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z']) {
+    it(`${path} has the bucket and the permits of introspection, and is unknown without status lists`, () => {
+      const { bucket, work } = routeOf(path, true);
+      expect([bucket, work]).to.deep.equal(['introspection', 'introspection']);
+      expect(routeOf(path)).to.equal(routeOf('/nothing'));
+    });
+  }
+  it('is its first segment', () => expect(routeOf('/statuses/x', true)).to.equal(routeOf('/nothing')));
+});
+
 describe('A SCIM path', () => {
   for (const path of ['//Users', '/Users/', '//Users/', '//Users/user_1', '/Users/?filter=userName%20eq%20%22a%22']) {
     it(`/scim/v2${path} has the route of /scim/v2/Users in spite of its extra slash`, () => {

@@ -44,6 +44,7 @@ describe('The catalogue of decisions', () => {
       change_agent: 'own',
       delete_agent: 'own',
       delete_ended_tasks: 'own',
+      open_status_list: 'own',
       expire_due_tasks: 'own',
       lift_block: 'own',
       revoke_grant: 'own',

@@ -36,6 +36,32 @@ describe('Opening a task', () => {
     expect(openTask.judge(opening, clear)).to.deep.equal(opened(opening));
   });
 
+  const listed: TaskOpening = { ...opening, statusDraws: [7, 9] };
+
+  it('gives the task the first free index of the list, and says which', () => {
+    const status = { listId: 'list', index: 9 };
+    const expected = opened({ ...opening, task: { ...task, status } });
+    const facts = { ...clear, slot: { listId: 'list', free: [9, 7] } };
+    expect(openTask.judge(listed, facts)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
+  });
+
+  for (const [title, slot] of [
+    ['the audience has no open status list', undefined],
+    ['no free index was found', { listId: 'list', free: [] }],
+  ] as const) {
+    it(`writes nothing if ${title}: no_status_index, which no obstacle is hidden by`, () => {
+      const verdict = (facts: object) => openTask.judge(listed, { ...clear, slot, ...facts });
+      expect(verdict({})).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
+      expect(verdict({ spent: [true, false] })).to.deep.equal({ verdict: { kind: 'replayed' }, effects: [] });
+    });
+  }
+
+  it('asks for an index only with draws', () => {
+    expect(openTask.asks(opening).slot).to.equal(undefined);
+    const about = { audience: task.audience, draws: [7, 9] };
+    expect(openTask.asks(listed).slot).to.deep.equal({ fact: 'status_slot', about });
+  });
+
   for (const [title, changes, kind] of [
     ['a changed agent', { revision: agent.revision + 1 }, 'agent_changed'],
     ['an agent at an older revision', { revision: agent.revision - 1 }, 'agent_changed'],
@@ -114,6 +140,7 @@ describe('Opening a task', () => {
       blocks: { fact: 'blocks', about: task.sponsorKey },
       logouts: [],
       parent: undefined,
+      slot: undefined,
     };
     expect(openTask.asks(opening)).to.deep.equal(questions);
     const parent = { fact: 'task_state', about: parentTaskId };

@@ -52,6 +52,9 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Agents:MinTokenTtl': ['PT40S', 40, 30],
   'Service:Agents:MaxTokenTtl': ['PT2H', 7200, 3600],
   'Service:AgentKeys:BlockPrivateNetworks': ['true', true, false],
+  'Service:StatusLists:Enabled': ['true', true, false],
+  'Service:StatusLists:Ttl': ['PT1M', 60, 5],
+  'Service:StatusLists:Entries': ['1048576', 1_048_576, 131_072],
   'Service:Tasks:SweepInterval': ['P1D', 86_400, 60],
   'Service:Tasks:SweepBatchSize': ['1000', 1000, 20],
   'Service:Tasks:Retention': ['PT1S', 1, 604_800],
@@ -232,6 +235,8 @@ describe('Wrong settings', () => {
 
   it('of the ledger and of tasks are refused beyond their limits', () => {
     const beyond = {
+      'Service:StatusLists:Ttl': ['PT0S', 'PT1M1S'],
+      'Service:StatusLists:Entries': ['512', '2097152', '1025', '131073', '2e10'],
       'Service:Tasks:SweepInterval': ['PT0S', 'P1DT1S'],
       'Service:Tasks:SweepBatchSize': ['0', '1001', '20.5'],
       'Service:Tasks:Retention': ['PT0S', 'P1M'],

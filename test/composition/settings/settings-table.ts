@@ -15,6 +15,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'Signing keys': ['Service:Signing'],
   'The admin API': ['Service:Admin'],
   'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Tasks'],
+  'Status lists': ['Service:StatusLists'],
   'The ledger': ['Service:Audit'],
   'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],
   Metrics: ['Service:Metrics'],

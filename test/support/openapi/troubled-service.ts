@@ -82,6 +82,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Database:Provider': 'sqlite',
     'Service:Database:Path': ':memory:',
     'Service:Admin:ApiKey': ADMIN_KEY,
+    'Service:StatusLists:Enabled': 'true',
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,
     ...given,

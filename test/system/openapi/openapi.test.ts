@@ -65,7 +65,7 @@ for (const database of databases) {
         settings: {
           ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
-          ...{ ...scimSettings, ...transmitter.settings },
+          ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
         },
       });
       started.push(mandate);
@@ -121,7 +121,7 @@ for (const database of databases) {
       if (path.includes('{')) {
         it(`answers ${id} 400 for a path that is not UTF-8`, async () => {
           const answer = await send({
-            path: { agent_id: '%FF', sponsor_key: '%FF', task_id: '%FF', seq: '%FF', id: '%FF' },
+            path: { agent_id: '%FF', sponsor_key: '%FF', task_id: '%FF', seq: '%FF', id: '%FF', list_id: '%FF' },
           });
           expect(answer.status).to.equal(400);
           expect(answer.body.detail).to.equal('The path is not well-formed.');

@@ -4,6 +4,7 @@
  * the example, if there is one.
  */
 
+import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
 import type { Changes } from '../../support/openapi/send-example.ts';
 import { scimClient } from '../../support/scim-client.ts';
@@ -52,6 +53,11 @@ async function issued({ agent }: World, instance?: string): Promise<Readonly<Rec
   const answer = await agent.exchange(instance === undefined ? {} : { actor_token: agent.assertion({ instance }) });
   if (answer.status !== 200) throw new Error(answer.text);
   return answer.body as Record<string, string>;
+}
+
+async function listOf(world: World) {
+  const { uri } = getStatusListFromJWT(String((await issued(world)).access_token));
+  return { path: { list_id: uri.split('/').at(-1) ?? '' } };
 }
 
 /** Ends the tasks of the person and starts a new one. */
@@ -187,6 +193,15 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
 
   'getOpenIdConfiguration 200 metadata': nothing,
   'getServerMetadata 200 metadata': nothing,
+  'listStatusLists 200 lists': nothing,
+  'getStatusList 200 list': async (world) => sent(await listOf(world)),
+  async 'getStatusList 304'(world) {
+    const list = await listOf(world);
+    const { headers } = await world.mandate.get(`/status/${list.path.list_id}`);
+    return sent({ ...list, headers: { 'if-none-match': String(headers.get('etag')) } });
+  },
+  'getStatusList 404 unknown_status_list': nothing,
+  'getStatusList 406 not_acceptable': async (world) => sent({ ...(await listOf(world)), headers: json }),
   'getServiceKeys 200 keys': nothing,
   'getHealth 200 text': nothing,
   'getHealth 200 json': () => sent({ headers: json }),

@@ -1,6 +1,7 @@
 /** Outages of Postgres: the service refuses requests in time, and recovers without a restart. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
@@ -145,6 +146,26 @@ describe('While Postgres', function () {
       await own.sql(`begin read write; alter database ${DATABASE} reset default_transaction_read_only; commit`);
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
+  });
+
+  it('is down, a status list that was made within its ttl is served, and a later one is refused', async () => {
+    const listed = await mandate.another({
+      ...{ 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1M' },
+    });
+    const issued = await listed.post('/oauth2/token', agent.exchangeForm());
+    const path = new URL(getStatusListFromJWT(String(issued.body.access_token)).uri).pathname;
+    const list = await listed.get(path);
+    await own.postgres.halt('fast');
+    try {
+      expect((await listed.get(path)).text).to.equal(list.text);
+      listed.clock.advance(60);
+      for (const target of [path, '/status']) expectUnavailable(await listed.get(target));
+    } finally {
+      await own.postgres.start();
+    }
+    await recovered();
+    expect((await listed.get(path)).status).to.equal(200);
+    await listed.stop();
   });
 
   it('has no free connection, every request is refused', async () => {

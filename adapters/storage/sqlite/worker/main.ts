@@ -10,7 +10,14 @@ import { sqliteDecisions } from '../decide.ts';
 import { sqliteLedger } from '../ledger.ts';
 import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
 import { sqliteOutboxEntries } from '../outbox.ts';
-import { sqliteAgents, sqliteProvisionedUsers, sqliteSponsors, sqliteSweeping, sqliteTasks } from '../queries.ts';
+import {
+  sqliteAgents,
+  sqliteProvisionedUsers,
+  sqliteSponsors,
+  sqliteStatusLists,
+  sqliteSweeping,
+  sqliteTasks,
+} from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
 import { serve } from './rpc.ts';
 
@@ -27,6 +34,7 @@ function methodsOf(connection: Connection) {
   const { decide } = sqliteDecisions(connection);
   const agents = sqliteAgents(connection);
   const tasks = sqliteTasks(connection);
+  const statusLists = sqliteStatusLists(connection);
   const sponsors = sqliteSponsors(connection);
   const users = sqliteProvisionedUsers(connection);
   const checkpoints = sqliteCheckpoints(connection);
@@ -39,6 +47,8 @@ function methodsOf(connection: Connection) {
     findGrant: tasks.findGrant,
     findSponsor: tasks.findSponsor,
     tokenFacts: tasks.tokenFacts,
+    findStatusList: statusLists.find,
+    listStatusLists: statusLists.list,
     findBlocks: sponsors.findBlocks,
     findUser: users.find,
     listUsers: users.list,

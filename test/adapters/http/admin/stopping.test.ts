@@ -26,6 +26,7 @@ describe('The kill switches', () => {
     const taskId = makeTaskId(ulid());
     const at = api.clock.now();
     const task = aTask({
+      status: undefined,
       ...{ taskId, agentId, parentTaskId, createdAt: at, expiresAt: plusSeconds(at, 600) },
       sponsorKey: sponsorKey as SponsorKey,
     });

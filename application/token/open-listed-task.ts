@@ -1,0 +1,59 @@
+/** Opens a task with an index in a status list of its audience, and a list if none has a free index (`Service:StatusLists`). */
+
+import { STATUS_LIST_ID_BYTES } from '../../domain/tasks/status-list.ts';
+import { openStatusList } from '../decisions/open-status-list.ts';
+import { type OpenVerdict, openTask, type TaskOpening } from '../decisions/open-task.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Clock, Randomness } from '../ports/runtime.ts';
+
+interface ListOpening {
+  readonly decisions: Decisions;
+  readonly randomness: Pick<Randomness, 'secret'>;
+  readonly clock: Clock;
+  /** Of a new list: `Service:StatusLists:Entries`. */
+  readonly entries: number;
+}
+
+/** Opens a list if the audience needs one. */
+export type OpenList = (audience: string) => Promise<unknown>;
+
+/** Exchanges that need a list of one audience at the same time share one decision: each decision locks out the others. */
+export function listOpener({ decisions, randomness, clock, entries }: ListOpening): OpenList {
+  const underWay = new Map<string, Promise<unknown>>();
+  return (audience) => {
+    const listId = randomness.secret(STATUS_LIST_ID_BYTES);
+    const opening =
+      underWay.get(audience) ??
+      decisions
+        .decide(openStatusList, { audience, listId, entries, at: clock.now() })
+        .finally(() => underWay.delete(audience));
+    underWay.set(audience, opening);
+    return opening;
+  };
+}
+
+interface Opening {
+  readonly decisions: Decisions;
+  readonly randomness: Pick<Randomness, 'draws'>;
+  readonly openList: OpenList;
+}
+
+/** So many that on a list with nine of ten indices taken hardly any exchange must look for a free one. */
+const STATUS_DRAWS = 16;
+
+/**
+ * A new list may fill up before the next attempt. And while transactions that hold the last free indices are under way, the
+ * list is not full yet, but has no index to give: milliseconds, on a busy disk more. That changes nothing that was checked
+ * before, so only the decision is repeated.
+ */
+const ATTEMPTS = 32;
+
+/** The verdict is `no_status_index` only after so many attempts. */
+export async function openListedTask(service: Opening, opening: TaskOpening): Promise<OpenVerdict> {
+  const { decisions, randomness, openList } = service;
+  for (let attempt = 1; ; attempt += 1) {
+    const opened = await decisions.decide(openTask, { ...opening, statusDraws: randomness.draws(STATUS_DRAWS) });
+    if (opened.kind !== 'no_status_index' || attempt === ATTEMPTS) return opened;
+    await openList(opening.task.audience);
+  }
+}

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { decodeJwt } from 'jose';
+import { sha256 } from '../../../adapters/platform/system-crypto.ts';
+import { zlibDeflate } from '../../../adapters/platform/zlib-deflate.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { StoredStatusList } from '../../../application/ports/queries.ts';
+import { statusListTokens } from '../../../application/token/status-list.ts';
+import { type Instant, plusSeconds } from '../../../domain/instant.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+import { newKeys } from '../../support/ledger-fixture.ts';
+
+const LIST = 'q80B-f_nWEZ5HLXzGk6-zA';
+const TTL = 5;
+const STORED: StoredStatusList = { entries: 1024, ended: [3], suspended: [], withRevokedToken: [] };
+
+describe('The tokens of status lists', () => {
+  let reads: { readonly listId: string; answer(found: StoredStatusList | undefined): void; fail(): void }[];
+  let now: Instant;
+  let elapsedMs: number;
+  let find: ReturnType<typeof statusListTokens>;
+  beforeEach(async () => {
+    [reads, now, elapsedMs] = [[], NOON, 0];
+    find = statusListTokens({
+      statusLists: {
+        find: (listId) =>
+          new Promise((resolve, reject) => {
+            reads.push({ listId, answer: resolve, fail: () => reject(new StorageUnavailable('away')) });
+          }),
+      },
+      clock: { now: () => now },
+      monotonic: () => elapsedMs,
+      signingKeys: await newKeys(),
+      ...{ deflate: zlibDeflate, digest: sha256, issuer: 'https://mandate.example', ttl: TTL, entries: 1024 },
+    });
+  });
+
+  /** Both clocks go on, unless the system clock is set. */
+  function pass(seconds: number, onTheClock = seconds): void {
+    elapsedMs += seconds * 1000;
+    now = plusSeconds(now, onTheClock);
+  }
+
+  const readOf = (nth: number) => reads[nth] ?? expect.fail(`there was no read ${nth}`);
+  async function made() {
+    const token = find(LIST);
+    readOf(reads.length - 1).answer(STORED);
+    return token;
+  }
+
+  it('are made once for all who ask while the tables are read, and within the ttl', async () => {
+    const asked = [find(LIST), find(LIST)];
+    readOf(0).answer(STORED);
+    const [one, other] = await Promise.all(asked);
+    pass(TTL - 0.001);
+    expect(await find(LIST)).to.equal(one);
+    expect(other).to.equal(one);
+    expect(reads).to.have.length(1);
+    pass(0.001);
+    expect((await made())?.etag).not.to.equal(one?.etag);
+    expect(reads).to.have.length(2);
+  });
+
+  it('are dated by the beginning of the read', async () => {
+    const asked = find(LIST);
+    pass(3);
+    readOf(0).answer(STORED);
+    const token = await asked;
+    expect(decodeJwt(Buffer.from(token?.bytes ?? []).toString()).iat).to.equal(Math.floor(NOON / 1e6));
+    pass(2);
+    void find(LIST);
+    expect(reads).to.have.length(2);
+  });
+
+  it('are not those of a read that takes longer than the ttl, for those who ask later', async () => {
+    void find(LIST);
+    pass(TTL);
+    void find(LIST);
+    expect(reads).to.have.length(2);
+  });
+
+  for (const [title, seconds, onTheClock] of [
+    ['back', 1, -100],
+    ['back by as much as has passed', TTL, 0],
+    ['forward', 1, 100],
+  ] as const) {
+    it(`are made anew if the clock is set ${title}`, async () => {
+      await made();
+      pass(seconds, onTheClock);
+      void find(LIST);
+      expect(reads).to.have.length(2);
+    });
+  }
+
+  it('are not remembered if the database failed, or has no such list', async () => {
+    const failed = find(LIST);
+    readOf(0).fail();
+    expect(await failed.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    const unknown = find(LIST);
+    readOf(1).answer(undefined);
+    expect(await unknown).to.equal(undefined);
+    expect(await made()).not.to.equal(undefined);
+    expect(reads).to.have.length(3);
+  });
+
+  it('are served within the ttl while the database is away, and refused after it', async () => {
+    const token = await made();
+    pass(TTL - 1);
+    expect(await find(LIST)).to.equal(token);
+    pass(1);
+    const refused = find(LIST);
+    readOf(1).fail();
+    expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+  });
+
+  it('are not looked up for an id that no list can have', async () => {
+    expect(await Promise.all(['', 'x', `${LIST}x`, `${LIST.slice(0, -1)}B`].map(find))).to.deep.equal(
+      Array.from({ length: 4 }, () => undefined),
+    );
+    expect(reads).to.deep.equal([]);
+  });
+});

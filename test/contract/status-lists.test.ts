@@ -1,0 +1,264 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
+import { openStatusList } from '../../application/decisions/open-status-list.ts';
+import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
+import { deleteEndedTasks } from '../../application/decisions/sweep.ts';
+import { listOpener, openListedTask } from '../../application/token/open-listed-task.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { StatusReference } from '../../domain/tasks/status-list.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import type { Storage } from '../support/storage.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { repetitions } from './repetitions.ts';
+import { anEntry, anOpening, aRefusal, aRenewal, aTokenRevocation, registeredAgent } from './storage-fixtures.ts';
+
+const newListId = () => randomBytes(16).toString('base64url');
+const newAudience = () => `https://tool-${randomUUID()}.example`;
+const AT = plusSeconds(NOON, 1);
+const DAY = 86_400;
+const clock = { now: () => AT };
+
+onEveryDatabase('the indices of a status list', ({ storage, database, kind }) => {
+  let agent: Agent;
+  before(async () => {
+    agent = await registeredAgent(storage());
+  });
+
+  /** A list of its own audience. */
+  async function openedList(entries: number, at: Instant = AT) {
+    const list = { audience: newAudience(), listId: newListId() };
+    expect(await storage().decide(openStatusList, { ...list, entries, at })).to.equal('opened');
+    return list;
+  }
+
+  async function draw(audience: string, draws: readonly number[], changes: Partial<Task> = {}) {
+    const opening = anOpening(changes.agentId === undefined ? agent : { ...agent, agentId: changes.agentId }, {
+      audience,
+      ...changes,
+    });
+    const verdict = await storage().decide(openTask, { ...opening, statusDraws: draws });
+    return { opening, verdict };
+  }
+
+  async function drawn(audience: string, draws: readonly number[], changes: Partial<Task> = {}) {
+    const { opening, verdict } = await draw(audience, draws, changes);
+    if (verdict.kind !== 'opened' || verdict.status === undefined) throw new Error(`not opened: ${verdict.kind}`);
+    return { ...opening, status: verdict.status };
+  }
+
+  const randomness = systemRandomness();
+
+  const exchangesOf = (decisions: Storage, audience: string, entries: number) => {
+    const openList = listOpener({ decisions, randomness, clock, entries });
+    return () => openListedTask({ decisions, randomness, openList }, anOpening(agent, { audience }));
+  };
+
+  const statusOf = async ({ task, grantHash }: TaskOpening) =>
+    (await storage().tasks.findGrant(task.agentId, grantHash))?.task.status;
+
+  /** Frees what is free by then, in as many passes as it takes. */
+  async function forget(until: Instant): Promise<void> {
+    while ((await storage().sweeping.forget(until, 200)) > 0);
+  }
+
+  it('are taken in the order of the draws, of which only as many bits count as the list needs', async () => {
+    const { audience, listId } = await openedList(1024);
+    const first = await drawn(audience, [2 ** 32 - 1, 7]);
+    expect(first.status).to.deep.equal({ listId, index: 1023 });
+    const second = await drawn(audience, [5 * 1024 + 1023, 1023, 7 + 1024, 8]);
+    expect(second.status).to.deep.equal({ listId, index: 7 });
+  });
+
+  it('stay with the task: a renewal reads the same one, also after the task has ended', async () => {
+    const { audience, listId } = await openedList(16);
+    const opening = await drawn(audience, [3]);
+    expect(await storage().tasks.renew(aRenewal(opening))).to.deep.equal({ kind: 'renewed' });
+    expect(await statusOf(opening)).to.deep.equal({ listId, index: 3 });
+    await storage().tasks.end(
+      { kind: 'task', taskId: opening.task.taskId },
+      { at: AT, reason: 'operator_kill_switch' },
+    );
+    expect(await statusOf(opening)).to.deep.equal({ listId, index: 3 });
+  });
+
+  it('are of no task that was opened without draws', async () => {
+    const { audience } = await openedList(16);
+    const opening = anOpening(agent, { audience });
+    expect(await storage().decide(openTask, opening)).to.deep.equal({ kind: 'opened' });
+    expect(await statusOf(opening)).to.equal(undefined);
+  });
+
+  it('are found without luck once all draws are taken, the last one too; then there is none', async () => {
+    for (const start of [0, 5, 15]) {
+      const { audience, listId } = await openedList(16);
+      const taken: number[] = [];
+      for (let nth = 0; nth < 16; nth++) taken.push((await drawn(audience, [start, start + 16])).status.index);
+      expect(new Set(taken).size).to.equal(16);
+      expect(Math.max(...taken)).to.equal(15);
+      const { opening, verdict } = await draw(audience, [start]);
+      expect(verdict).to.deep.equal({ kind: 'no_status_index' });
+      // Nothing was written: the same assertion still opens a task.
+      expect(await statusOf(opening)).to.equal(undefined);
+      expect(await storage().decide(openTask, opening)).to.deep.equal({ kind: 'opened' });
+      const another = { audience, listId: newListId(), entries: 32, at: plusSeconds(AT, 1) };
+      expect(await storage().decide(openStatusList, another)).to.equal('opened');
+      expect((await drawn(audience, [21])).status).to.deep.equal({ listId: another.listId, index: 21 });
+      expect((await storage().statusLists.find(another.listId))?.entries).to.equal(32);
+      expect(listId).not.to.equal(another.listId);
+    }
+  });
+
+  it("are of a list of the task's own audience", async () => {
+    await openedList(16);
+    expect((await draw(newAudience(), [1])).verdict).to.deep.equal({ kind: 'no_status_index' });
+  });
+
+  it('need a new list only if no open one has room', async () => {
+    const { audience } = await openedList(16);
+    const next = { audience, listId: newListId(), entries: 16, at: AT };
+    expect(await storage().decide(openStatusList, next)).to.equal('in_place');
+    expect(await storage().statusLists.find(next.listId)).to.equal(undefined);
+  });
+
+  it('are never shared by two tasks, and none is left over, however many replicas take the last ones at once', async function () {
+    this.timeout(120_000);
+    const other = await database().open();
+    const audience = newAudience();
+    const [entries, tasks] = [16, 128];
+    const [first, second] = [exchangesOf(storage(), audience, entries), exchangesOf(other, audience, entries)];
+    for (let round = 0; round < repetitions(2); round++) {
+      const verdicts = await Promise.all(
+        Array.from({ length: tasks }, (_, nth) => (nth % 2 === 0 ? first() : second())),
+      );
+      expect(new Set(verdicts.map(({ kind }) => kind))).to.deep.equal(new Set(['opened']));
+    }
+    await other.close();
+    const held = await heldIndices(audience);
+    expect(new Set(held.map(({ listId, index }) => `${listId} ${index}`)).size).to.equal(tasks * repetitions(2));
+    // No list was opened while another one had room.
+    expect(new Set(held.map(({ listId }) => listId)).size).to.equal((tasks * repetitions(2)) / entries);
+  });
+
+  async function heldIndices(audience: string): Promise<readonly StatusReference[]> {
+    const connection = await database().outside?.();
+    const rows = await connection?.sql(
+      `select status_list, status_index from tasks where audience = '${audience}' and status_list is not null`,
+    );
+    await connection?.close();
+    return (rows ?? []).map((row) => ({ listId: String(row.status_list), index: Number(row.status_index) }));
+  }
+
+  it('are spread evenly over the list', async function () {
+    this.timeout(120_000);
+    const audience = newAudience();
+    const [entries, tasks, buckets] = [1024, 512, 16];
+    await Promise.all(Array.from({ length: tasks }, exchangesOf(storage(), audience, entries)));
+    const counts = Array.from({ length: buckets }, () => 0);
+    for (const { index } of await heldIndices(audience)) {
+      const bucket = Math.floor((index * buckets) / entries);
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
+    }
+    const expected = tasks / buckets;
+    const chiSquared = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
+    // With 15 degrees of freedom, chance exceeds this once in ten million runs.
+    expect(chiSquared).to.be.lessThan(62);
+  });
+
+  it('are free again after the expiry of their tasks, to the microsecond; the list is then open again', async () => {
+    const expiresAt = plusSeconds(NOON, 500);
+    const { audience, listId } = await openedList(2);
+    const early = await drawn(audience, [0], { expiresAt });
+    const late = await drawn(audience, [1], { expiresAt: plusSeconds(expiresAt, 100) });
+    await storage().tasks.end({ kind: 'task', taskId: early.task.taskId }, { at: AT, reason: 'operator_kill_switch' });
+    const next = { audience, listId: newListId(), entries: 2, at: plusSeconds(AT, 1) };
+    expect(await storage().decide(openStatusList, next)).to.equal('opened');
+    await forget(instantFromMicros(expiresAt - 1));
+    expect(await statusOf(early)).to.deep.equal({ listId, index: 0 });
+    await forget(expiresAt);
+    expect([await statusOf(early), await statusOf(late)]).to.deep.equal([undefined, { listId, index: 1 }]);
+    expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([]);
+    // The oldest open list comes first.
+    expect((await drawn(audience, [1])).status).to.deep.equal({ listId, index: 0 });
+  });
+
+  it('keep an ended task from its deletion', async () => {
+    const expiresAt = plusSeconds(NOON, 500);
+    const { audience } = await openedList(16);
+    const opening = await drawn(audience, [3], { expiresAt });
+    await storage().tasks.end(
+      { kind: 'task', taskId: opening.task.taskId },
+      { at: AT, reason: 'operator_kill_switch' },
+    );
+    const remove = () => storage().decide(deleteEndedTasks, { endedBy: AT, limit: 1000 });
+    await remove();
+    expect(await statusOf(opening)).not.to.equal(undefined);
+    await forget(expiresAt);
+    await remove();
+    expect(await storage().tasks.findGrant(agent.agentId, opening.grantHash)).to.equal(undefined);
+  });
+
+  it('of an unused list are no more after a day and an hour: it is closed, then deleted', async () => {
+    const used = await openedList(16);
+    const unused = await openedList(16);
+    const task = await drawn(used.audience, [3], { expiresAt: plusSeconds(AT, 3 * DAY) });
+    const isStored = async ({ listId }: { readonly listId: string }) =>
+      (await storage().statusLists.list()).includes(listId);
+    await forget(instantFromMicros(plusSeconds(AT, DAY) - 1));
+    // It is still open.
+    const slot = await drawn(unused.audience, [3], { expiresAt: plusSeconds(AT, 60) });
+    expect(slot.status.listId).to.equal(unused.listId);
+    await forget(plusSeconds(AT, DAY));
+    expect((await draw(unused.audience, [3])).verdict.kind).to.equal('no_status_index');
+    await forget(instantFromMicros(plusSeconds(AT, DAY + 3600) - 1));
+    expect(await isStored(unused)).to.equal(true);
+    await forget(plusSeconds(AT, DAY + 3600));
+    expect([await isStored(unused), await isStored(used)]).to.deep.equal([false, true]);
+    expect(await statusOf(task)).to.deep.equal(task.status);
+  });
+
+  it('show what happened to their tasks: an end, a disabled agent, a revoked token', async () => {
+    const { audience, listId } = await openedList(1024);
+    const [doomed, other] = [await registeredAgent(storage()), await registeredAgent(storage())];
+    const of = (owner: Agent, index: number) => drawn(audience, [index], { agentId: owner.agentId });
+    const [live, killed, expired] = [await of(other, 1), await of(other, 2), await of(doomed, 3)];
+    const [suspended, revokedToo, questioned] = [await of(doomed, 4), await of(doomed, 5), await of(other, 6)];
+    expect(await storage().statusLists.find(listId)).to.deep.equal({
+      ...{ entries: 1024, ended: [], suspended: [], withRevokedToken: [] },
+    });
+    for (const { task } of [killed, expired]) {
+      await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at: AT, reason: 'operator_kill_switch' });
+    }
+    for (const opening of [killed, revokedToo, questioned]) {
+      const { tokenId, taskId, forgetAt, at, reason, assertion, entry } = aTokenRevocation(opening);
+      await storage().tasks.revokeToken({ tokenId, taskId, forgetAt }, { at, reason }, assertion, entry);
+    }
+    await storage().agents.replace({ ...doomed, enabled: false, revision: 2 }, anEntry('agent.updated'));
+    const found = await storage().statusLists.find(listId);
+    expect(found?.ended).to.have.members([2, 3]);
+    expect(found?.suspended).to.have.members([4, 5]);
+    expect(found?.withRevokedToken).to.have.members([5, 6]);
+    expect(live.status.index).to.equal(1);
+    expect(suspended.status.index).to.equal(4);
+    // An agent with tasks cannot be removed, so none of them is without an agent.
+    const removal = storage().agents.remove(doomed.agentId, anEntry('agent.deleted'), aRefusal('agent_has_tasks'));
+    expect(await removal).not.to.equal('removed');
+  });
+
+  if (kind.engine === 'postgres') {
+    it('are read with an index, however many tasks the list has', async () => {
+      const connection = await database().outside?.();
+      const plan = async (statement: string) => {
+        await connection?.sql('set enable_seqscan = off');
+        const rows = await connection?.sql(`explain ${statement}`);
+        return (rows ?? []).map((row) => row['QUERY PLAN']).join('\n');
+      };
+      expect(await plan("select status_index from tasks t where t.status_list = 'x' and t.state <> 'live'")).to.contain(
+        'tasks_status_ended',
+      );
+      await connection?.close();
+    });
+  }
+});
