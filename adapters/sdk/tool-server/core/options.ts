@@ -25,7 +25,10 @@ export interface ToolServerOptions {
    * written to stdout as a line of JSON.
    */
   readonly onAccess?: (event: AccessEvent) => void | Promise<void>;
-  /** Gets each error that was answered with a 500 without details. By default it writes to stderr. */
+  /**
+   * Gets each error that was answered with a 500 without details, and each error of `startSpan`. By default it writes to
+   * stderr.
+   */
   readonly onError?: (error: unknown) => void;
   /** Sends the requests to the control plane. The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
