@@ -16,7 +16,7 @@ const NO_SDK =
 export async function openTracing(settings: Settings, log: Log): Promise<Tracing | undefined> {
   if (!settings['Service:Traces:Enabled']) return undefined;
   const { openTelemetryTracing } = await import('../adapters/telemetry/opentelemetry.ts');
-  const tracing = openTelemetryTracing(packageVersion());
+  const tracing = openTelemetryTracing(packageVersion(), log);
   if (tracing === undefined) log.warn(NO_SDK);
   return tracing;
 }

@@ -4,23 +4,43 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type SettingFiles =
-  | { readonly kind: 'read'; readonly texts: Readonly<Record<string, string>> }
+  | { readonly kind: 'read'; readonly contents: readonly (readonly [name: string, content: SettingFile])[] }
   /** `problem` completes a sentence that begins with the setting that names the folder. */
   | { readonly kind: 'unusable'; readonly problem: string };
+
+/** `problem` completes a sentence that begins with the setting. */
+type SettingFile = { readonly text: string } | { readonly text?: undefined; readonly problem: string };
+
+/** The longest variable that Linux accepts. */
+const MAX_BYTES = 128 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Without the line break at the end of each file. Hidden files are left out: Kubernetes has its own in such a folder. */
 export function readSettingFiles(folder: string): SettingFiles {
   let reading = 'names a folder';
   try {
-    const texts: Record<string, string> = {};
+    const contents: [string, SettingFile][] = [];
     for (const name of readdirSync(folder).filter((name) => !name.startsWith('.'))) {
-      reading = `names a folder with a file ${name}`;
-      const file = join(folder, name);
-      if (statSync(file).isFile()) texts[name] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      reading = `names a folder with a file ${name.replace(/\p{Cc}/gu, '?')}`;
+      contents.push([name, read(join(folder, name))]);
     }
-    return { kind: 'read', texts };
+    return { kind: 'read', contents };
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     return { kind: 'unusable', problem: `${reading} that ${isMissing ? 'does not exist' : 'cannot be read'}` };
+  }
+}
+
+function read(path: string): SettingFile {
+  const found = statSync(path);
+  // Docker creates a folder for a mount whose source does not exist.
+  if (!found.isFile()) return { problem: 'is given as a folder or device' };
+  if (found.size > MAX_BYTES) return { problem: `is given as a file of more than ${MAX_BYTES} bytes` };
+  const bytes = readFileSync(path);
+  try {
+    return { text: utf8.decode(bytes).replace(/\r?\n$/, '') };
+  } catch {
+    return { problem: 'is given as a file that is not UTF-8' };
   }
 }

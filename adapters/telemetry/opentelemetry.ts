@@ -3,6 +3,7 @@
  * span's parent is passed to it, so no AsyncLocalStorage is needed.
  */
 
+import { randomBytes } from 'node:crypto';
 import {
   createTraceState,
   isSpanContextValid,
@@ -14,32 +15,65 @@ import {
   type Tracer,
   trace as traces,
 } from '@opentelemetry/api';
-import type { SpanStart, Tracing } from '../../application/ports/telemetry.ts';
+import type { Log, SpanStart, Tracing } from '../../application/ports/telemetry.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
-/** `undefined` without a registered SDK: the API then makes spans without ids (its specification, "No-op"). */
-export function openTelemetryTracing(version: string): Tracing | undefined {
+/**
+ * `undefined` without a registered SDK: the API then makes spans without ids (its specification, "No-op"). A sampler or
+ * span processor that throws costs its span, and no request. Its first error is logged.
+ */
+export function openTelemetryTracing(version: string, log: Log): Tracing | undefined {
+  let hasFailed = false;
+  const safely: Safely = (work) => {
+    try {
+      return work();
+    } catch (error) {
+      if (!hasFailed) log.error('the OpenTelemetry SDK failed: spans are lost', error);
+      hasFailed = true;
+      return undefined;
+    }
+  };
   const tracer = traces.getTracer('mandate', version);
-  const first = tracer.startSpan('start', {}, ROOT_CONTEXT);
-  first.end();
-  return isSpanContextValid(first.spanContext()) ? { start: (span) => started(tracer, span) } : undefined;
+  const first = safely(() => {
+    const span = tracer.startSpan('start', {}, ROOT_CONTEXT);
+    safely(() => span.end());
+    return span;
+  });
+  const isRegistered = first === undefined || isSpanContextValid(first.spanContext());
+  return isRegistered ? { start: (span) => started(tracer, safely, span) } : undefined;
 }
 
-function started(tracer: Tracer, { name, kind, parent, attributes = {} }: SpanStart): ReturnType<Tracing['start']> {
+/** Runs code of the operator's SDK. `undefined` if it throws. */
+type Safely = <Result>(work: () => Result) => Result | undefined;
+
+function started(
+  tracer: Tracer,
+  safely: Safely,
+  { name, kind, parent, attributes = {} }: SpanStart,
+): ReturnType<Tracing['start']> {
   const context =
     parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, contextOf(parent, kind === 'server'));
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, context);
+  const own = safely(() => {
+    const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, context);
+    return { span, trace: traceOf(span.spanContext()) };
+  });
   return {
-    trace: traceOf(span.spanContext()),
+    trace: own?.trace ?? { ...(parent ?? { traceId: randomHex(16) }), spanId: randomHex(8), isSampled: false },
     end({ name: finalName, attributes: more = {}, failed = false } = {}) {
-      if (finalName !== undefined) span.updateName(finalName);
-      span.setAttributes(present(more));
-      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
+      safely(() => {
+        if (finalName !== undefined) own?.span.updateName(finalName);
+        own?.span.setAttributes(present(more));
+        if (failed) own?.span.setStatus({ code: SpanStatusCode.ERROR });
+        own?.span.end();
+      });
     },
   };
+}
+
+function randomHex(bytes: number): string {
+  return randomBytes(bytes).toString('hex');
 }
 
 function contextOf({ traceId, spanId, isSampled, state }: Trace, isRemote: boolean): SpanContext {

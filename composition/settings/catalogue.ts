@@ -338,7 +338,7 @@ export const catalogue = {
 
   'Service:Secrets:Path': optional(
     text({ accepts: 'the path of a folder' }),
-    'A folder whose files are settings: the name of a file is that of the variable, such as `Service__Admin__ApiKey`, and its content is the value. A last line break and hidden files are ignored. A setting that is also given as a variable is refused.',
+    'A folder whose files are settings: the name of a file is that of the variable, such as `Service__Admin__ApiKey`, and its content is the value. A file is UTF-8, of at most 128 KiB. A last line break and hidden files are ignored. A setting that is also given as a variable is refused.',
   ),
 
   'Service:Traces:Enabled': defaulted(

@@ -58,7 +58,6 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     const meant = () => mapped(meantBy(key), variableOf);
     // A variable spells `:` as `__`. A name with a colon is unknown: it is stored under a key that no setting has.
     given.set(name.includes(':') ? `${name} ` : key, { value, name, meant });
-    return key;
   };
   for (const [name, value] of Object.entries(sources.environment)) {
     if (value === undefined || value === '' || !(isPlainKey(name) || LOOKS_LIKE_OURS.test(name))) continue;
@@ -69,11 +68,15 @@ export function givenSettings(sources: SettingSources): GivenSettings {
     errors.push({ key: SETTINGS_FOLDER, problem: files.problem, accepted: catalogue[SETTINGS_FOLDER].type.accepts });
   } else {
     // Each file of this folder can only be meant for this service, whatever its name.
-    for (const [name, value] of Object.entries(files?.texts ?? {})) {
-      if (value === '') continue;
-      const isGiven = given.has(name.replaceAll('__', ':'));
-      const key = take(name, value);
-      if (isGiven) errors.push({ key, problem: 'is given as a variable and as a file', accepted: 'one of the two' });
+    for (const [name, content] of files?.contents ?? []) {
+      const key = name.replaceAll('__', ':');
+      if ('problem' in content && catalogueKeyOf(key) !== undefined) {
+        errors.push({ key, problem: content.problem, accepted: 'a file with its value' });
+      } else if (content.text !== '') {
+        if (given.has(key))
+          errors.push({ key, problem: 'is given as a variable and as a file', accepted: 'one of the two' });
+        take(name, content.text ?? '');
+      }
     }
   }
 

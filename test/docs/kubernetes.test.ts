@@ -133,11 +133,11 @@ describe('The Helm chart', function () {
   ] as const) {
     it(`has settings that the service accepts, with ${what}`, () => {
       const environment = variablesOf(select(), objectOf(select(), 'Deployment'));
-      const texts = {
-        Service__Database__ConnectionString: 'postgresql://mandate:secret@db.example/mandate',
-        Service__Admin__ApiKey: ADMIN_KEY,
-      };
-      const result = readSettings({ environment, overrides: [], files: { kind: 'read', texts } });
+      const contents = [
+        ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
+        ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
+      ] as const;
+      const result = readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
       expect(result).to.deep.include({ kind: 'valid', unknown: [] });
       if (result.kind === 'invalid') return;
       expect(result.settings).to.include({ NODE_ENV: 'production', ...settings });

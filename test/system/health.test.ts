@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Mandate, sharedMandate } from '../support/mandate.ts';
+import { rawConnection } from '../support/raw-http.ts';
 
 for (const database of databases) {
   describe(`Health checks on ${database.name}`, () => {
@@ -57,6 +58,33 @@ for (const database of databases) {
       expect(answer.text).to.equal('Degraded');
       await other.stop();
       await provider.stop();
+    });
+
+    it('/readyz answers 503 while a stop refuses all requests and finishes running ones; /healthz answers 200', async () => {
+      const stopping = await mandate.another({});
+      await stopping.untilReady();
+      const running = await rawConnection(stopping.url);
+      running.send(
+        'POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
+          'Content-Length: 7\r\nExpect: 100-continue\r\n\r\n',
+      );
+      await running.until('100 Continue');
+      const lines = await mandate.recorded(async () => {
+        const stopped = stopping.stop();
+        const refused = await stopping.get('/.well-known/jwks.json');
+        expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+        const answer = await stopping.get('/readyz', { accept: 'application/json' });
+        expect([answer.status, answer.headers.get('connection')]).to.deep.equal([503, 'close']);
+        expect(answer.body).to.deep.equal({
+          status: 'Unhealthy',
+          checks: { server: { status: 'Unhealthy', detail: 'The service is stopping.' } },
+        });
+        expect((await stopping.get('/healthz')).status).to.equal(200);
+        running.send('token=x');
+        expect(await running.until('{"active":false}')).to.include('200 OK');
+        await stopped;
+      });
+      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'overloaded']]);
     });
   });
 }

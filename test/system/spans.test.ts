@@ -361,6 +361,32 @@ describe('Spans of one process', function () {
     });
   }
 
+  it('show the record of a request that the rate limit refuses', async () => {
+    const limited = await startService(surroundings, {
+      ...collector.environment('limited'),
+      'Service:Traces:Enabled': 'true',
+      'Service:RateLimit:Enabled': 'true',
+      'Service:RateLimit:Introspection:PermitsPerMinute': '60',
+      'Service:RateLimit:Introspection:Burst': '1',
+    });
+    const traceId = newTrace();
+    const introspect = () => limited.post('/oauth2/introspect', { token: 'x' }, traceparent(traceId));
+    await eventually(async () => (await introspect()).status === 429);
+    const root = await collector.span(({ attributes }) => attributes['mandate.outcome'] === 'rate_limited');
+    expect(root.traceId).to.equal(traceId);
+    const spans = await collector.trace(traceId, ['append']);
+    expect(named(spans, 'append').parentSpanId).to.equal(root.spanId);
+    const reasons = (await recordsOf(limited.admin)).map(({ reason }) => reason);
+    expect(reasons).to.include('rate_limited');
+    expect((await limited.stop()).code).to.equal(0);
+  });
+
+  it('are all recorded if the variables of the SDK are empty, which means unset', async () => {
+    const empty = { OTEL_TRACES_SAMPLER_ARG: '', OTEL_SERVICE_NAME: '' };
+    await served({ ...collector.environment(''), ...empty, 'Service:Traces:Enabled': 'true' });
+    expect(await collector.span(({ name }) => name === 'GET /healthz')).to.include({ service: 'mandate' });
+  });
+
   it('are off by default: an SDK alone changes nothing', async () => {
     const lines = await served(collector.environment('mandate'));
     expect(collector.server.received).to.deep.equal([]);

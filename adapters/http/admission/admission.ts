@@ -5,7 +5,7 @@
  * A refusal is recorded under the event of its surface, as an anonymous denial. The log gets at most one line a second.
  */
 
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
@@ -42,12 +42,12 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
 
-  const refuse = (request: IncomingMessage, response: ServedResponse, route: Route, reason: AdmissionRefusal): void => {
+  const refuse = (request: ServedRequest, response: ServedResponse, route: Route, reason: AdmissionRefusal): void => {
     const { surface, event, bucket, work } = route;
     logRefusal({ surface, reason });
     notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
     const answer = () => answerRefusal(request, response, surface, reason);
-    const recording = denials.record({ event, reason });
+    const recording = denials.record({ event, reason }, request.trace);
     if (recording === undefined) {
       answer();
       return;

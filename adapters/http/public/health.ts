@@ -7,6 +7,9 @@ import { methodNotAllowed } from '../message/problem-details.ts';
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
 
+/** The answer while all other requests are refused, so that a load balancer sends none. */
+const STOPPING: Checks = { server: { status: 'Unhealthy', detail: 'The service is stopping.' } };
+
 export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   // `/healthz` only says that the process runs. It asks neither the database nor the provider.
@@ -17,6 +20,7 @@ export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   router
     .route('/readyz')
     .get(async (request, response) => {
+      if (request.isTooLate) return answer(request, response, STOPPING);
       const results = await Promise.all(checks.map(async (check) => [check.name, await check.check()] as const));
       answer(request, response, Object.fromEntries(results));
     })

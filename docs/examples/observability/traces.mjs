@@ -17,21 +17,19 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 
-const {
-  OTEL_SERVICE_NAME = 'mandate',
-  OTEL_TRACES_SAMPLER_ARG = '1', // The share of new traces that are recorded. A trace that a client began keeps its choice.
-  OTEL_BSP_SCHEDULE_DELAY = '5000',
-} = process.env;
+const { env } = process;
+// The share of new traces that are recorded. A trace that a client began keeps its choice.
+const share = Number(env.OTEL_TRACES_SAMPLER_ARG || '1');
 
 // A worker thread, such as SQLite's, loads this file as well. It has no spans.
 if (isMainThread) {
   const provider = new TracerProvider({
-    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': OTEL_SERVICE_NAME })),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(Number(OTEL_TRACES_SAMPLER_ARG)) }),
+    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': env.OTEL_SERVICE_NAME || 'mandate' })),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new OTLPTraceExporter(),
-        scheduledDelayMillis: Number(OTEL_BSP_SCHEDULE_DELAY),
+        scheduledDelayMillis: Number(env.OTEL_BSP_SCHEDULE_DELAY || '5000'),
       }),
     ],
   });

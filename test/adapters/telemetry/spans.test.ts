@@ -7,21 +7,26 @@ import {
   type Sampler,
   SamplingDecision,
   SimpleSpanProcessor,
+  type SpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { expect } from 'chai';
 import { tracedRequests } from '../../../adapters/http/observed-requests.ts';
+import type { ServedRequest } from '../../../adapters/http/server/message-classes.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { openTelemetryTracing } from '../../../adapters/telemetry/opentelemetry.ts';
 import { inSpan, tracedNetwork } from '../../../adapters/telemetry/spans.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Tracing } from '../../../application/ports/telemetry.ts';
+import { capturedLog } from '../../support/captured-log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { serverWith } from '../../support/http-server.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
 
 const ERROR = 2;
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
+
+const limits = { timeoutMs: 10_000, maxBytes: 100 } as const;
 
 describe('A span', () => {
   const server = loopbackForSuite();
@@ -34,7 +39,7 @@ describe('A span', () => {
     const sampler = new ParentBasedSampler({ root });
     const spanProcessors = [new SimpleSpanProcessor({ exporter })];
     trace.setGlobalTracerProvider(new TracerProvider({ sampler, spanProcessors }));
-    const opened = openTelemetryTracing('1.2.3');
+    const opened = openTelemetryTracing('1.2.3', capturedLog());
     if (opened === undefined) throw new Error('no SDK is registered');
     tracing = opened;
   });
@@ -48,8 +53,6 @@ describe('A span', () => {
     exporter
       .getFinishedSpans()
       .map(({ name, attributes, status }) => ({ name, attributes, isError: status.code === ERROR }));
-  const limits = { timeoutMs: 10_000, maxBytes: 100 } as const;
-
   for (const [what, status, isError] of [
     ['an error after a 5xx', 503, true],
     ['no error after a 4xx', 404, false],
@@ -120,6 +123,57 @@ describe('A span', () => {
         ...(isError ? { 'error.type': '500' } : {}),
         'mandate.outcome': isError ? 'failed' : 'refused',
       });
+    });
+  }
+});
+
+describe('An SDK that throws', () => {
+  const server = loopbackForSuite();
+  afterEach(() => trace.disable());
+
+  const fail = () => {
+    throw new Error('secret');
+  };
+  const quiet = { onStart: () => undefined, onEnd: () => undefined };
+  const cases: readonly (readonly [string, Partial<Pick<Sampler, 'shouldSample'>>, Partial<SpanProcessor>])[] = [
+    ['in its sampler', { shouldSample: fail }, {}],
+    ['when a span starts', {}, { onStart: fail }],
+    ['when a span ends', {}, { onEnd: fail }],
+  ];
+  for (const [when, sampler, processor] of cases) {
+    it(`${when} costs spans and no request, and is logged once, without the message`, async () => {
+      const record = { shouldSample: () => ({ decision: SamplingDecision.RECORD_AND_SAMPLED }), toString: () => 'all' };
+      const ending = { forceFlush: async () => undefined, shutdown: async () => undefined };
+      trace.setGlobalTracerProvider(
+        new TracerProvider({
+          sampler: { ...record, ...sampler },
+          spanProcessors: [{ ...quiet, ...ending, ...processor }],
+        }),
+      );
+      const log = capturedLog();
+      const tracing = openTelemetryTracing('1.2.3', log);
+      if (tracing === undefined) throw new Error('no SDK is registered');
+      server.answer = answering({});
+      const service = await serverWith(
+        tracedRequests(tracing, async (request: ServedRequest, response) => {
+          const parent = request.trace;
+          await tracedNetwork(httpNetwork(), tracing).send({
+            method: 'GET',
+            url: server.url,
+            trace: parent,
+            ...limits,
+          });
+          response.end(await inSpan(tracing, { name: 'open_task', kind: 'client', parent }, async () => 'committed'));
+        }),
+      );
+      const headers = { traceparent: `00-${PARENT.traceId}-${PARENT.spanId}-01` };
+      const answer = await fetch(`http://127.0.0.1:${service.address.port}/`, { headers });
+      expect(await answer.text()).to.equal('committed');
+      await service.stop(0);
+      expect(server.received[0]?.headers.traceparent).to.match(new RegExp(`^00-${PARENT.traceId}-[0-9a-f]{16}-0[01]$`));
+      expect(log.lines).to.deep.equal([
+        '{"level":"error","message":"the OpenTelemetry SDK failed: spans are lost","cause":"Error"}',
+      ]);
     });
   }
 });

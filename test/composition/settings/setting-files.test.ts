@@ -72,6 +72,40 @@ describe('The files of Service:Secrets:Path', () => {
     ]);
   });
 
+  const unusable: readonly (readonly [string, (path: string) => void, string])[] = [
+    ['a folder', (path) => mkdirSync(path), 'a folder or device'],
+    [
+      'a file that no variable could hold',
+      (path) => writeFileSync(path, 'x'.repeat(131_073)),
+      'a file of more than 131072 bytes',
+    ],
+    [
+      'a file that is not UTF-8',
+      (path) => writeFileSync(path, Buffer.from('sesame\xff', 'latin1')),
+      'a file that is not UTF-8',
+    ],
+  ];
+  for (const [what, make, problem] of unusable) {
+    it(`refuse a start if a setting is ${what}, and report another name as unknown`, () => {
+      make(join(folder, 'Service__UpstreamIdp__SponsorKeyClaim'));
+      make(join(folder, 'kubernetes.io'));
+      expect(errors()).to.deep.equal([
+        `Service:UpstreamIdp:SponsorKeyClaim (Service__UpstreamIdp__SponsorKeyClaim) is given as ${problem}. Accepted: a file with its value.`,
+      ]);
+      expect(readSettings(sources()).unknown.map(({ name }) => name)).to.deep.equal(['kubernetes.io']);
+    });
+  }
+
+  it('are read without a byte order mark', () => {
+    file('Service__Admin__ApiKey', `\uFEFF${API_KEY}`);
+    expect(errors()).to.deep.equal([]);
+  });
+
+  it('with a control character in their names are named without it', () => {
+    symlinkSync('nowhere', join(folder, 'key\u001b[31m'));
+    expect(errors().join()).to.include('a file key?[31m that does not exist');
+  });
+
   it('refuse a start if the folder or a file of it cannot be read, with all other errors, and in every section', () => {
     const missing = { 'Service:Secrets:Path': join(folder, 'nowhere') };
     const named = (problem: string) =>

@@ -22,3 +22,19 @@ export type StartSpan = (
 const NONE: ControlPlaneSpan = { headers: {}, end: () => undefined };
 
 export const noSpan: StartSpan = () => NONE;
+
+/** A span that throws is lost, and its error is reported. The request is sent all the same. */
+export function harmless(startSpan: StartSpan, report: (error: unknown) => void): StartSpan {
+  const safely = <Result>(work: () => Result): Result | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
+  };
+  return (request, cause) => {
+    const span = safely(() => startSpan(request, cause)) ?? NONE;
+    return { headers: span.headers, end: (status) => safely(() => span.end(status)) };
+  };
+}

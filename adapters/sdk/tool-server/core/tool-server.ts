@@ -13,6 +13,7 @@ import { controlPlaneKeys } from './control-plane-keys.ts';
 import { checkOptions, type ToolServerOptions } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
+import { harmless } from './span.ts';
 import { statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
@@ -84,7 +85,7 @@ type Verdict = { readonly signed?: JsonObject } & (
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
   const { issuer, audience, realm, clockSkewSeconds, now } = options;
-  const plane = controlPlane(options);
+  const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
   const { statusList } = options;
   const lists = statusList && statusLists({ plane, keys, options, maxAgeMs: statusList.maxAgeMs, report });

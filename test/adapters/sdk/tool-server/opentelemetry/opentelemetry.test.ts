@@ -100,6 +100,19 @@ describe('A request of a tool server to the control plane', () => {
     });
   });
 
+  it('is sent although its span throws, at its start or its end, and the error is reported', async () => {
+    const error = new Error('of the sampler');
+    const fail = () => {
+      throw error;
+    };
+    for (const startSpan of [fail, () => ({ headers: {}, end: fail })]) {
+      const reported: unknown[] = [];
+      const toolServer = setup.toolServer({ startSpan, onError: (cause) => reported.push(cause) });
+      expect((await call(toolServer, HEADERS)).kind).to.equal('allowed');
+      expect(reported).to.deep.equal([error, error]);
+    }
+  });
+
   const guarded = [
     ...frameworks.map(({ name, start }) => [name, start, (url: string) => `${url}/issues/PROJ-1`] as const),
     ['MCP', startGuardedMcp, (url: string) => `${url}/mcp`] as const,
