@@ -352,7 +352,7 @@ describe('The Helm chart', function () {
           [`environment.${name} must not`],
         ] as const,
     ),
-    ['a variable with a space in its name', { ...values, environment: { 'A B': '1' } }, ['environment']],
+    ['a variable with a space in its name', { ...values, environment: { 'A B': '1' } }, ['A B']],
     ...['caCertificates', 'migration', 'serviceMonitor', 'signing', 'secrets', 'networkPolicy'].map(
       (name) => [`${name} set to null`, { ...values, [name]: null }, [name]] as const,
     ),
