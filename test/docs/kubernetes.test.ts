@@ -42,14 +42,10 @@ const objectOf = (objects: readonly Manifest[], kind: string, name = 'mandate') 
 const podOf = (object: Manifest) => dig(object, 'spec', 'template', 'spec');
 const job = (objects: readonly Manifest[]) => objectOf(objects, 'Job', 'mandate-migrate');
 
-/** The variables of an object's one container, with those of its ConfigMap. */
-function variablesOf(objects: readonly Manifest[], object: Manifest): Record<string, string> {
-  const container = dig(podOf(object), 'containers', 0);
-  const own = (dig(container, 'env') ?? []) as readonly { name: string; value: string }[];
-  const shared = ((dig(container, 'envFrom') ?? []) as readonly unknown[]).map(
-    (from) => dig(objectOf(objects, 'ConfigMap', dig(from, 'configMapRef', 'name')), 'data') as Record<string, string>,
-  );
-  return Object.assign({}, ...shared, Object.fromEntries(own.map(({ name, value }) => [name, value])));
+/** The variables of an object's one container. */
+function variablesOf(object: Manifest): Record<string, string> {
+  const variables = podOf(object).containers[0].env as readonly { name: string; value: string }[];
+  return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }
 
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -132,7 +128,7 @@ describe('The Helm chart', function () {
     ['every value', () => full, { 'Service:Audit:Partitions:MonthsAhead': 3, 'Service:Signing:ActiveKid': 'spring' }],
   ] as const) {
     it(`has settings that the service accepts, with ${what}`, () => {
-      const environment = variablesOf(select(), objectOf(select(), 'Deployment'));
+      const environment = variablesOf(objectOf(select(), 'Deployment'));
       const contents = [
         ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
         ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
@@ -151,7 +147,7 @@ describe('The Helm chart', function () {
       expect(rendered.map(({ kind }) => kind)).not.to.include('Secret');
       for (const object of [job(rendered), objectOf(rendered, 'Deployment')]) {
         expect(JSON.stringify(podOf(object))).not.to.match(/secretKeyRef|secretRef/);
-        for (const name of Object.keys(variablesOf(rendered, object))) {
+        for (const name of Object.keys(variablesOf(object))) {
           const key = catalogueKeyOf(name.replaceAll('__', ':'));
           expect(key !== undefined && catalogue[key].type.secret, name).to.equal(false);
         }
@@ -187,8 +183,6 @@ describe('The Helm chart', function () {
     for (const object of [job(full), objectOf(full, 'Deployment')]) {
       expect(podOf(object).containers[0].image).to.equal(image);
     }
-    // A hook runs before the other objects of the chart exist.
-    expect(JSON.stringify(podOf(job(full)))).not.to.include('configMapRef');
     const limits = [...page.matchAll(/--timeout (\d+)m/g)].map(([, minutes]) => Number(minutes) * 60);
     expect(Math.min(...limits)).to.be.greaterThan(dig(job(objects), 'spec', 'activeDeadlineSeconds'));
   });
@@ -211,7 +205,7 @@ describe('The Helm chart', function () {
 
   it('has probes and policies at the ports of the settings', () => {
     const container = podOf(objectOf(objects, 'Deployment')).containers[0];
-    const metrics = Number(variablesOf(objects, objectOf(objects, 'Deployment')).Service__Metrics__Port);
+    const metrics = Number(variablesOf(objectOf(objects, 'Deployment')).Service__Metrics__Port);
     expect(container.ports).to.deep.equal([
       { name: 'http', containerPort: Number(catalogue.PORT.default) },
       { name: 'metrics', containerPort: metrics },
@@ -296,14 +290,25 @@ describe('The Helm chart', function () {
   });
 
   it('starts new replicas when a setting changes, and not when their number does', async () => {
-    const checksum = (rendered: readonly Manifest[]) =>
-      dig(objectOf(rendered, 'Deployment'), 'spec', 'template', 'metadata', 'annotations', 'checksum/settings');
+    const replica = (rendered: readonly Manifest[]) => dig(objectOf(rendered, 'Deployment'), 'spec', 'template');
     const [changed, scaled] = await Promise.all([
       render(withSettings({ Service__Tasks__Retention: 'P1D' })),
       render({ ...values, replicas: 5 }),
     ]);
-    expect(checksum(changed)).not.to.equal(checksum(objects));
-    expect(checksum(scaled)).to.equal(checksum(objects));
+    expect(replica(changed)).not.to.deep.equal(replica(objects));
+    expect(replica(scaled)).to.deep.equal(replica(objects));
+  });
+
+  it('leaves the settings of running replicas as they are: no object that an upgrade changes contains any', () => {
+    expect(full.map(({ kind }) => kind)).not.to.include('ConfigMap');
+    expect(JSON.stringify(full)).not.to.match(/envFrom|configMapKeyRef/);
+  });
+
+  it('passes a value with $(…) on as it is, which Kubernetes would otherwise replace', async () => {
+    const rendered = await render({ ...values, environment: { NO_PROXY: '$(HOSTNAME)' } });
+    for (const object of [job(rendered), objectOf(rendered, 'Deployment')]) {
+      expect(variablesOf(object).NO_PROXY).to.equal('$$(HOSTNAME)');
+    }
   });
 
   const without = (...names: readonly string[]) =>
@@ -334,6 +339,43 @@ describe('The Helm chart', function () {
       ['environment.HTTPS_PROXY contains a password'],
     ],
     ['an empty list of proxies', { ...values, networkPolicy: { proxy: [] } }, ['networkPolicy', 'proxy']],
+    [
+      'a name and a password without a scheme in a variable',
+      { ...values, environment: { HTTPS_PROXY: 'me:sesame@proxy:3128' } },
+      ['environment.HTTPS_PROXY contains a password'],
+    ],
+    ...['HOST', 'PORT', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'].map(
+      (name) =>
+        [
+          `the variable ${name}`,
+          { ...values, environment: { [name]: '1' } },
+          [`environment.${name} must not`],
+        ] as const,
+    ),
+    ['a variable with a space in its name', { ...values, environment: { 'A B': '1' } }, ['A B']],
+    ...['caCertificates', 'migration', 'serviceMonitor', 'signing', 'secrets', 'networkPolicy'].map(
+      (name) => [`${name} set to null`, { ...values, [name]: null }, [name]] as const,
+    ),
+    ...['word', '5100', '0'].map(
+      (port) =>
+        [
+          `the metrics port ${port}`,
+          withSettings({ Service__Metrics__Port: port }),
+          ['settings.Service__Metrics__Port must be a port other than 5100'],
+        ] as const,
+    ),
+    [
+      'a tag in the name of the image',
+      { ...values, image: { repository: 'registry.example:5000/mandate:1.0' } },
+      ['image', 'repository'],
+    ],
+    ['a name that no Secret can have', { ...values, secrets: { serving: 'My Secret' } }, ['secrets', 'serving']],
+    [
+      'a blocked network that is none',
+      { ...values, networkPolicy: { https: { blocked: ['internal/8'] } } },
+      ['networkPolicy', 'blocked'],
+    ],
+    ['a number as an annotation', { ...values, podAnnotations: { a: 1 } }, ['podAnnotations', 'string']],
   ];
   for (const [what, given, names] of refused) {
     it(`is not rendered with ${what}, and the error names the faulty value`, async () => {
@@ -343,13 +385,19 @@ describe('The Helm chart', function () {
     });
   }
 
+  it('is refused with a name of the release that no Service can have', async () => {
+    for (const release of ['1mandate', 'mandate.prod']) {
+      expect(await refusal(values, release)).to.include(`the name of the release, ${release}, names a Service too`);
+    }
+  });
+
   it('needs no address of a users API in mode signals', async () => {
     const poll = Object.keys(values.settings).filter((name) => name.includes('SponsorCheck'));
     expect(poll).to.have.lengthOf(3);
     const { settings } = without(...poll);
     const signals = { ...settings, Service__UpstreamIdp__SponsorCheck__Mode: 'signals' };
     const rendered = await render({ ...values, settings: signals });
-    const variables = variablesOf(rendered, objectOf(rendered, 'Deployment'));
+    const variables = variablesOf(objectOf(rendered, 'Deployment'));
     expect(variables.Service__UpstreamIdp__SponsorCheck__Mode).to.equal('signals');
     expect(variables).not.to.have.any.keys(...poll);
   });
@@ -370,14 +418,14 @@ describe('The pods of the Helm chart', function () {
   });
 
   /** Writes the files of the pod below the folder. @returns the command, and its variables with those paths */
-  function pod(objects: readonly Manifest[], object: Manifest, secrets: Secrets) {
+  function pod(object: Manifest, secrets: Secrets) {
     const below = join(folder, dig(object, 'metadata', 'name'));
     for (const [path, content] of Object.entries(filesOf(object, secrets))) {
       mkdirSync(join(below, path, '..'), { recursive: true });
       writeFileSync(join(below, path), content);
       chmodSync(join(below, path), 0o440);
     }
-    const variables = Object.entries(variablesOf(objects, object)).map(([name, value]) => [
+    const variables = Object.entries(variablesOf(object)).map(([name, value]) => [
       name,
       value.startsWith('/run/') ? join(below, value) : value,
     ]);
@@ -407,13 +455,13 @@ describe('The pods of the Helm chart', function () {
       'mandate-signing-keys': { 'signing-key.pem': readFileSync(key, 'utf8') },
     };
 
-    const migration = pod(objects, job(objects), secrets);
+    const migration = pod(job(objects), secrets);
     const migrated = await runCommand(migration.args, migration.variables);
     expect(migrated.code, migrated.err).to.equal(0);
     expect(migrated.out).to.include('the schema was brought up to date');
 
     const deployment = objectOf(objects, 'Deployment');
-    const replica = pod(objects, deployment, secrets);
+    const replica = pod(deployment, secrets);
     // A pod has its own address; this process shares the machine's.
     const variables = { ...replica.variables, HOST: '127.0.0.1', PORT: String(port) };
     const { child, ended } = startCommand(replica.args, variables);

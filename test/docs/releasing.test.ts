@@ -30,6 +30,16 @@ describe('The commands of the pages', () => {
     expect(written).to.be.greaterThan(15);
   });
 
+  it('install packages by name, and until the first release the pages say how to make them', async () => {
+    const isUnreleased = (await text('CHANGELOG.md')).includes('Nothing has been released.');
+    for (const [path, note] of [
+      ['docs/getting-started.md', '**Nothing has been released yet.**'],
+      ['README.md', 'not released yet'],
+    ] as const) {
+      expect((await text(path)).includes(note), path).to.equal(isUnreleased);
+    }
+  });
+
   describe('of docs/releasing.md', () => {
     let folder: string;
     before(async () => {

@@ -54,7 +54,8 @@ function helm(command: readonly string[], values: unknown): Promise<{ code: numb
 }
 
 /** The oldest version of Kubernetes that the chart supports. */
-const template = (values: unknown) => helm(['template', 'mandate', '--kube-version', '1.27.0'], values);
+const template = (values: unknown, release = 'mandate') =>
+  helm(['template', release, '--kube-version', '1.27.0'], values);
 
 export const lint = (values: unknown) => helm(['lint', '--strict'], values);
 
@@ -69,8 +70,8 @@ export async function render(values: unknown): Promise<readonly Manifest[]> {
 }
 
 /** What Helm says to values that it refuses. */
-export async function refusal(values: unknown): Promise<string> {
-  const { code, out, err } = await template(values);
+export async function refusal(values: unknown, release?: string): Promise<string> {
+  const { code, out, err } = await template(values, release);
   if (code === 0) throw new Error(`the chart was rendered: ${out}`);
   return err;
 }

@@ -1,4 +1,4 @@
-/** The part of the chart's values.schema.json that lists the settings: those of the catalogue that a ConfigMap may have. */
+/** The part of the chart's values.schema.json that lists the settings: those of the catalogue that are not secret. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { catalogue } from '../../../composition/settings/catalogue.ts';

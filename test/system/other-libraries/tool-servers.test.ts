@@ -7,6 +7,7 @@ import { sqliteFile } from '../../support/databases.ts';
 import { type Form, JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../support/mandate.ts';
 import { signingKeySettings } from '../../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
+import { hangingUp } from '../../support/tool-server/hanging-up.ts';
 import { type StartedServer, withExpress, withFastify, withFastifyByItsReadme, withPassport } from './tool-servers.ts';
 
 const libraries = {
@@ -127,6 +128,11 @@ describe('Tool servers with other libraries', () => {
         await alone.stop();
       });
 
+      it('takes no token from the address, except express-oauth2-jwt-bearer', async () => {
+        const { status } = await fetch(`${server.url}/issues/OPS-7?access_token=${await issued()}`);
+        expect(status).to.equal(startServer === withExpress ? 200 : 401);
+      });
+
       it('refuses a request without a token with 401, and one without the scope with 403', async () => {
         expect((await call(server)).status).to.equal(401);
         expect((await call(server, await issued({ scope: 'jira:comment' }))).status).to.equal(403);
@@ -151,6 +157,18 @@ describe('Tool servers with other libraries', () => {
     for (const which of ['for another server', 'of another issuer that has the same key']) {
       expect((await call(server, await refusedTokens[which]?.())).status, which).to.equal(200);
     }
+    await server.stop();
+  });
+
+  it('@fastify/jwt reaches no handler if the refused client hangs up before the answer', async () => {
+    let request: ReturnType<typeof hangingUp> | undefined;
+    const server = await withFastify({
+      ...{ MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA },
+      prepare(app) {
+        request = hangingUp(app);
+      },
+    });
+    expect(await request?.(`${server.url}/issues/OPS-7`)).to.equal(false);
     await server.stop();
   });
 

@@ -16,6 +16,8 @@ interface Environment {
   readonly AUDIENCE: string;
   /** Only for express-oauth2-jwt-bearer: the others have no such limit. */
   readonly keyLimits?: Pick<AuthOptions, 'cooldownDuration'>;
+  /** Only for Fastify: adds hooks of the test. */
+  readonly prepare?: (app: FastifyInstance) => void;
 }
 
 export interface StartedServer {
@@ -58,8 +60,9 @@ export async function withExpress({ MANDATE_ISSUER, AUDIENCE, keyLimits }: Envir
   return serve(app);
 }
 
-export async function withFastify({ MANDATE_ISSUER, AUDIENCE }: Environment): Promise<StartedServer> {
+export async function withFastify({ MANDATE_ISSUER, AUDIENCE, prepare }: Environment): Promise<StartedServer> {
   const app = fastify();
+  prepare?.(app);
   const getJwks = buildGetJwks();
   await app.register(fastifyJwt, {
     decode: { complete: true },
@@ -70,9 +73,12 @@ export async function withFastify({ MANDATE_ISSUER, AUDIENCE }: Environment): Pr
     verify: { algorithms: ['ES256'], checkTyp: 'at+jwt', allowedIss: MANDATE_ISSUER, allowedAud: AUDIENCE },
     trusted: (_request, claims) => isTaskToken(claims as Claims),
   });
-  app.addHook('onRequest', async (request, reply) => {
-    // Without this, the errors of get-jwks and of checkTyp are answered with 500.
-    await request.jwtVerify().catch(() => reply.code(401).send({ error: 'invalid_token' }));
+  app.addHook('onRequest', async (request) => {
+    // Without this, the errors of get-jwks and of checkTyp are answered with 500. Throw: after reply.send the handler
+    // can still run, if the client hangs up while an onSend hook waits.
+    await request
+      .jwtVerify()
+      .catch(() => Promise.reject(Object.assign(new Error('invalid_token'), { statusCode: 401 })));
   });
 
   app.get('/issues/:key', async (request, reply) => {

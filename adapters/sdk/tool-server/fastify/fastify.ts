@@ -56,7 +56,12 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     const policy = (given && policies.get(given)) ?? 'unknown_route';
     const authorization = authorizationHeaders(request.raw.rawHeaders);
     const access = await toolServer.authorize({ authorization, route, policy, headers: request.raw.headers });
-    if (access.kind === 'refused') return answer(reply, access);
+    if (access.kind === 'refused') {
+      answer(reply, access);
+      // Never settles, so Fastify runs no further hook and no handler. A returned reply settles also when the client hangs
+      // up while an onSend hook waits; Fastify then runs the handler.
+      return new Promise<never>(() => undefined);
+    }
     keepClaims(request, access.claims);
     request.mandate = access.claims;
   });
@@ -88,8 +93,8 @@ function openRoutes(open: readonly string[]): (route: string) => boolean {
 }
 
 /** Sends text, not an object, because the route's response schema could drop members of an object. */
-function answer(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
-  return reply
+function answer(reply: FastifyReply, { status, headers, body }: Refusal): void {
+  reply
     .code(status)
     .headers({ ...headers, 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' })
     .send(JSON.stringify(body));

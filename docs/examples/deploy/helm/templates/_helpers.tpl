@@ -66,10 +66,18 @@ securityContext:
 {{- define "mandate.environment" -}}
 Service__Secrets__Path: /run/secrets/mandate
 {{- if .Values.caCertificates.configMap }}
-NODE_EXTRA_CA_CERTS: /run/ca-certificates/{{ .Values.caCertificates.key }}
+NODE_EXTRA_CA_CERTS: {{ printf "/run/ca-certificates/%s" .Values.caCertificates.key | quote }}
 {{- end }}
 {{- range $name, $value := .Values.environment }}
 {{ $name }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The variables of a mapping. Kubernetes would replace $(NAME) in a value by another variable. */ -}}
+{{- define "mandate.variables" -}}
+{{- range $name, $value := fromYaml . }}
+- name: {{ $name }}
+  value: {{ $value | replace "$(" "$$(" | quote }}
 {{- end }}
 {{- end }}
 
@@ -117,7 +125,15 @@ Service__Signing__ActiveKid: {{ . | quote }}
 
 {{- /* Rules that the schema cannot state, or not in a sentence. */ -}}
 {{- define "mandate.check" -}}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" .Release.Name) }}
+{{- fail (printf "the name of the release, %s, names a Service too: it must begin with a letter and have no dot" .Release.Name) }}
+{{- end }}
 {{- with .Values.settings }}
+{{- with .Service__Metrics__Port }}
+{{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" .)) (eq . "5100") }}
+{{- fail "settings.Service__Metrics__Port must be a port other than 5100" }}
+{{- end }}
+{{- end }}
 {{- if and .Service__UpstreamIdp__Issuer .Service__UpstreamIdp__MetadataUrl }}
 {{- fail "settings.Service__UpstreamIdp__Issuer and settings.Service__UpstreamIdp__MetadataUrl exclude each other" }}
 {{- else if not (or .Service__UpstreamIdp__Issuer .Service__UpstreamIdp__MetadataUrl) }}
@@ -133,8 +149,10 @@ Service__Signing__ActiveKid: {{ . | quote }}
 {{- range $name, $value := .Values.environment }}
 {{- if hasPrefix "Service__" $name }}
 {{- fail (printf "environment.%s is a setting: move it to settings, or to the Secret if it is secret" $name) }}
-{{- else if regexMatch "://[^/]*@" $value }}
-{{- fail (printf "environment.%s contains a password, which a ConfigMap must not" $name) }}
+{{- else if has $name (list "HOST" "PORT" "NODE_ENV" "NODE_EXTRA_CA_CERTS") }}
+{{- fail (printf "environment.%s must not be set: the chart or its image sets it (for authorities see caCertificates)" $name) }}
+{{- else if regexMatch "(://|^[^/ ]+:)[^/ ]*@" $value }}
+{{- fail (printf "environment.%s contains a password, which no variable may" $name) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -1,8 +1,16 @@
 /** `mcpAuthorization` in the official MCP client of SDK 2 and SDK 1, with the real service and a guarded MCP server. */
 
-import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type OAuthClientProvider,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPError,
+  StreamableHTTPClientTransport as Transport1,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
 import { type Agent, createAgent, Refused, TaskOver } from '../../../../../adapters/sdk/agent/agent.ts';
 import {
@@ -14,7 +22,7 @@ import { type AccessEvent, createToolServer } from '../../../../../adapters/sdk/
 import { freePort } from '../../../../../scripts/free-port.ts';
 import { databases } from '../../../../support/databases.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../../../../support/mandate.ts';
-import { type GuardedMcp, startGuardedMcp } from '../../../../support/tool-server/guarded-mcp.ts';
+import { FAULTY, type GuardedMcp, PICKY, startGuardedMcp } from '../../../../support/tool-server/guarded-mcp.ts';
 
 interface Sent {
   readonly url: string;
@@ -97,6 +105,7 @@ describe('mcpAuthorization', () => {
     return createToolServer({
       ...{ issuer, audience, now: () => mandate.clock.now() / 1000 },
       onAccess: (event) => void events.push(event),
+      onError: () => undefined,
     });
   }
   const personsToken = (scope = 'jira:read jira:comment') =>
@@ -119,6 +128,11 @@ describe('mcpAuthorization', () => {
     closing.push(() => client.close());
     return client;
   }
+  /** The status that a client's error has. */
+  const statusIn = (error: Error) => {
+    if (error instanceof SdkHttpError) return error.status;
+    return error instanceof StreamableHTTPError ? error.code : error;
+  };
   const failed = (act: Promise<unknown>) =>
     act.then(
       () => new Error('it succeeded'),
@@ -174,10 +188,32 @@ describe('mcpAuthorization', () => {
         const provider = providing({ subjectToken: personsToken('jira:read') });
         const client = await connected(connect, provider);
         jira.called.length = 0;
-        expect((await failed(client.call('comment'))).message).not.to.equal('it succeeded');
+        expect(statusIn(await failed(client.call('comment')))).to.equal(403);
         expect(provider.task?.scope).to.deep.equal(['jira:read']);
         expect(jira.called).to.deep.equal([]);
         expect(JSON.parse(await client.call('read_issue')).scope).to.deep.equal(['jira:read']);
+      });
+
+      it('says in its error which status the server answered', async () => {
+        const provider = providing();
+        const rejecting: typeof globalThis.fetch = (input, init) =>
+          String(init?.body).includes('"read_issue"')
+            ? Promise.resolve(new Response('', { status: 401 }))
+            : recording(input, init);
+        const client = await connect(jira.endpoint, provider, rejecting);
+        closing.push(() => client.close());
+        for (const [tool, status] of [
+          [PICKY, 403],
+          [FAULTY, 503],
+          ['read_issue', 401],
+        ] as const) {
+          expect(statusIn(await failed(client.call(tool))), tool).to.equal(status);
+        }
+        for (const tool of [PICKY, FAULTY]) expect(jira.called).not.to.include(tool);
+        expect(events.filter(({ decision }) => decision === 'deny').map(({ reason }) => reason)).to.include.members([
+          'arguments_refused',
+          'policy_unavailable',
+        ]);
       });
 
       it('starts no other task when its task was revoked', async () => {

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { ToolServer } from '../../../../../adapters/sdk/tool-server/core/tool-server.ts';
 import { mandateProtection } from '../../../../../adapters/sdk/tool-server/fastify/fastify.ts';
 import { planeForEachTest } from '../../../../support/tool-server/control-plane.ts';
+import { hangingUp } from '../../../../support/tool-server/hanging-up.ts';
 
 const READ = { mandate: { scope: ['jira:read'] } };
 
@@ -138,6 +139,15 @@ describe('The Fastify plugin', () => {
     app.post('/a', { config: READ }, async () => 'a');
     const headers = { 'content-type': 'application/json' };
     expect((await app.inject({ method: 'POST', url: '/a', headers, body: '{' })).statusCode).to.equal(401);
+  });
+
+  it('reaches no handler if the refused client hangs up while an onSend hook waits', async () => {
+    const request = hangingUp(app);
+    await protect();
+    app.get('/a', { config: READ }, async () => 'a');
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    expect(await request(`${url}/a`)).to.equal(false);
+    expect(events.map(({ decision, reason }) => [decision, reason])).to.deep.equal([['deny', 'missing_token']]);
   });
 
   it('applies the policy of a route to each of its methods', async () => {
