@@ -1,0 +1,2 @@
+import '../../../../../support/full-length.ts';
+import '../../../../../adapters/sdk/tool-server/core/status-lists.test.ts';
