@@ -29,7 +29,7 @@ export const LOCK = {
   sealing: 1_296_105_479,
   /** Held while rows are deleted whose `forget_at` has passed. An instance that finds it held deletes none. */
   forgetting: 1_296_105_520,
-  /** Held by `mandate audit-archive` while it runs, in a transaction of its own. */
+  /** `mandate audit-archive` holds it while it runs. It uses a separate transaction for that. */
   archive: 1_296_105_490,
 } as const;
 
