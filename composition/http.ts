@@ -128,7 +128,7 @@ export function httpSurfaces(
     // Requests share the read of a list, so it is in no trace.
     statusLists: tokenService.statusLists && {
       find: statusListTokens({
-        ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists },
+        ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists, measurements },
         ...{ monotonic: () => performance.now(), deflate: zlibDeflate },
       }),
       list: () => parts.storage.statusLists.list(),

@@ -17,7 +17,7 @@ export interface Published {
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
   const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
-  return serviceMetrics(timeLimit);
+  return serviceMetrics(timeLimit, settings['Service:StatusLists:Enabled']);
 }
 
 /** On a separate port. @throws StartupError if it cannot listen there; a wrong HOST is also reported for PORT */
@@ -51,6 +51,7 @@ export function observed(
     permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
+    statusLists: () => storage.statusLists.usage(),
     isCircuitOpen: () => circuit?.isOpen(),
     keySets: () => [
       { owner: 'identity_provider', fetchedAt: providerKeys.lastFetchedAt() },

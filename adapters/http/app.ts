@@ -101,7 +101,8 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const admitted = admission({ ...surfaces.admission, hasStatusLists }, logged);
   const { measurements } = surfaces;
   const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, hasStatusLists);
-  const traced = surfaces.tracing === undefined ? measured : tracedRequests(surfaces.tracing, measured);
+  const { tracing } = surfaces;
+  const traced = tracing === undefined ? measured : tracedRequests(tracing, measured, hasStatusLists);
   const withoutPrefix = withoutIssuerPath(surfaces.issuer, hasStatusLists);
   return {
     listener(request, response) {

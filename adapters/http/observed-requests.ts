@@ -74,7 +74,7 @@ function traceOf(request: IncomingMessage, randomness: Randomness): Trace | unde
  * of admission: the span includes the wait for a permit, and refused requests have one. `url.path` is the pattern of the
  * route, because a path may name a person.
  */
-export function tracedRequests(tracing: Tracing, next: RequestListener): RequestListener {
+export function tracedRequests(tracing: Tracing, next: RequestListener, hasStatusLists = false): RequestListener {
   return (request: ServedRequest, response: ServedResponse) => {
     const { method = '' } = request;
     const known = METHODS.has(method) ? method : undefined;
@@ -87,7 +87,7 @@ export function tracedRequests(tracing: Tracing, next: RequestListener): Request
       attributes: {
         'http.request.method': known ?? '_OTHER',
         'url.scheme': 'http',
-        'mandate.surface': routeOf(request.url ?? '').metric,
+        'mandate.surface': routeOf(request.url ?? '', hasStatusLists).metric,
       },
     });
     request.trace = span.trace;

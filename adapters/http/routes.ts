@@ -59,7 +59,7 @@ const HEALTH: Route = { ...OTHER, metric: 'health', isHealth: true };
 const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
 /** A tool server asks for a list instead of introspecting. */
-const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection' };
+const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
 const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
 const LOGOUT: Route = {

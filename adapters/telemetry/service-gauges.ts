@@ -4,6 +4,7 @@
  */
 
 import { Gauge, type Registry } from 'prom-client';
+import type { StatusListUsage } from '../../application/ports/queries.ts';
 import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 
@@ -11,9 +12,11 @@ export interface Definition {
   readonly name: `mandate_${string}`;
   readonly labelNames: readonly string[];
   readonly help: string;
+  /** Whether the metric exists only with `Service:StatusLists:Enabled`. */
+  readonly ofStatusLists?: true;
 }
 
-/** What a scrape reads from the service. Everything but `backlog` comes from memory. */
+/** What a scrape reads from the service. Everything but `backlog` and `statusLists` comes from memory. */
 export interface Observed {
   readonly version: string;
   now(): Instant;
@@ -21,6 +24,8 @@ export interface Observed {
   permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
+  /** Not called without status lists. */
+  statusLists(): Promise<readonly StatusListUsage[]>;
   /** `undefined` in the mode `signals`. */
   isCircuitOpen(): boolean | undefined;
   keySets(): readonly {
@@ -30,17 +35,20 @@ export interface Observed {
   signingKeys(): { readonly kids: readonly string[]; readonly active: string };
 }
 
-/** The backlog in the database. `unknown` if the database did not answer. */
-type DatabaseAnswer = Backlog | 'unknown';
-
-interface ServiceGauges {
-  set(observed: Observed, database: DatabaseAnswer): void;
+/** What a scrape knows besides. `undefined` if the database did not answer, or if there is nothing to know yet. */
+export interface Known {
+  readonly backlog: Backlog | undefined;
+  readonly lists: readonly StatusListUsage[] | undefined;
+  /** When this process read the tables for the newest list that it made. */
+  readonly newestListAt: Instant | undefined;
 }
 
-interface Look {
+interface ServiceGauges {
+  set(observed: Observed, known: Known): void;
+}
+
+interface Look extends Known {
   readonly observed: Observed;
-  readonly database: DatabaseAnswer;
-  readonly backlog: Backlog | undefined;
   /** The seconds since that time. */
   age(since: Instant): number;
 }
@@ -71,7 +79,7 @@ export const gauges: readonly GaugeDefinition[] = [
     name: 'mandate_database_up',
     labelNames: [],
     help: '1 if the database answered the query for the ledger and outbox gauges within a second, else 0. Without an answer these gauges are absent.',
-    read: ({ database }) => one(database === 'unknown' ? 0 : 1),
+    read: ({ backlog }) => one(backlog === undefined ? 0 : 1),
   },
   {
     name: 'mandate_database_connections',
@@ -127,6 +135,35 @@ export const gauges: readonly GaugeDefinition[] = [
     read: ({ backlog, age }) => one(backlog && ageOr0(backlog.outbox.oldestAt, age)),
   },
   {
+    name: 'mandate_status_lists',
+    labelNames: [],
+    help: 'Stored status lists, read at most every 30 seconds.',
+    ofStatusLists: true,
+    read: ({ lists }) => one(lists?.length),
+  },
+  {
+    name: 'mandate_status_list_indices',
+    labelNames: ['state'],
+    help: 'Indices of the stored status lists: held by a task, or free. Read at most every 30 seconds.',
+    ofStatusLists: true,
+    read({ lists }) {
+      if (lists === undefined) return [];
+      const held = lists.reduce((sum, list) => sum + list.held, 0);
+      const all = lists.reduce((sum, list) => sum + list.entries, 0);
+      return [
+        { labels: { state: 'held' }, value: held },
+        { labels: { state: 'free' }, value: all - held },
+      ];
+    },
+  },
+  {
+    name: 'mandate_status_list_newest_age_seconds',
+    labelNames: [],
+    help: 'Age of the newest status list that this process made; absent before the first. Without polls no list is made.',
+    ofStatusLists: true,
+    read: ({ newestListAt, age }) => one(newestListAt && age(newestListAt)),
+  },
+  {
     name: 'mandate_sponsor_check_circuit_open',
     labelNames: [],
     help: '1 after five consecutive failures of the identity provider, until it answers a query about a person again, else 0. Absent in mode signals.',
@@ -161,8 +198,8 @@ export const gauges: readonly GaugeDefinition[] = [
   },
 ];
 
-export function serviceGauges(registry: Registry): ServiceGauges {
-  const registered = gauges.map(({ name, help, labelNames, read }) => {
+export function serviceGauges(registry: Registry, hasStatusLists: boolean): ServiceGauges {
+  const registered = gauges.filter(exists(hasStatusLists)).map(({ name, help, labelNames, read }) => {
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     const clear = () => {
       gauge.reset();
@@ -173,17 +210,21 @@ export function serviceGauges(registry: Registry): ServiceGauges {
     return { gauge, clear, read };
   });
   return {
-    set(observed, database) {
+    set(observed, known) {
       const now = observed.now();
-      const backlog = typeof database === 'string' ? undefined : database;
       // The record's time may come from another instance, whose clock is slightly ahead.
       const age = (since: Instant) => Math.max(0, secondsBetween(since, now));
       for (const { gauge, clear, read } of registered) {
         clear();
-        for (const { labels = {}, value } of read({ observed, database, backlog, age })) gauge.set(labels, value);
+        for (const { labels = {}, value } of read({ ...known, observed, age })) gauge.set(labels, value);
       }
     },
   };
+}
+
+/** Whether a metric exists in a service with or without status lists. */
+export function exists(hasStatusLists: boolean): (definition: Definition) => boolean {
+  return ({ ofStatusLists }) => hasStatusLists || ofStatusLists === undefined;
 }
 
 function one(value: number | undefined): readonly Reading[] {

@@ -1,6 +1,7 @@
 /** The metrics of one running service, in their own registry (docs/operating.md, "Metrics"). */
 
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { StatusListUsage } from '../../application/ports/queries.ts';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
 import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
@@ -35,35 +36,64 @@ const ADMISSION_REFUSALS: Definition = {
   labelNames: ['reason', 'kind'],
   help: 'Requests refused at admission: rate_limited by their bucket, overloaded by their kind of work.',
 };
+const LISTS_MADE: Definition = {
+  name: 'mandate_status_list_builds_total',
+  labelNames: ['outcome'],
+  help: 'Status lists that this process made from the database (ok), or could not make (failed).',
+  ofStatusLists: true,
+};
+const LIST_DURATIONS: Definition = {
+  name: 'mandate_status_list_build_duration_seconds',
+  labelNames: [],
+  help: 'The time to make a status list: read, compress, sign.',
+  ofStatusLists: true,
+};
 
 /** The metrics of one serving process, as docs/operating.md lists them. */
-export const serviceDefinitions: readonly Definition[] = [REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, ...gauges];
+export const serviceDefinitions: readonly Definition[] = [
+  ...[REQUESTS, DURATIONS, DENIALS, ADMISSION_REFUSALS, LISTS_MADE, LIST_DURATIONS],
+  ...gauges,
+];
 
 /** From the time of a signature (1 ms) to the time limit for the identity provider (10 s). */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The backlog is read at most this often, no matter how many scrapers there are. */
 const BACKLOG_EVERY_SECONDS = 5;
+/** Counting the indices of many lists takes some hundred milliseconds. */
+const LISTS_EVERY_SECONDS = 30;
 /** A scraper usually waits ten seconds. These gauges need far less. */
-const BACKLOG_LIMIT_MS = 1000;
+const DATABASE_LIMIT_MS = 1000;
 
-export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
+/** @param hasStatusLists `Service:StatusLists:Enabled` */
+export function serviceMetrics(timeLimit: TimeLimit, hasStatusLists: boolean): ServiceMetrics {
   const registry = new Registry();
-  const measurements = countersOf(registry);
-  const settable = serviceGauges(registry);
+  let newestListAt: Instant | undefined;
+  const lists = hasStatusLists ? listCountersOf(registry) : undefined;
+  const measurements: Measurements = {
+    ...countersOf(registry, hasStatusLists),
+    statusListMade(readAt, seconds) {
+      newestListAt = readAt;
+      lists?.made(seconds);
+    },
+    statusListFailed: () => lists?.failed(),
+  };
+  const settable = serviceGauges(registry, hasStatusLists);
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
+  let askLists: () => Promise<readonly StatusListUsage[] | undefined> = async () => undefined;
 
   return {
     measurements,
     observe(given) {
       observed = given;
-      askBacklog = occasionally(() => given.backlog(), {
-        ...{ everySeconds: BACKLOG_EVERY_SECONDS, limitMs: BACKLOG_LIMIT_MS, timeLimit, now: given.now },
-      });
+      const limits = { limitMs: DATABASE_LIMIT_MS, timeLimit, now: given.now };
+      askBacklog = occasionally(() => given.backlog(), { ...limits, everySeconds: BACKLOG_EVERY_SECONDS });
+      if (hasStatusLists)
+        askLists = occasionally(() => given.statusLists(), { ...limits, everySeconds: LISTS_EVERY_SECONDS });
     },
     async text() {
-      const backlog = (await askBacklog()) ?? 'unknown';
-      if (observed !== undefined) settable.set(observed, backlog);
+      const [backlog, usage] = await Promise.all([askBacklog(), askLists()]);
+      if (observed !== undefined) settable.set(observed, { backlog, lists: usage, newestListAt });
       return Registry.merge([registry, processMetrics()]).metrics();
     },
   };
@@ -73,22 +103,42 @@ function counterOf(registry: Registry, { name, help, labelNames }: Definition): 
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
+function histogramOf(registry: Registry, { name, help, labelNames }: Definition): Histogram {
+  return new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
+}
+
+function listCountersOf(registry: Registry): { made(seconds: number): void; failed(): void } {
+  const builds = counterOf(registry, LISTS_MADE);
+  const durations = histogramOf(registry, LIST_DURATIONS);
+  for (const outcome of ['ok', 'failed']) builds.inc({ outcome }, 0);
+  return {
+    made(seconds) {
+      builds.inc({ outcome: 'ok' });
+      durations.observe(seconds);
+    },
+    failed: () => builds.inc({ outcome: 'failed' }),
+  };
+}
+
 /** Creates the counter of each pair of labels in advance, so that counting is only a property access. */
-function countersOf(registry: Registry): Measurements {
+function countersOf(
+  registry: Registry,
+  hasStatusLists: boolean,
+): Omit<Measurements, 'statusListMade' | 'statusListFailed'> {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
   const refusals = counterOf(registry, ADMISSION_REFUSALS);
   // Starts at zero, as below, for the only pair of labels with an alert (docs/operating.md).
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
-  const { name, help, labelNames } = DURATIONS;
-  const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
+  const durations = histogramOf(registry, DURATIONS);
   const known = new Map(
-    surfaces.map((surface) => {
+    surfaces.flatMap((surface) => {
+      if (surface === 'status_lists' && !hasStatusLists) return [];
       // Starts each series at zero: `rate` misses the first event of a series that begins at one.
       for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
       durations.zero({ surface });
       const counters = new Map(outcomes.map((outcome) => [outcome, requests.labels({ surface, outcome })]));
-      return [surface, { counters, duration: durations.labels({ surface }) }];
+      return [[surface, { counters, duration: durations.labels({ surface }) }] as const];
     }),
   );
   return {

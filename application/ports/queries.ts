@@ -2,6 +2,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -36,6 +37,19 @@ export interface StatusLists {
 
   /** The ids of all stored lists, oldest first. */
   list(): Promise<readonly string[]>;
+
+  /** Every stored list, oldest first. Reads each index that a task holds. */
+  usage(): Promise<readonly StatusListUsage[]>;
+}
+
+export interface StatusListUsage {
+  readonly listId: string;
+  readonly audience: string;
+  /** The number of indices. */
+  readonly entries: number;
+  /** The number of indices that tasks hold. */
+  readonly held: number;
+  readonly createdAt: Instant;
 }
 
 export interface StoredStatusList extends ListedTasks {

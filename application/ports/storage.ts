@@ -1,7 +1,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../decisions/logged-out.ts';
-import type { Sponsors } from './queries.ts';
+import type { Sponsors, StatusLists } from './queries.ts';
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -100,6 +100,7 @@ export interface StorageCondition {
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
+  statusLists: StatusLists['usage'];
   findBlocks: Sponsors['findBlocks'];
   /** Whether a remembered logout refuses the subject token at that time (`open-task.ts`, `logged_out`). */
   isLoggedOut(token: SubjectSession, at: Instant): Promise<boolean>;

@@ -1,4 +1,5 @@
 import type { DenialReason } from '../../domain/denial.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -51,6 +52,7 @@ export const surfaces = [
   'backchannel_logout',
   'health',
   'keys',
+  'status_lists',
   'other',
 ] as const;
 export type Surface = (typeof surfaces)[number];
@@ -92,4 +94,9 @@ export interface Measurements {
 
   /** A denial was recorded, or counted for a summary. */
   denied(event: LedgerEvent, reason: DenialReason | AnonymousDenial['reason'] | ConflictReason): void;
+
+  /** @param readAt when the read of the tables began @param seconds from then until the list was signed */
+  statusListMade(readAt: Instant, seconds: number): void;
+
+  statusListFailed(): void;
 }

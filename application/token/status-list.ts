@@ -15,6 +15,7 @@ import {
 import type { SigningKeys } from '../ports/keys.ts';
 import type { StatusLists } from '../ports/queries.ts';
 import type { Clock, Deflate, Digest, Monotonic } from '../ports/runtime.ts';
+import type { Measurements } from '../ports/telemetry.ts';
 
 interface StatusListMaking {
   readonly statusLists: Pick<StatusLists, 'find'>;
@@ -28,6 +29,7 @@ interface StatusListMaking {
   readonly ttl: number;
   /** `Service:StatusLists:Entries`. */
   readonly entries: number;
+  readonly measurements: Pick<Measurements, 'statusListMade' | 'statusListFailed'> | undefined;
 }
 
 export interface StatusListToken {
@@ -53,7 +55,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @throws StorageUnavailable (the returned function)
  */
 export function statusListTokens(service: StatusListMaking): (listId: string) => Promise<StatusListToken | undefined> {
-  const { statusLists, signingKeys, clock, monotonic, deflate, digest, issuer, ttl, entries } = service;
+  const { statusLists, signingKeys, clock, monotonic, deflate, digest, issuer, ttl, entries, measurements } = service;
   const maxLists = Math.floor((2 * MAX_BYTES) / entries);
   /** The oldest first. */
   const made = new Map<string, Made>();
@@ -81,7 +83,16 @@ export function statusListTokens(service: StatusListMaking): (listId: string) =>
     const drop = () => {
       if (made.get(listId) === next) made.delete(listId);
     };
-    next.token.then((token) => token ?? drop(), drop);
+    next.token.then(
+      (token) => {
+        if (token === undefined) drop();
+        else measurements?.statusListMade(readAt, (monotonic() - next.readAtMs) / 1000);
+      },
+      () => {
+        drop();
+        measurements?.statusListFailed();
+      },
+    );
     const [oldest] = made.keys();
     if (made.size > maxLists && oldest !== undefined) made.delete(oldest);
     return next;

@@ -43,11 +43,21 @@ export const alerts: readonly Alert[] = [
   {
     name: 'MandateRequestsNotServed',
     expression:
-      'sum(rate(mandate_requests_total{surface!="health",outcome=~"unavailable|failed"}[5m])) / sum(rate(mandate_requests_total{surface!="health"}[5m])) > 0.02',
+      'sum(rate(mandate_requests_total{surface!~"health|status_lists",outcome=~"unavailable|failed"}[5m])) / sum(rate(mandate_requests_total{surface!~"health|status_lists"}[5m])) > 0.02',
     holds: '5m',
     severity: 'critical',
     why: 'agents are not served',
     first: "`mandate_denials_total` by `reason` tells the provider's fault from the database's",
+  },
+  {
+    name: 'MandateStatusListsNotServed',
+    expression:
+      'sum(rate(mandate_requests_total{surface="status_lists",outcome!~"ok|refused|aborted"}[5m])) / sum(rate(mandate_requests_total{surface="status_lists"}[5m])) > 0.02',
+    holds: '5m',
+    severity: 'critical',
+    why: 'tool servers that poll status lists introspect every token, or refuse it',
+    first:
+      '`mandate_status_list_builds_total` with `failed` means the database; else `mandate_admission_refusals_total` of kind `introspection`',
   },
   {
     name: 'MandateRequestsFailed',

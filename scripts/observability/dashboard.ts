@@ -125,6 +125,30 @@ export const rows: readonly Row[] = [
     ],
   },
   {
+    title: 'Status lists (empty without Service:StatusLists:Enabled)',
+    panels: [
+      lines(
+        'Indices',
+        'short',
+        'Indices that tasks hold, and free ones. A full audience opens another list.',
+        { expression: 'max by (state) (mandate_status_list_indices)', legend: '{{state}}' },
+        { expression: 'max(mandate_status_lists)', legend: 'lists' },
+      ),
+      lines('Lists made', 'reqps', 'At most one for each list, replica and Ttl. Look for failed.', {
+        expression: 'sum by (outcome) (rate(mandate_status_list_builds_total[$__rate_interval]))',
+        legend: '{{outcome}}',
+      }),
+      lines('Time to make a list, 99%', 's', 'Read, compress, sign.', {
+        expression:
+          'histogram_quantile(0.99, sum by (le) (rate(mandate_status_list_build_duration_seconds_bucket[$__rate_interval])))',
+      }),
+      lines('Age of the newest list', 's', 'By replica. It should stay near Ttl while tool servers poll.', {
+        expression: 'max by (instance) (mandate_status_list_newest_age_seconds)',
+        legend: '{{instance}}',
+      }),
+    ],
+  },
+  {
     title: 'Identity provider',
     panels: [
       lines(

@@ -12,7 +12,7 @@ const LABEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   event: ledgerEvents,
   reason: [...denialReasons, 'missing_api_key', 'invalid_api_key'],
   pool: ['serving', 'stopping', 'draining', 'readiness', 'thread'],
-  state: ['used', 'free', 'most', 'waiting', 'failing', 'active', 'published', 'wanted', 'answered'],
+  state: ['used', 'free', 'most', 'held', 'waiting', 'failing', 'active', 'published', 'wanted', 'answered'],
   job: ['mandate'],
   owner: ['identity_provider', 'transmitter'],
 };
@@ -40,7 +40,7 @@ const known = new Map<string, readonly string[]>([
 /** The unknown names in a query: metrics, selected label values, and labels that it groups by. */
 export function unknownNames(query: string): readonly string[] {
   const metrics = metricsIn(query);
-  const selected = [...query.matchAll(/[{,](\w+)(?:=~|!=|=)"([^"]*)"/g)].flatMap(([, label = '', values = '']) =>
+  const selected = [...query.matchAll(/[{,](\w+)(?:=~|!~|!=|=)"([^"]*)"/g)].flatMap(([, label = '', values = '']) =>
     values.split('|').flatMap((value) => (LABEL_VALUES[label]?.includes(value) ? [] : [`${label}=${value}`])),
   );
   const labels = [...OWN_LABELS, ...metrics.flatMap((name) => known.get(name) ?? [])];

@@ -1,6 +1,7 @@
 /** Prometheus metrics of a running service (docs/operating.md, "Metrics"). */
 
 import { connect, createServer } from 'node:net';
+import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { serviceDefinitions } from '../../adapters/telemetry/service-metrics.ts';
 import { outcomes, surfaces } from '../../application/ports/telemetry.ts';
@@ -151,6 +152,50 @@ for (const database of databases) {
       await instance.stop();
     });
 
+    it('of status lists count requests and lists made, and report the indices that tasks hold', async () => {
+      const ofItsOwn = await freePort();
+      const instance = await startMandate({
+        database,
+        settings: {
+          ...{ [METRICS_PORT]: String(ofItsOwn), 'Service:StatusLists:Enabled': 'true' },
+          'Service:StatusLists:Entries': '1024',
+        },
+      });
+      instance.clock.standStill();
+      const agent = await instance.agent();
+      const first = await scrape(ofItsOwn);
+      const ours = serviceDefinitions.filter(({ ofStatusLists }) => ofStatusLists).map(({ name }) => name);
+      expect(ours).to.have.length(5);
+      expect([...first.families.keys()]).to.include.members(ours);
+      expect(first.value('mandate_status_lists')).to.equal(0);
+      expect(first.value('mandate_status_list_builds_total', { outcome: 'failed' })).to.equal(0);
+      expect(first.value('mandate_status_list_newest_age_seconds')).to.equal(undefined);
+
+      const { uri } = getStatusListFromJWT(String((await agent.exchange()).body.access_token));
+      await agent.exchange({ resource: 'https://wiki.example' });
+      const ask = async (path: string) => (await instance.get(path)).status;
+      const path = new URL(uri).pathname;
+      expect([await ask(path), await ask(path), await ask(`${path}x`), await ask('/status')]).to.deep.equal([
+        ...[200, 200, 404, 200],
+      ]);
+      // The service counts the indices at most once in thirty seconds.
+      instance.clock.advance(29);
+      expect((await scrape(ofItsOwn)).value('mandate_status_lists')).to.equal(0);
+      instance.clock.advance(1);
+      const then = await scrape(ofItsOwn);
+      expect(grown(first, then, 'mandate_requests_total')).to.include({
+        '{outcome="ok",surface="status_lists"}': 3,
+        '{outcome="refused",surface="status_lists"}': 1,
+      });
+      expect(grown(first, then, 'mandate_status_list_builds_total')).to.deep.equal({ '{outcome="ok"}': 1 });
+      expect(then.value('mandate_status_list_build_duration_seconds_count')).to.equal(1);
+      expect(then.value('mandate_status_list_newest_age_seconds')).to.equal(30);
+      expect(then.value('mandate_status_lists')).to.equal(2);
+      expect(then.value('mandate_status_list_indices', { state: 'held' })).to.equal(2);
+      expect(then.value('mandate_status_list_indices', { state: 'free' })).to.equal(2046);
+      await instance.stop();
+    });
+
     it('report database connections, used permits, the age of keys and the release', async () => {
       const { value, values } = await look();
       const isPostgres = database.engine === 'postgres';
@@ -177,7 +222,9 @@ for (const database of databases) {
             key.startsWith(name) ? (new RegExp(`[{,]${label}="([^"]*)"`).exec(key)?.[1] ?? []) : [],
           ),
         );
-      expect([...labelsOf('mandate_requests_total', 'surface')]).to.have.members([...surfaces]);
+      // This service publishes no status lists.
+      const served = surfaces.filter((surface) => surface !== 'status_lists');
+      expect([...labelsOf('mandate_requests_total', 'surface')]).to.have.members(served);
       expect([...labelsOf('mandate_requests_total', 'outcome')]).to.have.members([...outcomes]);
       expect([...ledgerEvents]).to.include.members([...labelsOf('mandate_denials_total', 'event')]);
       const credentials = ['missing_api_key', 'invalid_api_key', 'agent_already_exists', 'agent_has_tasks'];
@@ -188,7 +235,7 @@ for (const database of databases) {
       // docs/operating.md lists these definitions.
       const ours = [...families].filter(([name]) => name.startsWith('mandate_'));
       expect(ours.map(([name, { help }]) => [name, help])).to.have.deep.members(
-        serviceDefinitions.map(({ name, help }) => [name, help]),
+        serviceDefinitions.filter(({ ofStatusLists }) => !ofStatusLists).map(({ name, help }) => [name, help]),
       );
     });
 

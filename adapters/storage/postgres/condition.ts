@@ -21,7 +21,7 @@ import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
-import { postgresSponsors } from './queries.ts';
+import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
 
@@ -67,6 +67,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       return { ...backlog, signers: kids };
     },
     outbox: () => outboxBacklog(run),
+    statusLists: postgresStatusLists(connections).usage,
     findBlocks: postgresSponsors(connections).findBlocks,
     async isLoggedOut(token, at) {
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);

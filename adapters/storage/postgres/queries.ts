@@ -14,7 +14,15 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
-import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
+import {
+  type StatusListRow,
+  type StatusListUsageRow,
+  selectStatusListUsage,
+  statusListColumns,
+  toStatusList,
+  toStatusListUsage,
+  unusedLists,
+} from '../rows/status-list-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -84,17 +92,22 @@ const findStatusList = {
   name: 'find_status_list',
   text: `select ${statusListColumns('json_agg')} from status_lists l where l.list_id = $1`,
 };
+const statusListUsage = { name: 'status_list_usage', text: selectStatusListUsage };
 const listStatusLists = {
   name: 'list_status_lists',
   text: 'select list_id from status_lists order by created_at, list_id',
 };
 
-export function postgresStatusLists({ run, transact }: Connections): StatusLists {
+export function postgresStatusLists({ run, transact }: Pick<Connections, 'run' | 'transact'>): StatusLists {
   return {
     async find(listId) {
       // In a transaction the planner uses no sequential scan.
       const { rows } = await transact((read) => read<StatusListRow>(findStatusList, [listId]));
       return rows[0] && toStatusList(rows[0]);
+    },
+    async usage() {
+      const { rows } = await transact((read) => read<StatusListUsageRow>(statusListUsage));
+      return rows.map(toStatusListUsage);
     },
     async list() {
       return (await run<{ list_id: string }>(listStatusLists)).rows.map((row) => row.list_id);

@@ -1,6 +1,6 @@
 /** Rows of `status_lists`, and what both engines read about them. */
 
-import type { StoredStatusList } from '../../../application/ports/queries.ts';
+import type { StatusListUsage, StoredStatusList } from '../../../application/ports/queries.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 
 /** Lists of indices as JSON: a row for each of 100,000 would cost far more. */
@@ -43,6 +43,25 @@ export function statusListColumns(array: string): string {
         where t.task_id = r.task_id and t.state = 'live' and t.status_list = l.list_id`,
     ),
   ].join(', ');
+}
+
+export interface StatusListUsageRow {
+  readonly list_id: string;
+  readonly audience: string;
+  readonly entries: number;
+  readonly held: number;
+  readonly created_at: Instant;
+}
+
+/** Reads one index: `tasks_status_index`. */
+export const selectStatusListUsage = `
+  select l.list_id, l.audience, l.entries, l.created_at,
+      (select count(*) from tasks t where t.status_list = l.list_id and t.status_index is not null) as held
+    from status_lists l order by l.created_at, l.list_id`;
+
+export function toStatusListUsage(row: StatusListUsageRow): StatusListUsage {
+  const { list_id: listId, audience, entries, held, created_at: createdAt } = row;
+  return { listId, audience, entries, held, createdAt };
 }
 
 /** A list that gets no further task for so long is unused, or its audience is. */

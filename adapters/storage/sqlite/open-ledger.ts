@@ -49,6 +49,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     guards: ask('guards'),
     sealing: ask('sealingCondition'),
     outbox: ask('outboxCondition'),
+    statusLists: ask('statusListUsage'),
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),
     link: async () => undefined,

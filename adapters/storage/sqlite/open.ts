@@ -43,7 +43,7 @@ export async function openSqlite(
     },
     agents: { find: ask('findAgent'), list: ask('listAgents') },
     tasks: { findGrant: ask('findGrant'), findSponsor: ask('findSponsor'), tokenFacts: ask('tokenFacts') },
-    statusLists: { find: ask('findStatusList'), list: ask('listStatusLists') },
+    statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
     sponsors: { findBlocks: ask('findBlocks') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
     ledger: { page: ask('ledgerPage') },

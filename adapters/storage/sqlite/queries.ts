@@ -16,7 +16,15 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
-import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
+import {
+  type StatusListRow,
+  type StatusListUsageRow,
+  selectStatusListUsage,
+  statusListColumns,
+  toStatusList,
+  toStatusListUsage,
+  unusedLists,
+} from '../rows/status-list-row.ts';
 import {
   GRANT_COLUMNS,
   type GrantRow,
@@ -83,6 +91,7 @@ export function sqliteStatusLists({ read }: Connection): StatusLists {
         return row && toStatusList(row);
       }),
 
+    usage: () => read((run) => run<StatusListUsageRow>(selectStatusListUsage).rows.map(toStatusListUsage)),
     list: () => read((run) => run<{ list_id: string }>(selectStatusLists).rows.map((row) => row.list_id)),
   };
 }

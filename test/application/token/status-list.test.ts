@@ -18,8 +18,9 @@ describe('The tokens of status lists', () => {
   let now: Instant;
   let elapsedMs: number;
   let find: ReturnType<typeof statusListTokens>;
+  let measured: unknown[];
   beforeEach(async () => {
-    [reads, now, elapsedMs] = [[], NOON, 0];
+    [reads, now, elapsedMs, measured] = [[], NOON, 0, []];
     find = statusListTokens({
       statusLists: {
         find: (listId) =>
@@ -29,6 +30,10 @@ describe('The tokens of status lists', () => {
       },
       clock: { now: () => now },
       monotonic: () => elapsedMs,
+      measurements: {
+        statusListMade: (readAt, seconds) => measured.push([readAt, seconds]),
+        statusListFailed: () => measured.push('failed'),
+      },
       signingKeys: await newKeys(),
       ...{ deflate: zlibDeflate, digest: sha256, issuer: 'https://mandate.example', ttl: TTL, entries: 1024 },
     });
@@ -58,6 +63,21 @@ describe('The tokens of status lists', () => {
     pass(0.001);
     expect((await made())?.etag).not.to.equal(one?.etag);
     expect(reads).to.have.length(2);
+  });
+
+  it('are measured once each: when their read began, how long they took, and whether they failed', async () => {
+    const asked = [find(LIST), find(LIST)];
+    pass(2);
+    readOf(0).answer(STORED);
+    await Promise.all(asked);
+    pass(TTL);
+    const failed = find(LIST);
+    readOf(1).fail();
+    await failed.catch(() => undefined);
+    const unknown = find(LIST);
+    readOf(2).answer(undefined);
+    await unknown;
+    expect(measured).to.deep.equal([[NOON, 2], 'failed']);
   });
 
   it('are dated by the beginning of the read', async () => {

@@ -39,8 +39,13 @@ const FIRED_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MandateRequestsNotServed: {
     [`mandate_requests_total{${REPLICA},surface="token",outcome="ok"}`]: '0+90x120',
     [`mandate_requests_total{${REPLICA},surface="token",outcome="unavailable"}`]: '0+10x120',
-    // The rate of errors must not include the answered health checks.
+    // The rate of errors must not include the answered health checks and polls.
     [`mandate_requests_total{${REPLICA},surface="health",outcome="ok"}`]: '0+900x120',
+    [`mandate_requests_total{${REPLICA},surface="status_lists",outcome="ok"}`]: '0+9000x120',
+  },
+  MandateStatusListsNotServed: {
+    [`mandate_requests_total{${REPLICA},surface="status_lists",outcome="ok"}`]: '0+90x120',
+    [`mandate_requests_total{${REPLICA},surface="status_lists",outcome="rate_limited"}`]: '0+10x120',
   },
   MandateRequestsFailed: {
     [`mandate_requests_total{${REPLICA},surface="token",outcome="failed"}`]: '0+1x120',

@@ -49,6 +49,7 @@ function methodsOf(connection: Connection) {
     tokenFacts: tasks.tokenFacts,
     findStatusList: statusLists.find,
     listStatusLists: statusLists.list,
+    statusListUsage: statusLists.usage,
     findBlocks: sponsors.findBlocks,
     findUser: users.find,
     listUsers: users.list,
