@@ -3,6 +3,8 @@
  * run concurrently, each with a time limit.
  */
 
+import { formatDuration } from '../../domain/duration.ts';
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { TimeLimit } from '../ports/runtime.ts';
 
@@ -97,7 +99,7 @@ export function describeCode(error: unknown): string {
 }
 
 /** Synchronized clocks differ by milliseconds. A difference above five seconds means that one is not synchronized. */
-const NOTEWORTHY_SECONDS = 5;
+export const NOTEWORTHY_SECONDS = 5;
 
 /**
  * Judges whether another clock is close enough to this machine's for tokens to be accepted.
@@ -112,6 +114,11 @@ export function judgeClock(whose: string, ahead: number): Finding {
   const remedy = 'Have both machines keep their time by NTP.';
   if (apart <= CLOCK_SKEW_SECONDS) return warning(sentence, remedy);
   return failed(`${sentence} That is more than the ${CLOCK_SKEW_SECONDS} seconds that tokens are given.`, remedy);
+}
+
+export function ago(then: Instant, now: Instant): string {
+  const seconds = Math.round(secondsBetween(then, now));
+  return seconds < 1 ? 'just now' : `${formatDuration(seconds)} ago`;
 }
 
 /** More would make the line of a report unreadable. */

@@ -3,11 +3,10 @@
  * (specification "Ledger and seal", "Sink").
  */
 
-import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
-import { type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
+import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 
 /** Judges whether the ledger, its checkpoints and every partition refuse changes. */
 export function judgeGuards({ tables, missing }: GuardCondition): Finding {
@@ -64,11 +63,6 @@ export function judgeSealing(
     `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,
     'See that a replica runs, and in its log why it does not seal. Nothing is lost, but an unsealed record cannot be verified.',
   );
-}
-
-function ago(then: Instant, now: Instant): string {
-  const seconds = Math.round(secondsBetween(then, now));
-  return seconds < 1 ? 'just now' : `${formatDuration(seconds)} ago`;
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   warning,
 } from './examine.ts';
 import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+import { judgeUsage } from './status-lists.ts';
 
 export type OpenedStorage =
   | {
@@ -37,6 +38,8 @@ interface StorageDependencies {
   /** `Service:Audit:Checkpoint:Interval`, in seconds. */
   readonly checkpointInterval: number;
   readonly hasSink: boolean;
+  /** `Service:StatusLists:Entries`; `undefined` without status lists. */
+  readonly listEntries: number | undefined;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
 }
@@ -47,7 +50,7 @@ const NOT_OPENED = 'The database could not be opened.';
 /** @param opened the database, opened once for all examinations */
 export function storageExaminations(
   opened: Promise<OpenedStorage>,
-  { clock, isDevelopment, monthsAhead, checkpointInterval, hasSink, kids }: StorageDependencies,
+  { clock, isDevelopment, monthsAhead, checkpointInterval, hasSink, listEntries, kids }: StorageDependencies,
 ): readonly Examination[] {
   const schema = opened.then((storage) => (storage.kind === 'opened' ? storage.condition.schema() : 'absent'));
   // Each examination handles the rejection itself. Without this line, Node would also report it as unhandled.
@@ -84,6 +87,13 @@ export function storageExaminations(
       return judgeSigners((await condition.sealing()).signers, configured);
     }),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),
+    ...(listEntries === undefined
+      ? []
+      : [
+          inSchema('status lists', async (condition) =>
+            judgeUsage(await condition.statusLists(), clock.now(), listEntries),
+          ),
+        ]),
     inSchema('database clock', (condition) => examineClock(condition, clock)),
   ];
 }

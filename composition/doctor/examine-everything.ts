@@ -7,11 +7,14 @@ import { type Examination, examineAll, type NamedFinding, skipped } from '../../
 import { providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
+import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { provisioningChoice, sinkChoice, sponsorCheckChoice, transmitterChoice } from '../settings/alternatives.ts';
+import type { SettingsSection } from '../settings/settings.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
+  asking,
   askOwnAddress,
   type ConfiguredSigning,
   closeStorage,
@@ -56,7 +59,22 @@ function allExaminations(
     issuer === undefined
       ? invalidSettings('own address')
       : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
+    ...ofPublishedLists(settings, access),
   ];
+}
+
+/** `undefined` if the service publishes no status lists, or if a setting of theirs is invalid. */
+function statusLists(settings: DoctorSettings): SettingsSection<'Service:StatusLists'> | undefined {
+  const lists = settings.section('Service:StatusLists');
+  return lists?.['Service:StatusLists:Enabled'] ? lists : undefined;
+}
+
+function ofPublishedLists(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+  const lists = statusLists(settings);
+  const issuer = settings.whole?.['Service:Issuer'];
+  if (lists === undefined || issuer === undefined) return [];
+  const ttl = lists['Service:StatusLists:Ttl'];
+  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access) })];
 }
 
 /** Skips a check whose settings are invalid; the findings about the settings name them. */
@@ -78,6 +96,7 @@ function ofStorage(
     monthsAhead: audit['Service:Audit:Partitions:MonthsAhead'],
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
+    listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
     kids,
   });
 }

@@ -14,14 +14,14 @@ import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
-import { observedNetwork, recordingLog } from '../../application/doctor/observation.ts';
+import { observedNetwork, type Problem, recordingLog } from '../../application/doctor/observation.ts';
 import type { Signer } from '../../application/doctor/provider.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
-import type { Network } from '../../application/ports/network.ts';
+import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
@@ -208,6 +208,23 @@ export function sponsorQueries(
     unknownId: randomUUID(),
     problem: () => ({ sentence: log.problem(), status: network.lastStatus(chosen.usersUrl) }),
     tokenStatus: () => network.lastStatus(chosen.tokenUrl),
+  };
+}
+
+/** More than a status list with the most indices. */
+const MAX_BYTES = 1_048_576;
+
+/** The returned function resolves with the body of an answer with the status 200, or with the reason why there is none. */
+export function asking({ network, clock, limitMs }: NetworkAccess): (url: string) => Promise<string | Problem> {
+  const limited = observedNetwork(network, clock, limitMs);
+  return async (url) => {
+    try {
+      const { status, body } = await limited.send({ method: 'GET', url, timeoutMs: limitMs, maxBytes: MAX_BYTES });
+      return status === 200 ? body : { sentence: `The answer's status was ${status}.`, status };
+    } catch (error) {
+      if (!(error instanceof NetworkFailure)) throw error;
+      return { sentence: error.message, status: error.status };
+    }
   };
 }
 

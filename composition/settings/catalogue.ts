@@ -18,6 +18,7 @@
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */
 
+import { statusListEntries } from '../../domain/tasks/status-list.ts';
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
 import {
   bearerToken,
@@ -215,7 +216,7 @@ export const catalogue = {
   ),
   'Service:StatusLists:Entries': defaulted(
     '131072',
-    powerOfTwo({ min: 1024, max: 1_048_576 }),
+    powerOfTwo(statusListEntries),
     'The number of indices of a new list. A list belongs to one audience; once all its indices are taken, another one is opened.',
   ),
 

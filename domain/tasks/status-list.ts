@@ -11,6 +11,9 @@ export const STATUS_LIST_TYPE = 'statuslist+jwt';
 
 export const STATUS_LIST_PATH = '/status';
 
+/** The bounds of a list's number of indices, which is a power of two. */
+export const statusListEntries = { min: 2 ** 10, max: 2 ** 20 } as const;
+
 /** §7.1, and one application-specific value (§7.2). */
 export const taskStatus = {
   /** The task is live. */

@@ -84,6 +84,18 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind }) =>
     expect(await statusOf(opening)).to.deep.equal({ listId, index: 3 });
   });
 
+  it('are counted by list, with those of ended tasks, until they are free', async () => {
+    const { audience, listId } = await openedList(16);
+    const usage = async () => (await storage().statusLists.usage()).find((list) => list.listId === listId);
+    expect(await usage()).to.deep.equal({ listId, audience, entries: 16, held: 0, createdAt: AT });
+    const { task } = await drawn(audience, [3]);
+    await drawn(audience, [4]);
+    await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at: AT, reason: 'operator_kill_switch' });
+    expect((await usage())?.held).to.equal(2);
+    await forget(plusSeconds(task.expiresAt, 1));
+    expect((await usage())?.held).to.equal(0);
+  });
+
   it('are of no task that was opened without draws', async () => {
     const { audience } = await openedList(16);
     const opening = anOpening(agent, { audience });

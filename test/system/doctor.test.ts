@@ -10,6 +10,7 @@ import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -151,7 +152,9 @@ for (const kind of databases) {
       expect(skipped).to.have.members([...byEngine, 'checkpoint keys']);
       expect(lines.at(-1)).to.match(/^\d+ ok, \d+ skipped\.$/);
       const checks = lines.slice(0, -1).map((line) => line.slice(9).split('  ')[0]);
-      expect(explainedChecks(), 'docs/operating.md explains every check').to.have.members(checks);
+      // The service publishes no status lists.
+      const explained = explainedChecks().filter((check) => !check.includes('status lists'));
+      expect(explained, 'docs/operating.md explains every check').to.have.members(checks);
       for (const check of [
         'signing keys',
         'schema',
@@ -216,6 +219,42 @@ for (const kind of databases) {
         ['settings', 'failed', /^Service:Tokens:DefaultTaskTtl \(Service__Tokens__DefaultTaskTtl\) is not a duration/],
         ['settings', 'failed', /^Service:Audit:DrainBatchSize/],
       );
+    });
+
+    it('says how full the status lists are, and that the public address has a current one', async () => {
+      const port = await freePort();
+      const lists = { 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Entries': '1024' };
+      const own = { ...lists, 'Service:Issuer': `http://127.0.0.1:${port}` };
+      const instance = await mandate.another({ ...own, PORT: String(port) });
+      const ofLists = async () => (await examine(own)).filter(({ check }) => check.includes('status lists'));
+      expect((await ofLists()).map(({ sentence }) => sentence)).to.deep.equal([
+        'There is no status list yet: the first task of an audience opens one.',
+        'Service:Issuer answers that there is no status list yet.',
+      ]);
+      const agent = await instance.agent();
+      for (let task = 0; task < 2; task += 1) expect((await agent.exchange()).status).to.equal(200);
+      const [stored, published] = await ofLists();
+      expect([stored?.status, stored?.sentence.replace(/opened .+?\. /, '')]).to.deep.equal([
+        ...[
+          'ok',
+          'Tasks hold 2 of 1024 indices; lists: 1, the oldest The fullest: 2 of 1024 for https://jira.example.',
+        ],
+      ]);
+      expect([published?.status, published?.sentence]).to.deep.equal([
+        ...['ok', 'Service:Issuer answers with a current status list.'],
+      ]);
+      clock.advance(3600);
+      expect((await ofLists())[1]?.sentence).to.match(/a status list that is 36\d\d seconds old/);
+      await instance.stop();
+    });
+
+    it('warns if the public address answers no status lists', async () => {
+      const found = await complaints({ 'Service:StatusLists:Enabled': 'true' });
+      await expectOnly(found, [
+        'published status lists',
+        'warning',
+        /^Service:Issuer could not be .*status was 404\.$/,
+      ]);
     });
 
     it('warns of an unknown setting and suggests the nearest name', async () => {

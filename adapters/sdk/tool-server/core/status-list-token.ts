@@ -5,7 +5,7 @@
 
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import { STATUS_BITS, STATUS_LIST_TYPE } from '../../../../domain/tasks/status-list.ts';
+import { STATUS_BITS, STATUS_LIST_TYPE, statusListEntries } from '../../../../domain/tasks/status-list.ts';
 import { dateClaim, decodeCanonical, readCompactJws, textClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
@@ -26,8 +26,6 @@ type ReadList =
   /** `problem` is a fixed sentence. */
   | { readonly kind: 'refused'; readonly problem: string };
 
-const MIN_ENTRIES = 2 ** 10;
-const MAX_ENTRIES = 2 ** 20;
 const PER_BYTE = 8 / STATUS_BITS;
 
 const inflated = promisify<Buffer | Uint8Array, { maxOutputLength: number }, Buffer>(inflate);
@@ -66,14 +64,16 @@ async function unpack(list: JsonObject): Promise<Uint8Array | string> {
   if (compressed === undefined) return 'Its lst is not base64url.';
   let bytes: Uint8Array;
   try {
-    bytes = await inflated(compressed, { maxOutputLength: MAX_ENTRIES / PER_BYTE });
+    bytes = await inflated(compressed, { maxOutputLength: statusListEntries.max / PER_BYTE });
   } catch {
     return 'Its lst cannot be inflated, or is too long.';
   }
   // The control plane makes only such sizes, so a list that lost one byte is noticed.
   const entries = bytes.length * PER_BYTE;
   const isPowerOfTwo = Number.isInteger(Math.log2(entries));
-  return isPowerOfTwo && entries >= MIN_ENTRIES ? bytes : 'Its number of entries is not a power of two in range.';
+  return isPowerOfTwo && entries >= statusListEntries.min
+    ? bytes
+    : 'Its number of entries is not a power of two in range.';
 }
 
 function refused(problem: string): ReadList {
