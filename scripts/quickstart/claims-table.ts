@@ -8,8 +8,8 @@ export interface TokenView {
 }
 
 /** The table is at most 98 characters wide. */
-const NAME_WIDTH = 20;
-const VALUE_WIDTH = 37;
+const NAME_WIDTH = 22;
+const VALUE_WIDTH = 36;
 
 /** Claims in seconds since the epoch, which are shown as a time of day. */
 const MOMENTS = new Set(['iat', 'exp', 'nbf', 'task.exp']);
@@ -39,7 +39,7 @@ function flatten(claims: Readonly<Record<string, unknown>>, prefix = ''): Map<st
   );
 }
 
-const ORDER = ['iss', 'sub', 'act', 'aud', 'scope', 'client_id', 'task', 'jti', 'iat', 'exp'];
+const ORDER = ['iss', 'sub', 'act', 'aud', 'scope', 'client_id', 'task', 'jti', 'iat', 'exp', 'status'];
 
 /** Orders the claims as in ORDER. Other claims come last. */
 function byMeaning(one: string, other: string): number {

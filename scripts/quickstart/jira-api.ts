@@ -10,10 +10,18 @@ import { freePort } from '../free-port.ts';
 import type { AccessLog } from './access-log.ts';
 import { type GuardedServer, serve } from './guarded-server.ts';
 
-export async function startJiraApi(issuer: string, log: AccessLog): Promise<GuardedServer> {
-  const audience = `http://127.0.0.1:${await freePort()}/api`;
+/** The minimum, because the quickstart waits until the list shows a kill. */
+export const LIST_AGE_MS = 1000;
+
+/** @param replicaOf another such server. Its replica polls the status list, so a kill reaches all routes within seconds */
+export async function startJiraApi(issuer: string, log: AccessLog, replicaOf?: GuardedServer): Promise<GuardedServer> {
+  const address = `http://127.0.0.1:${await freePort()}/api`;
+  const audience = replicaOf?.audience ?? address;
   // No skew, because both servers use one clock. With the usual minute the quickstart would have to wait longer.
-  const toolServer = createToolServer({ issuer, audience, clockSkewSeconds: 0, onAccess: log.record });
+  const options = { issuer, audience, clockSkewSeconds: 0, onAccess: log.record };
+  const toolServer = createToolServer(
+    replicaOf === undefined ? options : { ...options, statusList: { maxAgeMs: LIST_AGE_MS } },
+  );
   const protect = expressProtection(toolServer);
   const app = express();
 
@@ -28,5 +36,5 @@ export async function startJiraApi(issuer: string, log: AccessLog): Promise<Guar
   });
 
   app.use(refuseUnknownRoutes(toolServer));
-  return serve(app, audience);
+  return serve(app, address, audience);
 }

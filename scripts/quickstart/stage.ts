@@ -1,6 +1,6 @@
 /**
  * The environment of the quickstart, in a temporary folder: a real identity provider, Mandate on SQLite in a child
- * process, and two tool servers.
+ * process, and three tool servers.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,6 +18,9 @@ import { startJiraApi } from './jira-api.ts';
 import { startJiraMcp } from './jira-mcp.ts';
 import { type Operator, operator } from './operator.ts';
 
+/** `Service:StatusLists:Ttl`. */
+export const LIST_TTL_SECONDS = 1;
+
 export interface Stage {
   readonly provider: IdentityProvider;
   readonly issuer: string;
@@ -33,9 +36,11 @@ export interface Stage {
   readonly tamperedFile: string;
   /** A tool server on Express. */
   readonly jira: GuardedServer;
+  /** A replica of it that polls the status list. */
+  readonly jiraPolling: GuardedServer;
   /** A tool server that speaks MCP. */
   readonly jiraMcp: GuardedServer;
-  /** The access events of both servers. */
+  /** The access events of all servers. */
   readonly accessLog: AccessLog;
   /** Node's arguments that run `mandate`. */
   readonly program: readonly string[];
@@ -65,11 +70,13 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     const log = accessLog();
     const jira = await startJiraApi(issuer, log);
     steps.push(jira.stop);
+    const jiraPolling = await startJiraApi(issuer, log, jira);
+    steps.push(jiraPolling.stop);
     const jiraMcp = await startJiraMcp(issuer, log);
     steps.push(jiraMcp.stop);
     return {
       ...{ provider, issuer, operator: operator(issuer, adminKey), adminKey, adminKeyFile, logFile, databaseFile },
-      ...{ jira, jiraMcp, accessLog: log, program, ended, clear },
+      ...{ jira, jiraPolling, jiraMcp, accessLog: log, program, ended, clear },
       taskTokenFile: join(folder, 'task-token'),
       tamperedFile: join(folder, 'tampered.db'),
     };
@@ -95,6 +102,9 @@ function settings(
     Service__Agents__MinTokenTtl: 'PT1S',
     // The minimum, because the quickstart waits until the ledger is sealed.
     Service__Audit__Checkpoint__Interval: 'PT1S',
+    Service__StatusLists__Enabled: 'true',
+    // The minimum, because the quickstart waits until the list shows a kill.
+    Service__StatusLists__Ttl: `PT${LIST_TTL_SECONDS}S`,
     Service__Admin__ApiKey: adminKey,
   };
 }

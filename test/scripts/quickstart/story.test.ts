@@ -61,6 +61,12 @@ describe('the quickstart', function () {
       .and.to.match(/The seal is not intact\. Checkpoint \d+ /);
   });
 
+  it('shows the same kill with and without the status list, and how long it takes with it', () => {
+    expect(told.text()).to.match(/Its ordinary route, \d+\.\d s after the kill: 401 not_active/);
+    expect(told.text()).to.contain('The ordinary route of the Jira that does not poll, at that moment: 200, still.');
+    expect(told.text()).to.contain('plus maxAgeMs, here 2 s');
+  });
+
   it('shows no token, grant or key', () => {
     expect(told.text()).to.not.contain(stage.adminKey);
     expect(told.text()).to.not.match(/eyJ[\w-]{10}/);
