@@ -43,9 +43,9 @@ describe('The metric label of a request', () => {
 
 describe('The path of a status list', () => {
   for (const path of ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z']) {
-    it(`${path} has the bucket and the permits of introspection, and is unknown without status lists`, () => {
-      const { bucket, work } = routeOf(path, true);
-      expect([bucket, work]).to.deep.equal(['introspection', 'introspection']);
+    it(`${path} has its own metrics, the bucket and the permits of introspection, and is unknown without status lists`, () => {
+      const { bucket, work, metric } = routeOf(path, true);
+      expect([bucket, work, metric]).to.deep.equal(['introspection', 'introspection', 'status_lists']);
       expect(routeOf(path)).to.equal(routeOf('/nothing'));
     });
   }

@@ -1,5 +1,6 @@
 /** The spans of requests and calls of the service, with the real OpenTelemetry SDK in this process. */
 
+import type { RequestListener } from 'node:http';
 import { trace } from '@opentelemetry/api';
 import {
   InMemorySpanExporter,
@@ -100,17 +101,18 @@ describe('A span', () => {
     expect(spans()).to.deep.equal([]);
   });
 
-  for (const [what, status, isError] of [
-    ['an error after a 5xx', 500, true],
-    ['no error after a refusal', 429, false],
+  for (const [what, status, isError, surface, hasStatusLists] of [
+    ['an error after a 5xx', 500, true, 'other', false],
+    ['no error after a refusal', 429, false, 'other', false],
+    ['of the surface status_lists if they are published', 429, false, 'status_lists', true],
   ] as const) {
     it(`of a received request is ${what}, and contains no text of the client`, async () => {
-      const traced = tracedRequests(tracing, (_request, response) => {
+      const answer: RequestListener = (_request, response) => {
         response.statusCode = status;
         response.end();
-      });
-      const service = await serverWith(traced);
-      await fetch(`http://127.0.0.1:${service.address.port}/people/ada?q=secret`, { method: 'PURGE' });
+      };
+      const service = await serverWith(tracedRequests(tracing, answer, hasStatusLists));
+      await fetch(`http://127.0.0.1:${service.address.port}/status/ada?q=secret`, { method: 'PURGE' });
       await eventually(() => spans().length > 0);
       await service.stop(0);
       const [span] = spans();
@@ -118,7 +120,7 @@ describe('A span', () => {
       expect(span?.attributes).to.deep.equal({
         'http.request.method': '_OTHER',
         'url.scheme': 'http',
-        'mandate.surface': 'other',
+        'mandate.surface': surface,
         'http.response.status_code': status,
         ...(isError ? { 'error.type': '500' } : {}),
         'mandate.outcome': isError ? 'failed' : 'refused',
