@@ -137,14 +137,14 @@ export const gauges: readonly GaugeDefinition[] = [
   {
     name: 'mandate_status_lists',
     labelNames: [],
-    help: 'Stored status lists, read at most every 30 seconds.',
+    help: 'Stored status lists, read at most every five minutes.',
     ofStatusLists: true,
     read: ({ lists }) => one(lists?.length),
   },
   {
     name: 'mandate_status_list_indices',
     labelNames: ['state'],
-    help: 'Indices of the stored status lists: held by a task, or free. Read at most every 30 seconds.',
+    help: 'Indices of the stored status lists: held by a task, or free. Read at most every five minutes.',
     ofStatusLists: true,
     read({ lists }) {
       if (lists === undefined) return [];

@@ -59,8 +59,8 @@ export const serviceDefinitions: readonly Definition[] = [
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** The backlog is read at most this often, no matter how many scrapers there are. */
 const BACKLOG_EVERY_SECONDS = 5;
-/** Counting the indices of many lists takes some hundred milliseconds. */
-const LISTS_EVERY_SECONDS = 30;
+/** Counting a million indices takes half a second on SQLite, and up to some seconds on a busy Postgres. */
+const LISTS_EVERY_SECONDS = 300;
 /** A scraper usually waits ten seconds. These gauges need far less. */
 const DATABASE_LIMIT_MS = 1000;
 

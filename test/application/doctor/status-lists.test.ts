@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { judgeUsage, publishedListsExamination } from '../../../application/doctor/status-lists.ts';
+import { storageExaminations } from '../../../application/doctor/storage.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StatusListUsage } from '../../../application/ports/queries.ts';
+import type { StorageCondition } from '../../../application/ports/storage.ts';
 import { plusSeconds, toSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
@@ -39,6 +42,22 @@ describe('The status lists in the report of doctor', () => {
     const largest = 2 ** 20;
     const full = five.map((one) => ({ ...one, entries: largest }));
     expect(judgeUsage(full, NOON, largest).status).to.equal('ok');
+  });
+
+  it('are skipped if their indices cannot be counted', async () => {
+    const condition: Partial<StorageCondition> = {
+      schema: async () => 'current',
+      statusLists: () => Promise.reject(new StorageUnavailable('57014')),
+    };
+    const examinations = storageExaminations(
+      Promise.resolve({ kind: 'opened', condition: condition as StorageCondition, refusal: () => undefined }),
+      {
+        ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
+        ...{ listEntries: ENTRIES, kids: async () => [] },
+      },
+    );
+    const found = await examinations.find(({ check }) => check === 'status lists')?.examine();
+    expect(found?.status).to.equal('skipped');
   });
 
   const issuer = 'https://mandate.example';
