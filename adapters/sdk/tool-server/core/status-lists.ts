@@ -4,6 +4,7 @@
  */
 
 import { STATUS_BITS, statusAt as statusIn, statusListUri, taskStatus } from '../../../../domain/tasks/status-list.ts';
+import { CLOCK_SKEW_SECONDS, dateClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
@@ -71,7 +72,10 @@ export function statusLists(parts: Parts): StatusLists {
       const reference = isJsonObject(status) ? member(status, 'status_list') : undefined;
       const { uri, idx } = isJsonObject(reference) ? reference : {};
       const isOurs = typeof uri === 'string' && uri.startsWith(prefix) && LIST_ID.test(uri.slice(prefix.length));
-      if (!isOurs || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
+      // Some time after the token's expiry the index may be that of another task.
+      const exp = dateClaim(signed, 'exp') ?? Number.POSITIVE_INFINITY;
+      const isKept = (exp + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
+      if (!isOurs || !isKept || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
         return { kind: 'unknown', retryAfter: undefined };
       }
       return pollerOf(uri).statusAt(idx);

@@ -485,6 +485,13 @@ describe('A tool server that polls status lists', () => {
     expect(plane.server.received).to.deep.equal([]);
   });
 
+  it('asks no list about a token that expired over a minute ago: its index may be that of another task', async () => {
+    const kindAt = (exp: number) => askFor({ exp, status: statusMember(plane, OVER) });
+    expect(await kindAt(seconds() - 60)).to.equal('unknown');
+    expect(plane.server.received).to.deep.equal([]);
+    expect(await kindAt(seconds() - 59)).to.equal('not_active');
+  });
+
   it('fetches a list once for 100 concurrent first tokens', async () => {
     const kinds = await Promise.all(Array.from({ length: 100 }, () => ask(OVER)));
     expect(new Set(kinds)).to.deep.equal(new Set(['not_active']));
