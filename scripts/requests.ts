@@ -19,7 +19,8 @@ export interface LoadAgent {
   readonly key: AgentKey;
 }
 
-const AUDIENCE = 'https://jira.example/api';
+/** The tool server for which agents ask. */
+export const AUDIENCE = 'https://jira.example/api';
 const SCOPE = 'jira:read jira:comment';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 

@@ -14,6 +14,7 @@ import { isIndeterminate, longestAnswer, type Operation } from './operations.ts'
 import { randomKills, replicaLoss } from './runs/kills.ts';
 import { freeze, type PostgresFault, postgresFaults, restart, terminateSessions } from './runs/postgres-faults.ts';
 import { soak } from './runs/soak.ts';
+import { statusLists } from './runs/status-lists.ts';
 import { stopUnderLoad } from './runs/stop-under-load.ts';
 import type { RunResult } from './testbed.ts';
 
@@ -92,6 +93,16 @@ await yargs(hideBin(process.argv))
     },
   )
   .command(
+    'status-lists',
+    'kill tasks while tool servers poll status lists, under faults of lists, keys, clocks and replicas',
+    { ...common, kills: number(200), 'every-ms': number(1000), 'ttl-seconds': number(5), 'max-age-ms': number(10_000) },
+    async ({ kills, everyMs, ttlSeconds, maxAgeMs, ...options }) => {
+      const times = { kills, everyMs, ttlSeconds, maxAgeMs };
+      const { figures, losses } = await statusLists({ ...testbed(options), ...times });
+      printLines([`status lists on ${options.database}, seed ${options.seed}`, ...figures], losses);
+    },
+  )
+  .command(
     'soak',
     'send half the ceiling for a long time (Linux)',
     { ...common, minutes: number(30), 'warm-up-minutes': number(10) },
@@ -134,7 +145,6 @@ function print({ seed }: Options, title: string, result: RunResult): void {
   const { operations, records, leftBehind, auditVerify, figures, losses } = result;
   const count = (has: (one: Operation) => boolean) => operations.filter(has).length;
   const lines = [
-    ...describeMachine(new Date()),
     `${title}, seed ${seed}`,
     ...figures,
     `requests ${operations.length}: answered ${count((one) => !isIndeterminate(one))}, ` +
@@ -145,7 +155,11 @@ function print({ seed }: Options, title: string, result: RunResult): void {
       `${count(({ kind, status }) => kind === 'refresh' && status === 200)}, refusals ${count(({ status }) => status === 400)}`,
     `records ${records}; tasks left behind by exchanges without an answer ${leftBehind}; audit-verify ${auditVerify}`,
   ];
-  for (const line of lines) console.log(`- ${line}`);
+  printLines(lines, losses);
+}
+
+function printLines(lines: readonly string[], losses: readonly string[]): void {
+  for (const line of [...describeMachine(new Date()), ...lines]) console.log(`- ${line}`);
   for (const loss of losses.slice(0, PRINTED_LOSSES)) console.log(`  LOST: ${loss}`);
   console.log(losses.length === 0 ? 'Lost: nothing' : `Lost: ${losses.length}, see above`);
   if (losses.length > 0) process.exitCode = 1;

@@ -15,8 +15,12 @@ interface ServiceOptions {
 export interface Service {
   readonly url: string;
   readonly port: number;
-  /** Starts the process, and returns without waiting for it. */
-  start(): void;
+  /**
+   * Starts the process, and returns without waiting for it.
+   *
+   * @param changes environment variables for this start and later ones
+   */
+  start(changes?: Readonly<Record<string, string>>): void;
   pid(): number;
   /** @throws if the process ends, or is not ready within a minute */
   untilReady(): Promise<void>;
@@ -31,14 +35,15 @@ const START_LIMIT_MS = 60_000;
 
 export function serviceProcess({ program, environment, port, logFile }: ServiceOptions): Service {
   const url = `http://127.0.0.1:${port}`;
-  const spawn = (...args: readonly string[]) =>
-    spawnMandate([...program, ...args], { ...environment, PORT: String(port) }, logFile);
+  let variables = { ...environment, PORT: String(port) };
+  const spawn = (...args: readonly string[]) => spawnMandate([...program, ...args], variables, logFile);
   let child: ChildProcess | undefined;
   let exit: Promise<number | string> = Promise.resolve(0);
   return {
     url,
     port,
-    start() {
+    start(changes = {}) {
+      variables = { ...variables, ...changes };
       child = spawn('serve');
       exit = exitOf(child);
     },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { variableOf } from '../../composition/startup-error.ts';
 import { scimSettings } from '../../test/support/scim-client.ts';
 import { sharedSigningKey } from '../../test/support/shared-signing-key.ts';
-import { withCleanup } from '../cleanup.ts';
+import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { freePort } from '../free-port.ts';
 import { createDatabase, type Engine, type TemporaryPostgres } from '../temporary-database.ts';
 import { type Reconciled, reconcile } from './checks/reconcile.ts';
@@ -42,7 +42,7 @@ export interface RunResult extends Reconciled {
 }
 
 const ISSUER = 'https://mandate.test';
-const ADMIN_KEY = 'an-admin-key-of-a-fault-run-0123456789abcdef';
+export const ADMIN_KEY = 'an-admin-key-of-a-fault-run-0123456789abcdef';
 const CONCURRENCY = 8;
 
 /** Runs the work, then stops all processes and removes all files. */
@@ -51,26 +51,16 @@ export function withTestbed<Result>(
   run: (testbed: Testbed) => Promise<Result>,
 ): Promise<Result> {
   return withCleanup(async (cleanup) => {
-    const folder = mkdtempSync(join(tmpdir(), 'mandate-faults-'));
-    cleanup(() => rmSync(folder, { recursive: true, force: true }));
-    const database = await createDatabase(engine, { folder, cleanup });
     const driver = await startDriver();
     cleanup(driver.end);
-    const environment = environmentOf({ ...database.settings, ...driver.settings });
-    const create = async (nth: number) =>
-      serviceProcess({ program, environment, port: await freePort(), logFile: join(folder, `replica-${nth}.log`) });
-    const first = await create(0);
-    const services: [Service, ...Service[]] = [first];
-    while (services.length < replicas) services.push(await create(services.length));
-    cleanup(() => Promise.all(services.map((service) => service.end('SIGKILL'))));
+    const bed = await makeReplicas({ engine, program, replicas, issuer: ISSUER, settings: driver.settings, cleanup });
+    const { folder, services, postgres } = bed;
+    const [first] = services;
     const urls = services.map(({ url }) => url);
     return run({
-      ...{ services, postgres: database.postgres, driver },
+      ...{ services, postgres, driver },
       async start() {
-        const code = await first.run('migrate');
-        if (code !== 0) throw new Error(`migrate ended with ${code}: ${readFileSync(join(folder, 'replica-0.log'))}`);
-        for (const service of services) service.start();
-        await Promise.all(services.map((service) => service.untilReady()));
+        await bed.start();
         const file = join(folder, 'operations.jsonl');
         await driver.load({ urls, issuer: ISSUER, adminKey: ADMIN_KEY, seed, concurrency, pauseMs, rate, file });
       },
@@ -88,11 +78,51 @@ export function withTestbed<Result>(
   });
 }
 
-function environmentOf(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+interface ReplicasToMake {
+  readonly engine: Engine;
+  readonly program: readonly string[];
+  readonly replicas: number;
+  readonly issuer: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly cleanup: Cleanup;
+}
+
+interface Replicas extends Pick<Testbed, 'services' | 'postgres'> {
+  /** Temporary. */
+  readonly folder: string;
+  /** Migrates the database, and starts every service. */
+  start(): Promise<void>;
+}
+
+/** Replicas on a new database, not yet started. */
+export async function makeReplicas(wanted: ReplicasToMake): Promise<Replicas> {
+  const { engine, program, replicas, issuer, settings, cleanup } = wanted;
+  const folder = mkdtempSync(join(tmpdir(), 'mandate-faults-'));
+  cleanup(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await createDatabase(engine, { folder, cleanup });
+  const environment = environmentOf(issuer, { ...database.settings, ...settings });
+  const create = async (nth: number) =>
+    serviceProcess({ program, environment, port: await freePort(), logFile: join(folder, `replica-${nth}.log`) });
+  const first = await create(0);
+  const services: [Service, ...Service[]] = [first];
+  while (services.length < replicas) services.push(await create(services.length));
+  cleanup(() => Promise.all(services.map((service) => service.end('SIGKILL'))));
+  return {
+    ...{ folder, services, postgres: database.postgres },
+    async start() {
+      const code = await first.run('migrate');
+      if (code !== 0) throw new Error(`migrate ended with ${code}: ${readFileSync(join(folder, 'replica-0.log'))}`);
+      for (const service of services) service.start();
+      await Promise.all(services.map((service) => service.untilReady()));
+    },
+  };
+}
+
+function environmentOf(issuer: string, settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const all = {
     ...sharedSigningKey(),
     ...scimSettings,
-    'Service:Issuer': ISSUER,
+    'Service:Issuer': issuer,
     'Service:Admin:ApiKey': ADMIN_KEY,
     // Frequent, so that faults also hit sealing and sweeping.
     'Service:Audit:Checkpoint:Interval': 'PT2S',
@@ -103,5 +133,10 @@ function environmentOf(settings: Readonly<Record<string, string>>): Readonly<Rec
     HOST: '127.0.0.1',
     ...settings,
   };
-  return Object.fromEntries(Object.entries(all).map(([key, value]) => [variableOf(key), value]));
+  return asVariables(all);
+}
+
+/** Settings as environment variables. */
+export function asVariables(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [variableOf(key), value]));
 }

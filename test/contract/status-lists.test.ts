@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
+import { LOCK } from '../../adapters/storage/postgres/locks.ts';
+import { statusListColumns } from '../../adapters/storage/rows/status-list-row.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { deleteEndedTasks } from '../../application/decisions/sweep.ts';
@@ -11,6 +13,7 @@ import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
+import { thrownBy } from '../support/thrown-by.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { repetitions } from './repetitions.ts';
 import { anEntry, anOpening, aRefusal, aRenewal, aTokenRevocation, registeredAgent } from './storage-fixtures.ts';
@@ -21,7 +24,7 @@ const AT = plusSeconds(NOON, 1);
 const DAY = 86_400;
 const clock = { now: () => AT };
 
-onEveryDatabase('the indices of a status list', ({ storage, database, kind }) => {
+onEveryDatabase('the indices of a status list', ({ storage, database, kind, outside }) => {
   let agent: Agent;
   before(async () => {
     agent = await registeredAgent(storage());
@@ -259,7 +262,26 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind }) =>
     expect(await removal).not.to.equal('removed');
   });
 
+  it('are refused by the table to a second task, whatever decided so', async () => {
+    const { audience } = await openedList(16);
+    const [one, other] = [await drawn(audience, [1]), await drawn(audience, [2])];
+    const { sql } = await outside();
+    const taking = sql(`update tasks set status_index = 1 where task_id = '${other.task.taskId}'`);
+    expect(String(await thrownBy(taking))).to.match(/tasks_status_index|tasks\.status_list, tasks\.status_index/);
+    expect([await statusOf(one), await statusOf(other)]).to.deep.equal([one.status, other.status]);
+  });
+
   if (kind.engine === 'postgres') {
+    it('are not drawn while a concurrent transaction may take them, and no decision waits for it', async () => {
+      const { audience, listId } = await openedList(16);
+      const { sql } = await outside();
+      await sql('begin');
+      await sql(`select pg_advisory_xact_lock(${LOCK.statusIndex}, hashtext('${listId}') # 5)`);
+      expect((await drawn(audience, [5, 6])).status.index).to.equal(6);
+      await sql('rollback');
+      expect((await drawn(audience, [5, 7])).status.index).to.equal(5);
+    });
+
     it('are read with an index, however many tasks the list has', async () => {
       const connection = await database().outside?.();
       const plan = async (statement: string) => {
@@ -270,6 +292,11 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind }) =>
       expect(await plan("select status_index from tasks t where t.status_list = 'x' and t.state <> 'live'")).to.contain(
         'tasks_status_ended',
       );
+      // A planner that may join by a hash would read all tasks of the list, to find the few with a revoked token.
+      await connection?.sql('set enable_nestloop = off');
+      expect(
+        await plan(`select ${statusListColumns('json_agg')} from status_lists l where l.list_id = 'x'`),
+      ).to.contain('tasks_pkey');
       await connection?.close();
     });
   }

@@ -39,8 +39,10 @@ export function statusListColumns(array: string): string {
     ),
     indices(
       'with_revoked_token',
-      `revoked_tokens r cross join tasks t
-        where t.task_id = r.task_id and t.state = 'live' and t.status_list = l.list_id`,
+      // A look-up for each revoked token. For a join Postgres would read all tasks of the list.
+      `(select (
+          select o.status_index from tasks o where o.task_id = r.task_id and o.state = 'live' and o.status_list = l.list_id
+        ) as status_index from revoked_tokens r) t where t.status_index is not null`,
     ),
   ].join(', ');
 }

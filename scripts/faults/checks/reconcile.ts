@@ -88,7 +88,7 @@ async function endAllTasks(agents: readonly string[], session: Session, operator
 }
 
 /** Waits until a checkpoint covers every record, so that `audit-verify` verifies all of them. */
-async function sealedLedger(
+export async function sealedLedger(
   session: Session,
   operator: OperatorRequests,
   withinMs: number,

@@ -4,6 +4,7 @@
  */
 
 import { STATUS_BITS, statusAt as statusIn, statusListUri, taskStatus } from '../../../../domain/tasks/status-list.ts';
+import { CLOCK_SKEW_SECONDS, dateClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
@@ -40,7 +41,9 @@ interface Parts {
 
 /** One poll may fail, and the list in force is still fresh when the next one starts. */
 const POLLS_PER_MAX_AGE = 2;
-/** A poller stops after this many polls without a token of its list. */
+/** A poll takes the place of one that failed after this share of the interval, and then after twice as long each time. */
+const FIRST_RETRY = 1 / 4;
+/** A poller stops after this many intervals without a token of its list. */
 const IDLE_POLLS = 6;
 /** Only base64url, so that the address cannot leave `/status/`. */
 const LIST_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -69,7 +72,10 @@ export function statusLists(parts: Parts): StatusLists {
       const reference = isJsonObject(status) ? member(status, 'status_list') : undefined;
       const { uri, idx } = isJsonObject(reference) ? reference : {};
       const isOurs = typeof uri === 'string' && uri.startsWith(prefix) && LIST_ID.test(uri.slice(prefix.length));
-      if (!isOurs || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
+      // Some time after the token's expiry the index may be that of another task.
+      const exp = dateClaim(signed, 'exp') ?? Number.POSITIVE_INFINITY;
+      const isKept = (exp + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
+      if (!isOurs || !isKept || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
         return { kind: 'unknown', retryAfter: undefined };
       }
       return pollerOf(uri).statusAt(idx);
@@ -87,8 +93,8 @@ interface Poller {
 interface Held {
   readonly list: StatusList;
   readonly etag: string | undefined;
-  /** When its `iat` first arrived, by the monotonic clock. */
-  readonly arrived: number;
+  /** The start of the fetch that first brought its `iat`, by the monotonic clock. */
+  readonly first: number;
   /** The start of the fetch that brought or confirmed it: by the monotonic clock, and by the other one. */
   readonly at: number;
   readonly wallAt: number;
@@ -99,37 +105,43 @@ type Failure = { readonly problem: string; readonly retryAfter?: string | undefi
 function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock = systemClock }: Parts): Poller {
   const { issuer, clockSkewSeconds, now } = options;
   const interval = maxAgeMs / POLLS_PER_MAX_AGE;
-  const timeoutMs = Math.min(options.timeoutMs, interval);
   let held: Held | undefined;
   let failure: Failure | undefined;
   /** The first poll since the poller started: the tokens of its list wait for it. */
   let starting: Promise<void> | undefined;
   let isPolling = false;
-  let pollsWithoutToken = 0;
+  let lastToken = 0;
+  let failures = 0;
 
   async function poll(): Promise<void> {
-    pollsWithoutToken += 1;
     // Taken before the request is sent, because the answer may be that old.
     const at = clock.monotonic();
     const fetched = await fetchList(at).catch((error: unknown) => ({ problem: `An error occurred: ${error}` }));
     if ('list' in fetched) {
       held = fetched;
       failure = undefined;
+      failures = 0;
     } else {
       if (failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
       failure = fetched;
+      failures += 1;
     }
-    clock.after(Math.max(0, at + interval - clock.monotonic()), next);
+    // From the answer on: by then the control plane makes a new list, if its ttl is no longer than the interval.
+    if (failures === 0) return clock.after(interval, next);
+    const wait = Math.min(interval, interval * FIRST_RETRY * 2 ** (failures - 1));
+    return clock.after(Math.max(0, at + wait - clock.monotonic()), next);
   }
 
   function next(): Promise<void> | undefined {
-    if (pollsWithoutToken < IDLE_POLLS) return poll();
+    if (clock.monotonic() - lastToken <= IDLE_POLLS * interval) return poll();
     isPolling = false;
     return undefined;
   }
 
   async function fetchList(at: number): Promise<Held | Failure> {
     const began = { at, wallAt: now() };
+    // While the list in force is fresh, a poll without an answer leaves time for another one.
+    const timeoutMs = Math.min(options.timeoutMs, fresh() === undefined ? interval : interval / 2);
     const answer = await plane.statusList(uri.slice(issuer.length), held?.etag, timeoutMs);
     if (answer === undefined) return { problem: 'No complete answer came.' };
     const { status, body, etag = held?.etag } = answer;
@@ -143,19 +155,22 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
     if (!answer.isStatusList) return { problem: 'The answer is not of the type application/statuslist+jwt.' };
     const read = await readStatusList(keys, body, { uri, clockSkewSeconds, now: Math.floor(now() / 1000) });
     if (read.kind === 'refused') return read;
-    if (read.list.iat < (held?.list.iat ?? 0)) return { problem: 'It is older than the list before: a replay.' };
+    if (held !== undefined && !isSuccessor(read.list, held.list)) {
+      return { problem: 'It is older than the list before: a replay.' };
+    }
     return confirmed(read.list, answer.etag, began);
   }
 
   /**
-   * The control plane makes the next list when `ttl` has passed, so a list that comes later than that is a replay, or from a
-   * cache. It counts as confirmed until then only.
+   * When a list arrives, it may be as old as its ttl. Then the control plane makes the next one, so a list that comes later
+   * is a replay, or from a cache. It is confirmed only for as long as a control plane that makes lists less often than we
+   * poll needs it, because each confirmation may be a replay.
    */
   function confirmed(list: StatusList, etag: string | undefined, began: Pick<Held, 'at' | 'wallAt'>): Held | Failure {
-    const arrived = held?.list.iat === list.iat ? held.arrived : clock.monotonic();
-    const at = Math.min(began.at, arrived + list.ttl * 1000);
+    const first = held?.list.iat === list.iat ? held.first : began.at;
+    const at = Math.min(began.at, first + Math.max(0, list.ttl * 1000 - interval));
     if (held !== undefined && at <= held.at) return { problem: 'It was not made anew within its ttl.' };
-    return { list, etag, arrived, at, wallAt: began.wallAt - (began.at - at) };
+    return { list, etag, first, at, wallAt: began.wallAt - (began.at - at) };
   }
 
   /** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
@@ -170,7 +185,7 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
 
   return {
     async statusAt(index) {
-      pollsWithoutToken = 0;
+      lastToken = clock.monotonic();
       if (!isPolling) {
         isPolling = true;
         starting = poll().finally(() => {
@@ -189,4 +204,12 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
     },
     isOver: () => !isPolling && (held === undefined || isExpired(held.list)),
   };
+}
+
+/**
+ * Of two lists that replicas made in one second, nobody knows which one is older: the one in force stays. Otherwise a task
+ * that was refused could be accepted again.
+ */
+function isSuccessor(next: StatusList, held: StatusList): boolean {
+  return next.iat > held.iat || (next.iat === held.iat && Buffer.compare(next.bytes, held.bytes) === 0);
 }

@@ -36,6 +36,7 @@ import {
 
 const MAX_AGE_MS = 10_000;
 const INTERVAL_MS = MAX_AGE_MS / 2;
+const FIRST_RETRY_MS = INTERVAL_MS / 4;
 const START = 1_900_000_000_000;
 const PATH = `/status/${LIST_ID}`;
 const KEYS = '/.well-known/jwks.json';
@@ -216,7 +217,7 @@ describe('A tool server that polls status lists', () => {
       expect(problems).to.deep.equal([sentence(problem)]);
 
       await serve();
-      await clock.advance(INTERVAL_MS);
+      await clock.advance(FIRST_RETRY_MS);
       expect(await both()).to.deep.equal(DECIDED);
       await fault();
       await clock.advance(MAX_AGE_MS);
@@ -256,6 +257,65 @@ describe('A tool server that polls status lists', () => {
     await clock.advance(1);
     expect(await both()).to.deep.equal(UNKNOWN);
     expect(problems).to.deep.equal([sentence(REPLAY)]);
+  });
+
+  it('keeps its list when another one of the same second differs: a refused task is not accepted again', async () => {
+    const [refusing, other] = [await list(), await signList(plane, seconds(), {})];
+    plane.answerStatus = sendList(refusing);
+    expect(await both()).to.deep.equal(DECIDED);
+    plane.answerStatus = sendList(other);
+    await clock.advance(INTERVAL_MS);
+    expect(await both()).to.deep.equal(DECIDED);
+    expect(problems).to.deep.equal([sentence(REPLAY)]);
+    await serve();
+    await clock.advance(FIRST_RETRY_MS);
+    await clock.advance(MAX_AGE_MS - FIRST_RETRY_MS);
+    expect(await both()).to.deep.equal(DECIDED);
+  });
+
+  for (const [what, lost] of [
+    ['is lost', raw(503)],
+    ['gets the earlier list of another replica', undefined],
+  ] as const) {
+    it(`polls again before its list is stale if a poll ${what}`, async () => {
+      const earlier = sendList(await signList(plane, seconds() - 1, LISTED));
+      await both();
+      let polls = 0;
+      plane.answerStatus = async (...call) => {
+        polls += 1;
+        const answer = polls % 2 === 1 ? (lost ?? earlier) : sendList(await list());
+        answer(...call);
+      };
+      for (let passed = 0; passed < 8 * MAX_AGE_MS; passed += 100) {
+        await clock.advance(100);
+        expect(await both(), `after ${passed} ms`).to.deep.equal(DECIDED);
+      }
+      expect(polls).to.be.above(16);
+    });
+  }
+
+  it('soon polls as rarely as without a failure while the control plane is away', async () => {
+    await both();
+    plane.answerStatus = raw(503);
+    const shares: number[] = [];
+    for (let quarter = 1; quarter <= 20; quarter += 1) {
+      const before = asked();
+      await clock.advance(FIRST_RETRY_MS);
+      await both();
+      if (asked() > before) shares.push(quarter / 4);
+    }
+    // In intervals after the first poll: the one that fails, a quarter and three quarters later, then one for each.
+    expect(shares).to.deep.equal([1, 1.25, 1.75, 2.75, 3.75, 4.75]);
+  });
+
+  it('leaves time for another poll before its list is stale if one gets no answer', async () => {
+    lists = make(60_000, 4 * TIMEOUT_MS);
+    expect(await both()).to.deep.equal(DECIDED);
+    plane.answerStatus = () => undefined;
+    const began = performance.now();
+    await clock.advance(2 * TIMEOUT_MS);
+    expect(performance.now() - began).to.be.within(TIMEOUT_MS - 100, 2 * TIMEOUT_MS);
+    expect(problems).to.deep.equal([sentence(NO_ANSWER)]);
   });
 
   it('accepts a 304 only as the answer to an ETag that it sent', async () => {
@@ -306,16 +366,28 @@ describe('A tool server that polls status lists', () => {
       },
     ],
   ] as const) {
-    it(`does not use a list longer than ttl and maxAgeMs while the answer is ${what}`, async () => {
+    it(`uses a list no longer than maxAgeMs, as it may be a ttl old, while the answer is ${what}`, async () => {
       await repeat?.();
       expect(await both()).to.deep.equal(DECIDED);
-      await clock.advance(TTL * 1000 + MAX_AGE_MS);
+      await clock.advance(MAX_AGE_MS);
       expect(await both()).to.deep.equal(DECIDED);
       await clock.advance(1);
       expect(await both()).to.deep.equal(UNKNOWN);
       expect(problems).to.deep.equal([sentence(NOT_ANEW)]);
     });
   }
+
+  it('uses a list whose ttl exceeds the interval until the control plane makes the next one', async () => {
+    await serve({ claims: { ttl: 60 } });
+    expect(await both()).to.deep.equal(DECIDED);
+    for (let passed = 0; passed < 60_000 - INTERVAL_MS + MAX_AGE_MS; passed += INTERVAL_MS) {
+      await clock.advance(INTERVAL_MS);
+      expect(await both()).to.deep.equal(DECIDED);
+    }
+    await clock.advance(1);
+    expect(await both()).to.deep.equal(UNKNOWN);
+    expect(problems).to.deep.equal([sentence(NOT_ANEW)]);
+  });
 
   it('counts the age of a list from the start of its fetch', async () => {
     const token = await list();
@@ -354,7 +426,7 @@ describe('A tool server that polls status lists', () => {
   });
 
   it('does not use a list after its exp, even if it is confirmed', async () => {
-    await serve({ claims: { exp: seconds() - SKEW + 6 } });
+    await serve({ claims: { exp: seconds() - SKEW + 6, ttl: 60 } });
     await both();
     await clock.advance(5999);
     expect(await both()).to.deep.equal(DECIDED);
@@ -411,6 +483,13 @@ describe('A tool server that polls status lists', () => {
       });
     }
     expect(plane.server.received).to.deep.equal([]);
+  });
+
+  it('asks no list about a token that expired over a minute ago: its index may be that of another task', async () => {
+    const kindAt = (exp: number) => askFor({ exp, status: statusMember(plane, OVER) });
+    expect(await kindAt(seconds() - 60)).to.equal('unknown');
+    expect(plane.server.received).to.deep.equal([]);
+    expect(await kindAt(seconds() - 59)).to.equal('not_active');
   });
 
   it('fetches a list once for 100 concurrent first tokens', async () => {
@@ -475,8 +554,9 @@ describe('A tool server that polls status lists', () => {
     await both();
     plane.published = [plane.key, next];
     plane.key = next;
+    await clock.advance(INTERVAL_MS - 1);
     await serve();
-    await clock.advance(INTERVAL_MS);
+    await clock.advance(1);
     plane.answerStatus = raw(503);
     await clock.advance(MAX_AGE_MS);
     expect(await both()).to.deep.equal(DECIDED);
@@ -527,6 +607,21 @@ describe('A tool server that polls status lists', () => {
     await serve();
     expect(await both()).to.deep.equal(DECIDED);
     expect(plane.server.received.findLast(({ path }) => path === PATH)?.headers).not.to.have.property('if-none-match');
+  });
+
+  it('refuses a killed task within ttl and maxAgeMs, also if the list from before is replayed ever after', async () => {
+    for (let ageMs = 0; ageMs <= TTL * 1000; ageMs += 500) {
+      clock = movedPollClock(START);
+      lists = make();
+      plane.answerStatus = sendList(await signList(plane, seconds(), {}));
+      // The task is killed as soon as the list is made.
+      await clock.advance(ageMs);
+      while (clock.monotonic() <= TTL * 1000 + MAX_AGE_MS) {
+        await ask(5);
+        await clock.advance(100);
+      }
+      expect(await ask(5), `the list was ${ageMs} ms old`).to.equal('unknown');
+    }
   });
 
   it('refuses a killed task within ttl and maxAgeMs, whichever polls fail', async () => {
