@@ -10,6 +10,7 @@ import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
+import { type MeSurface, meRouter } from './me/me-router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
@@ -17,7 +18,7 @@ import { loggedRequests, measuredRequests, tracedRequests } from './observed-req
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
-import { pathOf, withoutIssuerPath } from './routes.ts';
+import { ME_PATH, pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -29,6 +30,8 @@ export interface HttpSurfaces {
   readonly oauth: Traceable<OAuthSurface>;
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
+  /** `undefined` without `Service:Me`: the paths are then unknown. */
+  readonly me: Traceable<MeSurface> | undefined;
   readonly agentKeys: Traceable<AgentKeysSurface>;
   /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
   readonly statusLists: StatusListSurface | undefined;
@@ -80,6 +83,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
+  if (surfaces.me !== undefined) app.use(ME_PATH, meRouter(surfaces.me));
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
   if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
@@ -97,12 +101,12 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     (endpoint ?? app)(request, response);
   };
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
-  const hasStatusLists = surfaces.statusLists !== undefined;
-  const admitted = admission({ ...surfaces.admission, hasStatusLists }, logged);
+  const optional = { statusLists: surfaces.statusLists !== undefined, me: surfaces.me !== undefined };
+  const admitted = admission({ ...surfaces.admission, optional }, logged);
   const { measurements } = surfaces;
-  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, hasStatusLists);
-  const traced = surfaces.tracing === undefined ? measured : tracedRequests(surfaces.tracing, measured);
-  const withoutPrefix = withoutIssuerPath(surfaces.issuer, hasStatusLists);
+  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, optional);
+  const traced = surfaces.tracing === undefined ? measured : tracedRequests(surfaces.tracing, measured, optional);
+  const withoutPrefix = withoutIssuerPath(surfaces.issuer, optional);
   return {
     listener(request, response) {
       request.url = withoutPrefix(request.url ?? '');

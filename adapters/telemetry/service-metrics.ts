@@ -3,7 +3,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
-import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
+import { type Measurements, outcomes, type Surface, surfaces } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { type Definition, gauges, type Observed, serviceGauges } from './service-gauges.ts';
 
@@ -46,9 +46,10 @@ const BACKLOG_EVERY_SECONDS = 5;
 /** A scraper usually waits ten seconds. These gauges need far less. */
 const BACKLOG_LIMIT_MS = 1000;
 
-export function serviceMetrics(timeLimit: TimeLimit): ServiceMetrics {
+/** @param measured the surfaces that this instance has */
+export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[] = surfaces): ServiceMetrics {
   const registry = new Registry();
-  const measurements = countersOf(registry);
+  const measurements = countersOf(registry, measured);
   const settable = serviceGauges(registry);
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
@@ -74,7 +75,7 @@ function counterOf(registry: Registry, { name, help, labelNames }: Definition): 
 }
 
 /** Creates the counter of each pair of labels in advance, so that counting is only a property access. */
-function countersOf(registry: Registry): Measurements {
+function countersOf(registry: Registry, measured: readonly Surface[]): Measurements {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
   const refusals = counterOf(registry, ADMISSION_REFUSALS);
@@ -83,7 +84,7 @@ function countersOf(registry: Registry): Measurements {
   const { name, help, labelNames } = DURATIONS;
   const durations = new Histogram({ name, help, labelNames: [...labelNames], buckets: BUCKETS, registers: [registry] });
   const known = new Map(
-    surfaces.map((surface) => {
+    measured.map((surface) => {
       // Starts each series at zero: `rate` misses the first event of a series that begins at one.
       for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
       durations.zero({ surface });

@@ -1,35 +1,11 @@
 /** A person's own tasks in pages: live ones first, then those that retention still has. */
 
-import type { AgentId, TaskId } from '../../domain/identifiers.ts';
-import type { Instant } from '../../domain/instant.ts';
-import type { Scope } from '../../domain/scope.ts';
-import type { TaskState } from '../../domain/tasks/task.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/queries.ts';
+import type { Clock } from '../ports/runtime.ts';
 
-export interface MyTask {
-  readonly taskId: TaskId;
-  readonly agentId: AgentId;
-  /** `undefined` if the agent has been removed. */
-  readonly displayName: string | undefined;
-  readonly audience: string;
-  readonly scope: Scope;
-  readonly startedAt: Instant;
-  readonly expiresAt: Instant;
-  /** A live task whose time is up is presented as `expired`. */
-  readonly state: TaskState['kind'];
-  /** `undefined` while the task is live. */
-  readonly endedAt: Instant | undefined;
-  /** Why the task ended; `undefined` while it is live. */
-  readonly reason: string | undefined;
-  /** Successful refreshes so far. */
-  readonly renewals: number;
-}
-
-/** The position after a task of the list. */
-export interface MyTasksCursor {
-  /** When that task ended; `undefined` if it was listed among the live ones. */
-  readonly endedAt: Instant | undefined;
-  readonly taskId: TaskId;
-}
+export type MyTask = OwnTask;
+export type MyTasksCursor = OwnTaskPosition;
 
 export interface MyTasksQuestion {
   readonly after: MyTasksCursor | undefined;
@@ -40,4 +16,16 @@ export interface MyTasksPage {
   readonly tasks: readonly MyTask[];
   /** `undefined` on the last page. */
   readonly nextAfter: MyTasksCursor | undefined;
+}
+
+export async function myTasks(
+  { tasks, clock }: { readonly tasks: Pick<Tasks, 'ofSponsor'>; readonly clock: Clock },
+  { sponsorKey }: MePerson,
+  { after, limit }: MyTasksQuestion,
+): Promise<MyTasksPage> {
+  // Read one more than the limit: it tells whether another page follows.
+  const found = await tasks.ofSponsor(sponsorKey, { after, limit: limit + 1, now: clock.now() });
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { tasks: page, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
 }

@@ -15,3 +15,9 @@ export interface MePerson {
   /** An access token for `Service:Me:Audience`, or a session of the page. */
   readonly by: 'token' | 'session';
 }
+
+/**
+ * The reasons of a refusal at `/me` that names nobody. `invalid_form_token`: a write with a session, without the proof
+ * that it comes from the page of this service.
+ */
+export type MeDenialReason = 'missing_token' | 'invalid_token' | 'subject_keys_unavailable' | 'invalid_form_token';

@@ -54,7 +54,7 @@ describe('the catalogue of refusals', () => {
 /** A missing or unknown word does not compile. */
 const OF_SURFACES: Readonly<Record<CredentialDenialReason | ConflictReason, true>> = {
   ...{ missing_api_key: true, invalid_api_key: true },
-  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true },
+  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true, sign_in_too_old: true },
 };
 
 describe('the documentation of refusals', () => {

@@ -27,6 +27,7 @@ import {
 import { forRequest, type Traceable } from '../traceable.ts';
 import {
   type AdminAccess,
+  CURSOR,
   DEFAULT_PAGE,
   PAGE_SIZE_SENTENCE,
   parseOrdinal,
@@ -66,7 +67,10 @@ export function auditRouter(surface: Traceable<AuditSurface>): Router {
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
   const parsed = parseAuditQuestion(request.originalUrl);
   if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
-  const answer = await surface.query(parsed.question);
+  answerRecords(response, await surface.query(parsed.question));
+}
+
+export function answerRecords(response: Response, answer: LedgerAnswer): void {
   if (answer.kind === 'foreign_cursor') {
     const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
     return answerInvalid(response, fieldErrors(CURSOR, sentence));
@@ -92,7 +96,10 @@ const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
 async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
-  const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
+  answerProof(surface.log, request, response, seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq));
+}
+
+export function answerProof(log: Log, request: Request<{ seq: string }>, response: Response, outcome: ProofOutcome): void {
   switch (outcome.kind) {
     case 'not_found':
       return answerProblem(response, {
@@ -112,7 +119,7 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
     case 'broken': {
       const { checkpointId } = outcome.checkpoint;
       const fault = new Error('The seal is broken.');
-      surface.log.error('the records do not produce the root that was signed', fault, {
+      log.error('the records do not produce the root that was signed', fault, {
         ...traceFields(request.trace),
         checkpoint: checkpointId,
       });
@@ -133,7 +140,6 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
   }
 }
 
-const CURSOR = 'cursor';
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 
 /** The maximum length of a person's `sub`, and of a sponsor key. */

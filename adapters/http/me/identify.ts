@@ -3,10 +3,14 @@
  * holds the person's other access tokens, so they open nothing here.
  */
 
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Outcome } from '../../../application/outcome.ts';
-import type { MePerson } from '../../../domain/sponsors/me-person.ts';
+import type { DenialReason } from '../../../domain/denial.ts';
+import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { bearerCredential } from '../message/bearer.ts';
+import { singleHeader } from '../message/head.ts';
 
 /** A session of the page, found by its cookie. */
 export interface MeSession {
@@ -17,7 +21,7 @@ export interface MeSession {
 
 export interface MeSessions {
   /** @param cookies the request's Cookie header. `undefined` without a usable session */
-  find(cookies: string | undefined, trace?: Trace): Promise<MeSession | undefined>;
+  find(cookies: string, trace?: Trace): Promise<MeSession | undefined>;
 }
 
 export interface MeAccess {
@@ -29,12 +33,57 @@ export interface MeAccess {
   readonly sessions: MeSessions | undefined;
 }
 
-export type MeRefusal = 'missing_token' | 'invalid_token' | 'subject_keys_unavailable';
-
 export type Identified =
   /** `session` is `undefined` with an access token. */
   | { readonly kind: 'person'; readonly person: MePerson; readonly session: MeSession | undefined }
-  | { readonly kind: 'refused'; readonly reason: MeRefusal };
+  /** `fault`: what is wrong with the token, for the log. */
+  | { readonly kind: 'refused'; readonly reason: MeDenialReason; readonly fault?: DenialReason | undefined };
 
 /** Reads the Authorization header if there is one, else the cookies. Neither answers nor records. */
-export type Identify = (access: MeAccess, request: IncomingMessage, trace?: Trace) => Promise<Identified>;
+export async function identify(access: MeAccess, request: IncomingMessage, trace?: Trace): Promise<Identified> {
+  const credential = bearerCredential(request);
+  if (credential.kind === 'absent') {
+    const cookies = singleHeader(request, 'cookie');
+    const session = cookies.kind === 'present' ? await access.sessions?.find(cookies.value, trace) : undefined;
+    return session === undefined
+      ? { kind: 'refused', reason: 'missing_token' }
+      : { kind: 'person', person: session.person, session };
+  }
+  if (credential.kind === 'unusable' || access.validate === undefined) {
+    return { kind: 'refused', reason: 'invalid_token' };
+  }
+  const outcome = await access.validate(credential.token, trace);
+  if (outcome.kind === 'allowed') return { kind: 'person', person: outcome.value, session: undefined };
+  const { reason: fault } = outcome.denial;
+  // The token may be good: its signature could not be checked.
+  return fault === 'subject_keys_unavailable'
+    ? { kind: 'refused', reason: fault }
+    : { kind: 'refused', reason: 'invalid_token', fault };
+}
+
+/**
+ * Whether a write may run. A browser adds the cookie to requests of other sites too, so a write with a session needs a
+ * proof that it comes from our own page: its origin, and the form token.
+ */
+export function mayWrite(
+  { issuer }: Pick<MeAccess, 'issuer'>,
+  session: MeSession | undefined,
+  request: IncomingMessage,
+  formToken: string | undefined,
+): boolean {
+  if (session === undefined) return true;
+  return isSameOrigin(issuer, request) && isEqual(formToken ?? '', session.formToken);
+}
+
+/** Fetch metadata, or from a browser without it the Origin header. */
+function isSameOrigin(issuer: string, request: IncomingMessage): boolean {
+  const site = singleHeader(request, 'sec-fetch-site');
+  if (site.kind !== 'absent') return site.kind === 'present' && site.value === 'same-origin';
+  const origin = singleHeader(request, 'origin');
+  return origin.kind === 'present' && origin.value === new URL(issuer).origin;
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -67,10 +67,10 @@ describe('The path of an issuer', () => {
   it('is removed in front of a status list only if there are status lists', () => {
     const path = '/tenants/one/status/q80B-f_nWEZ5HLXzGk6-zA';
     expect(stripped(path)).to.equal(path);
-    expect(withoutIssuerPath('https://mandate.example/tenants/one', true)(path)).to.equal(
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', { statusLists: true })(path)).to.equal(
       path.slice('/tenants/one'.length),
     );
-    const same = withoutIssuerPath('https://mandate.example/status', true);
+    const same = withoutIssuerPath('https://mandate.example/status', { statusLists: true });
     expect([same('/status/status/x'), same('/status/x')]).to.deep.equal(['/status/x', '/status/x']);
   });
 });

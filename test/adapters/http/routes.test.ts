@@ -44,12 +44,12 @@ describe('The metric label of a request', () => {
 describe('The path of a status list', () => {
   for (const path of ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z']) {
     it(`${path} has the bucket and the permits of introspection, and is unknown without status lists`, () => {
-      const { bucket, work } = routeOf(path, true);
+      const { bucket, work } = routeOf(path, { statusLists: true });
       expect([bucket, work]).to.deep.equal(['introspection', 'introspection']);
       expect(routeOf(path)).to.equal(routeOf('/nothing'));
     });
   }
-  it('is its first segment', () => expect(routeOf('/statuses/x', true)).to.equal(routeOf('/nothing')));
+  it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
 });
 
 describe('A SCIM path', () => {
