@@ -14,8 +14,7 @@ import { traceable } from './traces.ts';
 
 type Needed = Pick<
   Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees')
-  | ('clock' | 'log')
+  ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees') | ('clock' | 'log')
 >;
 
 /** Whether `/me` exists. */

@@ -2,11 +2,11 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { Instant } from '../../domain/instant.ts';
-import type { Scope } from '../../domain/scope.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
 import type { Grant, GrantHash, RevocationReason, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';

@@ -73,7 +73,8 @@ async function page(surface: AuditSurface, request: Request, response: Response)
 export function answerRecords(response: Response, answer: LedgerAnswer): void {
   if (answer.kind === 'foreign_cursor') {
     const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
-    return answerInvalid(response, fieldErrors(CURSOR, sentence));
+    answerInvalid(response, fieldErrors(CURSOR, sentence));
+    return;
   }
   response.json({
     records: answer.records.map(presentRecord),
@@ -99,22 +100,29 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
   answerProof(surface.log, request, response, seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq));
 }
 
-export function answerProof(log: Log, request: Request<{ seq: string }>, response: Response, outcome: ProofOutcome): void {
+export function answerProof(
+  log: Log,
+  request: Request<{ seq: string }>,
+  response: Response,
+  outcome: ProofOutcome,
+): void {
   switch (outcome.kind) {
     case 'not_found':
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 404,
         detail: 'No sealed record has this number: there is none, or it is not sealed yet.',
         reason: 'no_sealed_record',
       });
+      return;
     case 'archived': {
       const { checkpointId } = outcome.checkpoint;
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 410,
         detail: `The record has left the ledger with its month: the export that holds checkpoint ${checkpointId} proves it.`,
         checkpoint: checkpointId,
         reason: 'record_archived',
       });
+      return;
     }
     case 'broken': {
       const { checkpointId } = outcome.checkpoint;
@@ -123,12 +131,13 @@ export function answerProof(log: Log, request: Request<{ seq: string }>, respons
         ...traceFields(request.trace),
         checkpoint: checkpointId,
       });
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 500,
         detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,
         checkpoint: checkpointId,
         reason: 'seal_broken',
       });
+      return;
     }
     case 'proof':
       response.json({

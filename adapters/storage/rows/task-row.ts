@@ -1,8 +1,8 @@
 /** Converts between tasks and grants, and rows of the `tasks` and `task_grants` tables. */
 
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
-import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
@@ -212,28 +212,31 @@ export function selectOwnTasks(
     `(${bind(instant(after?.endedAt ?? LAST_END))}, ${bind(isAmongEnded ? after.taskId : LAST_TASK_ID)})`;
   // No task id sorts before the empty text: after a page with ended tasks, no live task is read.
   const liveBefore = () => bind(isAmongEnded ? '' : (after?.taskId ?? LAST_TASK_ID));
-  return `select t.task_id, t.agent_id, t.audience, t.scope, t.created_at, t.expires_at, t.state, t.end_reason,
-      found.over_at, a.display_name, g.renewals, g.renewed_at
+  const columns = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
+  // Of an expression (`|| ''`) the planner reads no index, which might be that of all tasks.
+  return `select ${columns}, over_at,
+      (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+      (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+      (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
     from (
       select * from (
-        select task_id, ended_at as over_at from tasks
-          where sponsor_key = ${key()} and state = 'live' and expires_at > ${bind(instant(now))} and task_id < ${liveBefore()}
-          order by task_id desc limit ${bind(limit)}
+        select ${columns}, ended_at as over_at from tasks
+          where sponsor_key = ${key()} and state = 'live' and expires_at > ${bind(instant(now))}
+            and task_id || '' < ${liveBefore()}
+          order by task_id || '' desc limit ${bind(limit)}
       ) live
       union all
-      select task_id, expires_at from tasks
-        where sponsor_key = ${key()} and state = 'live' and expires_at <= ${bind(instant(now))} and (expires_at, task_id) < ${end()}
+      select ${columns}, expires_at from tasks
+        where sponsor_key = ${key()} and state = 'live' and expires_at <= ${bind(instant(now))}
+          and (expires_at, task_id) < ${end()}
       union all
       select * from (
-        select task_id, ended_at from tasks
+        select ${columns}, ended_at from tasks
           where sponsor_key = ${key()} and ended_at is not null and (ended_at, task_id) < ${end()}
           order by ended_at desc, task_id desc limit ${bind(limit)}
       ) ended
-      order by over_at desc nulls first, task_id desc limit ${bind(limit)}
     ) found
-    cross join tasks t left join agents a on a.agent_id = t.agent_id left join task_grants g on g.task_id = t.task_id
-    where t.task_id = found.task_id
-    order by found.over_at desc nulls first, t.task_id desc`;
+    order by over_at desc nulls first, task_id desc limit ${bind(limit)}`;
 }
 
 export function toOwnTask(row: OwnTaskRow): OwnTask {

@@ -45,7 +45,8 @@ const insertSignal = 'insert into accepted_signals (receiver, issuer, jti, forge
 
 const insertTask = insertInto('tasks', insertedTaskColumns);
 const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
-const updateGrant = 'update task_grants set scope = ?, renewals = ?, unrecorded = ?, renewed_at = ? where grant_hash = ?';
+const updateGrant =
+  'update task_grants set scope = ?, renewals = ?, unrecorded = ?, renewed_at = ? where grant_hash = ?';
 
 /** The parameter is a JSON array of task ids. */
 const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';

@@ -198,11 +198,7 @@ const LIVE_TASKS = {
   task_id: liveTasks('task_id', 'task_id = ?'),
   agent_id: liveTasks('agent_id', "agent_id = ? and state = 'live'"),
   sponsor_key: liveTasks('sponsor_key', "sponsor_key = ? and state = 'live'"),
-  sponsor_agent: liveTasks(
-    'sponsor_key',
-    "sponsor_key = ? and agent_id = ? and state = 'live'",
-    ' and t.agent_id = ?',
-  ),
+  sponsor_agent: liveTasks('sponsor_key', "sponsor_key = ? and agent_id = ? and state = 'live'", ' and t.agent_id = ?'),
   session_id: liveTasks('session_id', "session_id = ? and state = 'live'"),
   sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
 } as const;
