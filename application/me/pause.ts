@@ -1,6 +1,6 @@
 /** A person's own pause: a block of source `self`, which only the person places and lifts. */
 
-import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { type Instant, toSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
@@ -60,7 +60,7 @@ export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): P
 /** The provider dates the sign-in of a token, and its clock may differ. */
 function isSignInRecent({ authenticatedAt, by }: MePerson, now: Instant): boolean {
   if (authenticatedAt === undefined) return false;
-  const age = secondsBetween(authenticatedAt, now);
+  const age = toSeconds(now) - toSeconds(authenticatedAt);
   const skew = by === 'token' ? CLOCK_SKEW_SECONDS : 0;
   return age >= -CLOCK_SKEW_SECONDS && age <= RESUME_MAX_AGE_SECONDS + skew;
 }
