@@ -18,7 +18,7 @@ import { loggedRequests, measuredRequests, tracedRequests } from './observed-req
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
-import { ME_PATH, pathOf, withoutIssuerPath } from './routes.ts';
+import { pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -83,7 +83,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
-  if (surfaces.me !== undefined) app.use(ME_PATH, meRouter(surfaces.me));
+  if (surfaces.me !== undefined) app.use('/me', meRouter(surfaces.me));
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
   if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));

@@ -75,7 +75,7 @@ const LOGOUT: Route = {
 const PROOF: Route = { ...AUDIT, work: 'proof' };
 const PROOF_PATH = /^\/(?:audit|me)\/records\/[^/]+\/proof$/;
 
-export const ME_PATH = '/me';
+const ME_PATH = '/me';
 const ME: Route = { ...OTHER, surface: 'me', event: 'me.denied', work: 'revoking', metric: 'me', takesForm: true };
 const ME_RECORDS: Route = { ...ME, work: 'other' };
 const ME_PROOF: Route = { ...ME, work: 'proof' };

@@ -417,7 +417,7 @@ for (const database of databases) {
     });
 
     it('shows names with markup, bidirectional controls and emoji as the text that was registered', async () => {
-      const name = `<script>alert(1)</script>\u202e"&'${'\u{1F469}\u200D\u{1F680}'.repeat(20)}`.slice(0, 128);
+      const name = `<script>alert(1)</script>\u202e"&'${'\u{1F469}\u200D\u{1F680}'.repeat(15)}`;
       const marked = await mandate.admin('PATCH', `/admin/agents/${agent.id}`, { display_name: name });
       expect(marked.status, marked.text).to.equal(200);
       await begin();
