@@ -1,6 +1,13 @@
 /** A person's own surface (`Service:Me`): what acts for them, their stop, their pause and their records. */
 
 import { expect } from 'chai';
+import {
+  allowInsecureRequests,
+  discovery,
+  fetchProtectedResource,
+  None,
+  WWWAuthenticateChallengeError,
+} from 'openid-client';
 import { databases } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import {
@@ -413,6 +420,43 @@ for (const database of databases) {
         expect(fieldsOf(lines, 'event', 'reason', 'agent_id')).to.deep.equal([
           ['token.denied', 'subject_audience_mismatch', agent.id],
         ]);
+      }
+    });
+
+    it('is used by openid-client with a token for its own audience, signed in at a real provider', async () => {
+      const { provider } = mandate;
+      const forAgent = await provider.signIn('ada');
+      const forMe = await provider.signIn('ada', { resource: ME });
+      const issued = await agent.exchange({ subject_token: forAgent.accessToken });
+      expect(issued.status, issued.text).to.equal(200);
+      const config = await discovery(new URL(provider.issuer), provider.clientId, undefined, None(), {
+        execute: [allowInsecureRequests],
+      });
+      const ask = (token: string, method: string, path: string) =>
+        fetchProtectedResource(config, token, new URL(`${mandate.url}${path}`), method);
+      const listing = await ask(forMe.accessToken, 'GET', '/me/tasks');
+      const { tasks } = (await listing.json()) as { readonly tasks: readonly ListedTask[] };
+      expect(tasks.map(({ task_id }) => task_id)).to.include(issued.body.task_id);
+      const stopped = await ask(forMe.accessToken, 'DELETE', `/me/tasks/${issued.body.task_id}`);
+      expect(await stopped.json()).to.deep.equal({ revoked_tasks: 1 });
+      const challenged = await ask(forAgent.accessToken, 'GET', '/me/tasks').catch((cause) => cause);
+      expect(challenged).to.be.instanceOf(WWWAuthenticateChallengeError);
+      expect(challenged.status).to.equal(401);
+      expect(challenged.cause[0]).to.deep.include({ scheme: 'bearer', parameters: { error: 'invalid_token' } });
+      for (const token of [forMe.accessToken, forMe.idToken]) {
+        expect((await agent.exchange({ subject_token: token })).body.error).to.equal('invalid_grant');
+      }
+      expect((await withToken(forMe.idToken, 'GET', '/me/tasks')).status).to.equal(401);
+    });
+
+    it('resumes with a token of a real sign-in, whose auth_time is recent', async () => {
+      const real = await mandate.another({});
+      try {
+        const { accessToken } = await mandate.provider.signIn('grace', { resource: ME });
+        expect((await withToken(accessToken, 'PUT', '/me/pause', real)).status).to.equal(200);
+        expect((await withToken(accessToken, 'DELETE', '/me/pause', real)).status).to.equal(204);
+      } finally {
+        await real.stop();
       }
     });
 

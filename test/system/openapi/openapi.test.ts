@@ -355,7 +355,10 @@ describe('The API while storage fails or limits are reached', () => {
   it('answers 403 for a change with a session from another page, and 404 for a pause while it is off', async () => {
     const { me } = service.surfaces;
     if (me === undefined) throw new Error('there is no /me');
-    const person = { ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined }, authenticatedAt: NOON };
+    const person = {
+      ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
+      authenticatedAt: NOON,
+    };
     const sessions = { find: async () => ({ person: { ...person, by: 'session' } as const, formToken: 'x' }) };
     const at = await service.serve({ me: { ...me, sessions, canPause: false } });
     for (const operation of served.filter(({ scheme, method }) => scheme === 'meToken' && method !== 'get')) {
