@@ -10,8 +10,8 @@ import type { Trace } from '../../domain/trace-context.ts';
 
 export interface FetchedKeys<Keys> {
   /**
-   * Returns the cached keys, or fetches them if there are none. `fresh` means that they were fetched for this call, so
-   * that another fetch would return the same.
+   * Returns the cached keys. Without cached keys it fetches them, and `fresh` is true: a second fetch would bring
+   * nothing new.
    */
   current(trace?: Trace): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
   /** Fetches because the cached keys did not suffice. `undefined` if that failed, or is too early. */

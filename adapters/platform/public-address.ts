@@ -8,7 +8,7 @@ import type { LookupFunction } from 'node:net';
 import { BlockList, isIP } from 'node:net';
 import { NetworkFailure } from '../../application/ports/network.ts';
 
-/** IPv4 networks that are not globally reachable, or that serve only hosts of their own network. */
+/** IPv4 networks that are no destination on the internet: private, local, reserved or for documentation. */
 const PRIVATE_IPV4 = [
   ['0.0.0.0', 8], // This host (RFC 1122 §3.2.1.3): Linux connects 0.0.0.0 to loopback.
   ['10.0.0.0', 8], // Private (RFC 1918)

@@ -68,7 +68,7 @@ export interface StatusDraws {
 
 export interface StatusSlot {
   readonly listId: string;
-  /** Some of the drawn indices that no task holds. If there are none, free indices near the first draw. Empty if all are held. */
+  /** Free indices, drawn ones first. If tasks hold every drawn index: others. Empty if tasks hold all indices of the list. */
   readonly free: readonly number[];
 }
 

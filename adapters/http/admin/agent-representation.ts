@@ -74,8 +74,18 @@ const ajv = new Ajv({
   validateSchema: false,
   formats: { 'iso-duration': (text: string) => parseIsoDuration(text) !== undefined },
 });
-const isRegistrationBody = ajv.compile<RegistrationBody>(closedObject(fields, required));
-const isPatchBody = ajv.compile<PatchBody>(closedObject(patchFields, []));
+
+const compile = () => ({
+  isRegistration: ajv.compile<RegistrationBody>(closedObject(fields, required)),
+  isPatch: ajv.compile<PatchBody>(closedObject(patchFields, [])),
+});
+let compiled: ReturnType<typeof compile> | undefined;
+
+/** Compiles at the first registration, because compiling takes long and no other request needs it. */
+function bodyShapes(): ReturnType<typeof compile> {
+  compiled ??= compile();
+  return compiled;
+}
 
 type Parsed<T> =
   | { readonly kind: 'parsed'; readonly value: T }
@@ -83,7 +93,8 @@ type Parsed<T> =
 
 export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
   const candidate: unknown = body;
-  if (!isRegistrationBody(candidate)) return { kind: 'invalid', errors: shapeErrors(isRegistrationBody) };
+  const { isRegistration } = bodyShapes();
+  if (!isRegistration(candidate)) return { kind: 'invalid', errors: shapeErrors(isRegistration) };
   return {
     kind: 'parsed',
     value: {
@@ -105,7 +116,8 @@ export function parseRegistration(body: JsonObject): Parsed<RegistrationDraft> {
 
 export function parsePatch(body: JsonObject): Parsed<RegistrationPatch> {
   const candidate: unknown = body;
-  if (!isPatchBody(candidate)) return { kind: 'invalid', errors: shapeErrors(isPatchBody) };
+  const { isPatch } = bodyShapes();
+  if (!isPatch(candidate)) return { kind: 'invalid', errors: shapeErrors(isPatch) };
   return {
     kind: 'parsed',
     value: {

@@ -26,7 +26,7 @@ import {
   RESERVED_CONNECTIONS,
   SERVING_LIMITS,
 } from './limits.ts';
-import { takeLocks, tryLocks } from './locks.ts';
+import { lockStatements, tryLocks } from './locks.ts';
 
 export interface PostgresDecisions extends Decisions {
   /** Refuses waiting and later decisions. Resolves when no batch waits and no decision is under way. */
@@ -72,11 +72,14 @@ export function postgresDecisions(
   }
 
   async function alone(waiting: Waiting): Promise<void> {
-    const { transact, knex } = connections[waiting.use === 'shared' ? 'own' : waiting.use];
-    const run = () => transact((statement) => decideOne(statement, knex, waiting));
-    const isLimited = waiting.use === 'shared' || waiting.use === 'own';
+    const { use, locks } = waiting;
     try {
-      waiting.resolve(isLimited ? await limited(waiting.locks, run) : await run());
+      if (use === 'shared' || use === 'own') {
+        waiting.resolve(await limited(locks, () => decideInThreeRoundTrips(connections.own, waiting)));
+      } else {
+        const { transact, knex } = connections[use];
+        waiting.resolve(await transact((run) => decideStepByStep(run, knex, waiting)));
+      }
     } catch (error) {
       waiting.reject(error);
     }
@@ -162,14 +165,31 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
 }
 
 /** Runs one decision in its own transaction, and waits for its locks. */
-async function decideOne(unlimited: Run, knex: Connections['knex'], decision: Waiting): Promise<unknown> {
+function decideInThreeRoundTrips({ knex, readThenWrite }: BatchTransactions, decision: Waiting): Promise<unknown> {
+  return readThenWrite(
+    async (run) => {
+      // Sent without waiting, but the questions are read after the locks are taken.
+      for (const { query, values } of lockStatements(decision.locks)) void run(query, values);
+      const [facts = {}] = await readFacts(run, [decision.asks]);
+      return facts;
+    },
+    (send, facts) => {
+      const { verdict, effects } = decision.judge(facts);
+      for (const statement of statementsOf(effects, knex)) send(statement);
+      return verdict;
+    },
+  );
+}
+
+/** The same for connections without pipeline mode. Waits for each statement. */
+async function decideStepByStep(unlimited: Run, knex: Connections['knex'], decision: Waiting): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
   // Only a decision that ends very many tasks reaches the deadline.
   const run: Run = async (query, values) => {
     if (performance.now() > deadline) throw new StorageUnavailable('There are too many tasks to end');
     return unlimited(query, values);
   };
-  await takeLocks(run, decision.locks);
+  for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks]);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects, knex)) await run(query, values);

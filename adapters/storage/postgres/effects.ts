@@ -42,12 +42,22 @@ const insertInto = (table: string, columns: readonly string[], conflict = '') =>
 
 const insertAssertions = insertInto('spent_assertions', ['agent_id', 'jti', 'forget_at']);
 const insertSignals = insertInto('accepted_signals', ['receiver', 'issuer', 'jti', 'forget_at']);
+const taskColumnTypes: Partial<Record<(typeof insertedTaskColumns)[number], string>> = {
+  delegation_depth: 'integer',
+  created_at: 'timestamptz',
+  expires_at: 'timestamptz',
+  status_index: 'integer',
+};
 /** Inserts tasks and their grants together: foreign keys are checked at the end of the statement. */
 const insertTasks = {
   name: 'insert_tasks',
   text: `with opened as materialized (
-      select * from json_to_recordset($1::json) as q (grant_hash text, task_id text, scope text)
-    ), tasks_inserted as (${insertInto('tasks', insertedTaskColumns).text})
+      select * from json_to_recordset($1::json) as q (
+        grant_hash text, ${insertedTaskColumns.map((column) => `${column} ${taskColumnTypes[column] ?? 'text'}`).join(', ')}
+      )
+    ), tasks_inserted as (
+      insert into tasks (${insertedTaskColumns.join(', ')}) select ${insertedTaskColumns.join(', ')} from opened
+    )
     insert into task_grants (grant_hash, task_id, scope) select grant_hash, task_id, scope from opened`,
 };
 const insertTokens = insertInto('revoked_tokens', ['jti', 'task_id', 'revoked_at', 'reason', 'forget_at']);

@@ -8,7 +8,7 @@ import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import type { TaskRow } from '../rows/task-row.ts';
 import { readInstant } from './column-types.ts';
-import type { Run } from './connections.ts';
+import type { Prepared, Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
 
@@ -207,17 +207,22 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
 const NAMES = Object.keys(lookups) as readonly LookedUp[];
 
 /**
- * Each parameter is a JSON array of the questions of one kind. `offset 0` makes the planner look up each question by
- * itself. It prevents a join, which would scan a table that old statistics call small.
+ * One statement for each combination of kinds: an unused part of a statement costs its start too. Each parameter is a JSON
+ * array of the questions of one kind. `offset 0` makes the planner look up each question by itself. It prevents a join,
+ * which would scan a table that old statistics call small.
  */
-const selectFacts = {
-  name: 'facts',
-  text: NAMES.map(
-    (name, nth) => `select '${name}' as fact, q.nth, row_to_json(f) as found
-      from json_to_recordset($${nth + 1}::json) as q (nth integer, ${lookups[name].keys})
-      cross join lateral (${lookups[name].found} offset 0) f`,
-  ).join(' union all '),
-};
+function selectFacts(kinds: readonly LookedUp[]): Prepared {
+  return {
+    name: `facts_${kinds.map((name) => NAMES.indexOf(name)).join('_')}`,
+    text: kinds
+      .map(
+        (name, nth) => `select q.nth, row_to_json(f) as found
+          from json_to_recordset($${nth + 1}::json) as q (nth integer, ${lookups[name].keys})
+          cross join lateral (${lookups[name].found} offset 0) f`,
+      )
+      .join(' union all '),
+  };
+}
 
 /** Counts all rows of the table. Inside `selectFacts` it would run for every batch, because it has no key. */
 const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
@@ -259,15 +264,20 @@ export async function readFacts(
 
 async function lookUp(run: Run, questions: readonly Question[], answers: Map<Question, unknown>): Promise<void> {
   if (questions.length === 0) return;
-  const keys = new Map(NAMES.map((name) => [name, [] as object[]]));
+  const keys = new Map<LookedUp, object[]>();
   const found: unknown[][] = [];
   for (const [nth, { fact, about }] of questions.entries()) {
-    const { key } = lookups[fact as LookedUp] as Lookup<LookedUp>;
-    keys.get(fact as LookedUp)?.push({ nth, ...key(about as never) });
+    const kind = fact as LookedUp;
+    const { key } = lookups[kind] as Lookup<LookedUp>;
+    const ofKind = keys.get(kind) ?? [];
+    ofKind.push({ nth, ...key(about as never) });
+    keys.set(kind, ofKind);
     found.push([]);
   }
-  const values = NAMES.map((name) => JSON.stringify(keys.get(name)));
-  const { rows } = await run<{ nth: number; found: string }>(selectFacts, values);
+  // In the order of NAMES: one combination has one name.
+  const kinds = NAMES.filter((name) => keys.has(name));
+  const values = kinds.map((kind) => JSON.stringify(keys.get(kind)));
+  const { rows } = await run<{ nth: number; found: string }>(selectFacts(kinds), values);
   for (const row of rows) found[row.nth]?.push(JSON.parse(row.found));
   for (const [nth, question] of questions.entries()) {
     const { read } = lookups[question.fact as LookedUp] as Lookup<LookedUp>;

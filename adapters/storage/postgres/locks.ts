@@ -2,7 +2,7 @@
 
 import { LOCK_ORDER, type Lock, type LockClass } from '../../../application/decisions/lock.ts';
 import { storable } from '../rows/column.ts';
-import type { Run } from './connections.ts';
+import type { Run, Statement } from './connections.ts';
 
 /**
  * An advisory lock of Postgres has two keys. These are the first keys, one for each kind of lock. The second key is the
@@ -29,7 +29,7 @@ export const LOCK = {
   sealing: 1_296_105_479,
   /** Held while rows are deleted whose `forget_at` has passed. An instance that finds it held deletes none. */
   forgetting: 1_296_105_520,
-  /** Held by `mandate audit-archive` while it runs, in a transaction of its own. */
+  /** `mandate audit-archive` holds it while it runs. It uses a separate transaction for that. */
   archive: 1_296_105_490,
 } as const;
 
@@ -73,15 +73,17 @@ const ROWS = {
   grant: lockRows('task_grants', 'grant_hash', 'update'),
 } as const;
 
-/** Takes the locks of one decision. Waits for those that another transaction holds. */
-export async function takeLocks(run: Run, locks: readonly Lock[]): Promise<void> {
+/** The statements that take the locks of one decision, in their order. They wait for those that another transaction holds. */
+export function lockStatements(locks: readonly Lock[]): readonly Statement[] {
   const wanted = locks.map((lock) => ({ ...lock, nth: 0 }));
   const advisory = wanted.filter(isAdvisory);
-  if (advisory.length > 0) await run(take, [parameter(advisory)]);
-  for (const on of ['task', 'grant'] as const) {
-    const rows = keysOf(wanted, on);
-    if (rows.length > 0) await run(ROWS[on].wait, [JSON.stringify(rows)]);
-  }
+  return [
+    ...(advisory.length === 0 ? [] : [{ query: take, values: [parameter(advisory)] }]),
+    ...(['task', 'grant'] as const).flatMap((on) => {
+      const rows = keysOf(wanted, on);
+      return rows.length === 0 ? [] : [{ query: ROWS[on].wait, values: [JSON.stringify(rows)] }];
+    }),
+  ];
 }
 
 /** Takes the locks that are free. Returns the indexes of the decisions that did not get all of theirs. */

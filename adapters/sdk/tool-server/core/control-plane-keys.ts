@@ -103,7 +103,7 @@ export const ALGORITHM = 'ES256';
 /** Keys by `kid`. A key without a `kid` is left out, because no token can name it. */
 type KeySet = ReadonlyMap<string, KeyObject>;
 
-/** The keys of a published set that can sign task tokens. `undefined` if there are none. */
+/** Returns the keys of a published set that can verify task tokens. `undefined` if the set has no such key. */
 async function importKeySet(jwks: Json | undefined): Promise<KeySet | undefined> {
   const usable = usableKeys(jwks, { algorithms: [ALGORITHM], kinds: 'an EC key on P-256' }) ?? [];
   const imported = await Promise.all(usable.map(importKey));
