@@ -52,6 +52,24 @@ describe('The path of a status list', () => {
   it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
 });
 
+describe('The path of a person’s own surface', () => {
+  for (const [path, work] of [
+    ['/me', 'revoking'],
+    ['/me/tasks?limit=1', 'revoking'],
+    ['/me/tasks/task_1', 'revoking'],
+    ['/me/pause', 'revoking'],
+    ['/me/records?limit=1', 'other'],
+    ['/me/records/7/proof', 'proof'],
+  ] as const) {
+    it(`${path} has the permits of ${work} and the main bucket, and is unknown without Service:Me`, () => {
+      const { surface, event, bucket, work: actual, metric } = routeOf(path, { me: true });
+      expect([surface, event, bucket, actual, metric]).to.deep.equal(['me', 'me.denied', 'main', work, 'me']);
+      expect(routeOf(path)).to.equal(routeOf('/nothing'));
+    });
+  }
+  it('is its first segment', () => expect(routeOf('/means', { me: true })).to.equal(routeOf('/nothing')));
+});
+
 describe('A SCIM path', () => {
   for (const path of ['//Users', '/Users/', '//Users/', '//Users/user_1', '/Users/?filter=userName%20eq%20%22a%22']) {
     it(`/scim/v2${path} has the route of /scim/v2/Users in spite of its extra slash`, () => {
