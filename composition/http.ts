@@ -30,6 +30,7 @@ import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
+import { me } from './me.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 import { traceable } from './traces.ts';
@@ -64,6 +65,8 @@ export function httpSurfaces(
     digest: sha256,
     audiences: [issuer, `${issuer}${TOKEN_PATH}`],
     audience: settings['Service:UpstreamIdp:Audience'],
+    // A token that is also for `/me` would let the agent, which gets it here, act there as the person.
+    foreignAudience: settings['Service:Me:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
@@ -124,6 +127,7 @@ export function httpSurfaces(
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
       log,
     })),
+    me: me(parts),
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
     // Requests share the read of a list, so it is in no trace.
     statusLists: tokenService.statusLists && {

@@ -4,7 +4,9 @@ import { packageVersion } from '../adapters/cli/package-version.ts';
 import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
+import { surfaces } from '../application/ports/telemetry.ts';
 import { describePortFault } from './listen.ts';
+import { isMeOpen } from './me.ts';
 import type { Parts } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
@@ -17,7 +19,11 @@ export interface Published {
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
   const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
-  return serviceMetrics(timeLimit, settings['Service:StatusLists:Enabled']);
+  const isServed = { me: isMeOpen(settings), status_lists: settings['Service:StatusLists:Enabled'] };
+  return serviceMetrics(
+    timeLimit,
+    surfaces.filter((surface) => (surface !== 'me' && surface !== 'status_lists') || isServed[surface]),
+  );
 }
 
 /** On a separate port. @throws StartupError if it cannot listen there; a wrong HOST is also reported for PORT */

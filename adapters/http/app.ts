@@ -10,6 +10,7 @@ import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
+import { type MeSurface, meRouter } from './me/me-router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
@@ -29,6 +30,8 @@ export interface HttpSurfaces {
   readonly oauth: Traceable<OAuthSurface>;
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
+  /** `undefined` without `Service:Me`: the paths are then unknown. */
+  readonly me: Traceable<MeSurface> | undefined;
   readonly agentKeys: Traceable<AgentKeysSurface>;
   /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
   readonly statusLists: StatusListSurface | undefined;
@@ -80,6 +83,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
+  if (surfaces.me !== undefined) app.use('/me', meRouter(surfaces.me));
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
   if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
@@ -97,13 +101,13 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     (endpoint ?? app)(request, response);
   };
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
-  const hasStatusLists = surfaces.statusLists !== undefined;
-  const admitted = admission({ ...surfaces.admission, hasStatusLists }, logged);
+  const optional = { statusLists: surfaces.statusLists !== undefined, me: surfaces.me !== undefined };
+  const admitted = admission({ ...surfaces.admission, optional }, logged);
   const { measurements } = surfaces;
-  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, hasStatusLists);
+  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, optional);
   const { tracing } = surfaces;
-  const traced = tracing === undefined ? measured : tracedRequests(tracing, measured, hasStatusLists);
-  const withoutPrefix = withoutIssuerPath(surfaces.issuer, hasStatusLists);
+  const traced = tracing === undefined ? measured : tracedRequests(tracing, measured, optional);
+  const withoutPrefix = withoutIssuerPath(surfaces.issuer, optional);
   return {
     listener(request, response) {
       request.url = withoutPrefix(request.url ?? '');

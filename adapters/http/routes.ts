@@ -9,7 +9,7 @@ import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
 
 /** The surface decides the format of a refusal. */
-export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'public';
+export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'public';
 
 export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
 export type Bucket = (typeof buckets)[number];
@@ -30,17 +30,21 @@ export interface Route {
   readonly isHealth: boolean;
 }
 
-/**
- * @param target the request target. Its query is ignored
- * @param hasStatusLists without status lists their paths are unknown ones
- */
-export function routeOf(target: string, hasStatusLists = false): Route {
+/** Whether the instance has these paths. Without them, they are unknown ones. */
+export interface OptionalPaths {
+  readonly statusLists?: boolean | undefined;
+  readonly me?: boolean | undefined;
+}
+
+/** @param target the request target. Its query is ignored */
+export function routeOf(target: string, optional: OptionalPaths = {}): Route {
   const path = pathOf(target);
   const exact = EXACT.get(path);
   if (exact !== undefined) return exact;
   const end = path.indexOf('/', 1);
   const segment = end === -1 ? path : path.slice(0, end);
-  if (segment === STATUS_LIST_PATH && hasStatusLists) return STATUS_LISTS;
+  if (segment === STATUS_LIST_PATH && optional.statusLists) return STATUS_LISTS;
+  if (segment === ME_PATH && optional.me) return meRoute(path);
   const route = BELOW.get(segment) ?? OTHER;
   return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
 }
@@ -69,7 +73,17 @@ const LOGOUT: Route = {
 
 /** A proof reads and hashes a page of the ledger. The first proof of a checkpoint hashes all its records. */
 const PROOF: Route = { ...AUDIT, work: 'proof' };
-const PROOF_PATH = /^\/audit\/records\/[^/]+\/proof$/;
+const PROOF_PATH = /^\/(?:audit|me)\/records\/[^/]+\/proof$/;
+
+const ME_PATH = '/me';
+const ME: Route = { ...OTHER, surface: 'me', event: 'me.denied', work: 'revoking', metric: 'me', takesForm: true };
+const ME_RECORDS: Route = { ...ME, work: 'other' };
+const ME_PROOF: Route = { ...ME, work: 'proof' };
+
+function meRoute(path: string): Route {
+  if (!path.startsWith(`${ME_PATH}/records`)) return ME;
+  return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
+}
 
 /** Routes by exact path. Like the router, this table compares a path as it was sent, without decoding it. */
 const EXACT: ReadonlyMap<string, Route> = new Map<string, Route>([
@@ -120,7 +134,7 @@ export function issuerPath(issuer: string): string {
  * every advertised URL works whether or not a proxy strips the path. It is removed before metrics, admission and routing,
  * so that all of them see the same path.
  */
-export function withoutIssuerPath(issuer: string, hasStatusLists = false): WithoutIssuerPath {
+export function withoutIssuerPath(issuer: string, optional: OptionalPaths = {}): WithoutIssuerPath {
   const prefix = issuerPath(issuer);
   if (prefix === '') return (target) => target;
   const inserted = new Map(METADATA.map((path) => [`${path}${prefix}`, path]));
@@ -131,7 +145,9 @@ export function withoutIssuerPath(issuer: string, hasStatusLists = false): Witho
     // An issuer's path may equal a segment of this service: with `/oauth2`, `/oauth2/token` stays as it is.
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
     const segment = rest?.split('/', 2)[1] ?? '';
-    const isOurs = firstSegments.has(segment) || (hasStatusLists && `/${segment}` === STATUS_LIST_PATH);
+    const isOptional =
+      (optional.statusLists && `/${segment}` === STATUS_LIST_PATH) || (optional.me && `/${segment}` === ME_PATH);
+    const isOurs = firstSegments.has(segment) || isOptional;
     return isOurs ? target.slice(prefix.length) : target;
   };
 }

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client
 import type { StatusListUsage } from '../../application/ports/queries.ts';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
-import { type Measurements, outcomes, surfaces } from '../../application/ports/telemetry.ts';
+import { type Measurements, outcomes, type Surface, surfaces } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { type Definition, gauges, type Observed, serviceGauges } from './service-gauges.ts';
 
@@ -64,13 +64,14 @@ const LISTS_EVERY_SECONDS = 300;
 /** A scraper usually waits ten seconds. These gauges need far less. */
 const DATABASE_LIMIT_MS = 1000;
 
-/** @param hasStatusLists `Service:StatusLists:Enabled` */
-export function serviceMetrics(timeLimit: TimeLimit, hasStatusLists: boolean): ServiceMetrics {
+/** @param measured the surfaces that this instance has */
+export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[] = surfaces): ServiceMetrics {
   const registry = new Registry();
+  const hasStatusLists = measured.includes('status_lists');
   let newestListAt: Instant | undefined;
   const lists = hasStatusLists ? listCountersOf(registry) : undefined;
   const measurements: Measurements = {
-    ...countersOf(registry, hasStatusLists),
+    ...countersOf(registry, measured),
     statusListMade(readAt, seconds) {
       newestListAt = readAt;
       lists?.made(seconds);
@@ -123,7 +124,7 @@ function listCountersOf(registry: Registry): { made(seconds: number): void; fail
 /** Creates the counter of each pair of labels in advance, so that counting is only a property access. */
 function countersOf(
   registry: Registry,
-  hasStatusLists: boolean,
+  measured: readonly Surface[],
 ): Omit<Measurements, 'statusListMade' | 'statusListFailed'> {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
@@ -132,13 +133,12 @@ function countersOf(
   denials.inc({ event: 'admin.denied', reason: 'invalid_api_key' }, 0);
   const durations = histogramOf(registry, DURATIONS);
   const known = new Map(
-    surfaces.flatMap((surface) => {
-      if (surface === 'status_lists' && !hasStatusLists) return [];
+    measured.map((surface) => {
       // Starts each series at zero: `rate` misses the first event of a series that begins at one.
       for (const outcome of outcomes) requests.inc({ surface, outcome }, 0);
       durations.zero({ surface });
       const counters = new Map(outcomes.map((outcome) => [outcome, requests.labels({ surface, outcome })]));
-      return [[surface, { counters, duration: durations.labels({ surface }) }] as const];
+      return [surface, { counters, duration: durations.labels({ surface }) }] as const;
     }),
   );
   return {

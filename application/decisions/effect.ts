@@ -22,6 +22,7 @@ export interface Effects {
     readonly scope: Scope;
     readonly renewals: number;
     readonly unrecorded: number;
+    readonly renewedAt: Instant;
   };
   /** Changes the rows of the tasks, and revokes their grants as of `at`. */
   end_tasks: EndedTasks;

@@ -1,6 +1,6 @@
 /**
- * The operator's kill switches: end one task, or all tasks of an agent or of a person (specification "Admin API").
- * Other decisions end tasks too (block, signal, logout, revoked grant, expiry). All of them use ending.ts.
+ * The kill switches of operators and of people: end one task, or all tasks of an agent, of a person, or of an agent for
+ * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry). All of them use ending.ts.
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
@@ -15,7 +15,9 @@ export interface TasksEnd extends Revocation {
   readonly selection: /** With the task's person, who never changes. */
     | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey: SponsorKey }
     | { readonly kind: 'agent'; readonly agentId: AgentId }
-    | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+    | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
+    /** Whether such an agent exists is not checked. */
+    | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId };
 }
 
 /** If no task is live, nothing is written. */

@@ -116,11 +116,12 @@ export interface LiveTasks {
   readonly sponsors: readonly string[];
 }
 
-/** One task, or all tasks of an agent, a person or a session. */
+/** One task, or all tasks of an agent, a person, an agent for one person, or a session. */
 export type TaskSelection =
   | { readonly kind: 'task'; readonly taskId: TaskId }
   | { readonly kind: 'agent'; readonly agentId: AgentId }
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId }
   | { readonly kind: 'session'; readonly sessionId: string }
   /** A person by `sub`, even if another claim is the sponsor key. */
   | { readonly kind: 'subject'; readonly subject: string };

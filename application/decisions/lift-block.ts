@@ -15,6 +15,8 @@ export interface BlockLift {
   readonly entry: LedgerEntry;
   /** Appended if only other sources block the person. */
   readonly refusal: LedgerEntry;
+  /** Appended instead of lifting the block: the person signed in too long ago. `undefined` if it may be lifted. */
+  readonly tooOld?: LedgerEntry | undefined;
 }
 
 export type LiftVerdict =
@@ -22,7 +24,9 @@ export type LiftVerdict =
   | 'lifted'
   | 'not_blocked'
   /** Only other sources block the person; their blocks stay. */
-  | 'not_owned';
+  | 'not_owned'
+  /** The block stays: the person must sign in again first. */
+  | 'sign_in_too_old';
 
 export const liftBlock = decision({
   name: 'lift_block',
@@ -30,17 +34,20 @@ export const liftBlock = decision({
   locks: ({ sponsorKey }: BlockLift) => [exclusive('sponsor', sponsorKey)],
   asks: ({ sponsorKey }) => ({ blocks: ask('blocks', sponsorKey) }),
 
-  judge: ({ sponsorKey, source, entry, refusal }, { blocks }): Judgement<LiftVerdict> => {
+  judge: ({ sponsorKey, source, entry, refusal, tooOld }, { blocks }): Judgement<LiftVerdict> => {
     if (blocks.length === 0) return { verdict: 'not_blocked', effects: [] };
     if (!blocks.some((block) => block.source === source)) {
       return { verdict: 'not_owned', effects: recorded([refusal]) };
     }
+    if (tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };
     return {
       verdict: 'lifted',
       effects: [{ effect: 'remove_block', sponsorKey, source }, ...recorded([entry])],
     };
   },
 
-  denial: ({ refusal }, verdict) =>
-    verdict === 'not_owned' ? { event: refusal.event, reason: 'sponsor_block_not_owned' } : undefined,
+  denial: ({ refusal, tooOld }, verdict) => {
+    if (verdict === 'not_owned') return { event: refusal.event, reason: 'sponsor_block_not_owned' };
+    return verdict === 'sign_in_too_old' && tooOld ? { event: tooOld.event, reason: 'sign_in_too_old' } : undefined;
+  },
 });

@@ -1,5 +1,5 @@
 /**
- * Places the operator's block of a person, and ends the person's tasks (specification "Sponsor block").
+ * Places the block of an operator, or a person's own pause, and ends the person's tasks (specification "Sponsor block").
  * apply-security-event.ts and provisioning.ts place and lift the blocks of Shared Signals and SCIM.
  */
 
@@ -55,12 +55,12 @@ function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock)
   return { sponsorKey, source, kind, blockedAt };
 }
 
-function blocked({ sponsorKey, blockedAt }: SponsorBlock): LedgerEntry {
+function blocked({ sponsorKey, source, blockedAt }: SponsorBlock): LedgerEntry {
   return {
     at: blockedAt,
     event: 'sponsor.blocked',
     sponsor: sponsorKey,
     decision: 'allow',
-    reason: 'sponsor_blocked',
+    reason: source === 'self' ? 'sponsor_paused' : 'sponsor_blocked',
   };
 }

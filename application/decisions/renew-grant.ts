@@ -80,6 +80,7 @@ export const renewGrant = decision({
           scope,
           renewals: grant.renewals + 1,
           unrecorded: grant.unrecorded + (isRecorded ? 0 : 1),
+          renewedAt: entry.at,
         },
         ...recorded(isRecorded ? [entry] : []),
       ],

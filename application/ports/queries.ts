@@ -3,11 +3,12 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
-import type { Grant, GrantHash } from '../../domain/tasks/task.ts';
+import type { Grant, GrantHash, RevocationReason, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** The registered agents. */
@@ -28,6 +29,50 @@ export interface Tasks {
 
   /** The stored facts for an introspection; `undefined` if the task is not stored. */
   tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
+
+  /**
+   * Up to `limit` tasks of the person as of one instant: live ones first, newest first; then ended ones, the latest end
+   * first. A task that ends between two pages may be on both, and is never skipped.
+   */
+  ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+}
+
+/** A task as its person sees it. */
+export interface OwnTask {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  readonly audience: string;
+  /** As granted by the exchange. */
+  readonly scope: Scope;
+  readonly startedAt: Instant;
+  readonly expiresAt: Instant;
+  /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
+  readonly state: TaskState['kind'];
+  /** `undefined` while the task is live. */
+  readonly endedAt: Instant | undefined;
+  /** Why the task ended; `undefined` while it is live. */
+  readonly reason: RevocationReason | 'task_ttl_elapsed' | undefined;
+  /** Successful refreshes so far. */
+  readonly renewals: number;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
+}
+
+/** A task in the order of the list. */
+export interface OwnTaskPosition {
+  readonly taskId: TaskId;
+  /** `undefined` for a task that was listed as live. */
+  readonly endedAt: Instant | undefined;
+}
+
+export interface OwnTasksQuestion {
+  /** The last task of the previous page. */
+  readonly after: OwnTaskPosition | undefined;
+  readonly limit: number;
+  /** Decides whether the time of a task is up. */
+  readonly now: Instant;
 }
 
 /** The status lists, and what the tables say about their tasks. */

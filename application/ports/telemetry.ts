@@ -50,6 +50,7 @@ export const surfaces = [
   'scim',
   'events',
   'backchannel_logout',
+  'me',
   'health',
   'keys',
   'status_lists',
@@ -73,8 +74,8 @@ export const outcomes = [
 ] as const;
 export type RequestOutcome = (typeof outcomes)[number];
 
-/** A refusal that the admin API's own transaction records. */
-export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
+/** A refusal that the transaction of the refused change records. */
+export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned' | 'sign_in_too_old';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =

@@ -61,6 +61,7 @@ export async function explainToken(
     providerKeys: provider.keys,
     clock,
     audience: upstream['Service:UpstreamIdp:Audience'],
+    foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
     issuer: (await provider.metadata())?.issuer,
   };

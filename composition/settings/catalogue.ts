@@ -220,6 +220,33 @@ export const catalogue = {
     'The number of indices of a new list. A list belongs to one audience; once all its indices are taken, another one is opened.',
   ),
 
+  'Service:Me:Audience': optional(
+    text(),
+    "The `aud` of the identity provider's access tokens with which a person calls `/me`; it opens that API. It must differ from `Service:UpstreamIdp:Audience`: the agent holds those tokens.",
+  ),
+  'Service:Me:ClientId': optional(
+    text(),
+    "This service's client at the identity provider, with which people sign in at the page `/me`; its return address is `<Service:Issuer>/me/callback`. It must differ from the audience of every access token.",
+  ),
+  'Service:Me:ClientSecret:Path': optional(
+    path(),
+    'A file with the secret of that client. Without it the service authenticates with `private_key_jwt` and its active signing key. Refused without `ClientId`.',
+  ),
+  'Service:Me:SessionTtl': defaulted(
+    'PT15M',
+    duration({ min: 'PT1M', max: 'PT8H' }),
+    'How long a session of the page lasts without use; eight hours after the sign-in it ends in any case. Refused without `ClientId`.',
+  ),
+  'Service:Me:Pause': defaulted(
+    'true',
+    boolean(),
+    'Whether a person may pause all agents that act for them. Refused without `Audience` and `ClientId`.',
+  ),
+  'Service:Me:ScopeDescriptions': optional(
+    path(),
+    'A JSON or YAML file with the words in which the page describes scopes: each scope with a sentence, or with one for each language. Refused without `ClientId`.',
+  ),
+
   'Service:Tasks:SweepInterval': defaulted(
     'PT1M',
     duration({ min: 'PT1S', max: 'P1D' }),
@@ -314,7 +341,7 @@ export const catalogue = {
   'Service:Overload:Enabled': defaulted(
     'true',
     boolean(),
-    'Whether each instance limits its concurrent requests, separately for each kind of work: the token endpoint, introspection, revocations (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`), and all others, of which proofs have two separate permits. If false, only the rate limits bound the concurrent requests and the bodies in memory: then a proxy in front has to.',
+    'Whether each instance limits its concurrent requests, separately for each kind of work: the token endpoint, introspection, revocations (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`, `/me`), and all others, of which proofs have two separate permits. If false, only the rate limits bound the concurrent requests and the bodies in memory: then a proxy in front has to.',
   ),
   'Service:Overload:ConcurrencyLimit': computed(
     '16 for each core',

@@ -135,6 +135,25 @@ export const rules: readonly Rule[] = [
     const accepted = 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid';
     wrong('Service:Signing:ActiveKid', 'does not name a signing key', accepted);
   }),
+  whileUnset('Service:Me:ClientId', [
+    'Service:Me:ClientSecret:Path',
+    'Service:Me:SessionTtl',
+    'Service:Me:ScopeDescriptions',
+  ]),
+  rule([], (_settings, { given, refuse }) => {
+    if (given('Service:Me:Audience') || given('Service:Me:ClientId')) return;
+    refuse('Service:Me:Pause', 'while neither Service:Me:Audience nor Service:Me:ClientId is');
+  }),
+  // The agent holds the person's access tokens: one that opens `/me` would let the agent lift the person's pause.
+  audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:Audience'),
+  // An ID token has the client id as its audience. It must not pass as an access token.
+  audiencesDiffer('Service:Me:ClientId', 'Service:UpstreamIdp:Audience'),
+  audiencesDiffer('Service:Me:ClientId', 'Service:Me:Audience'),
+  rule(['Service:Issuer'], (settings, { given, wrong }) => {
+    const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
+    if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
+    wrong('Service:Issuer', 'has a path under /me, where the service itself answers', 'another path, or none');
+  }),
   inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
   inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
@@ -174,6 +193,15 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
   const isGiven = given(key);
   if (isGiven !== given(other)) return;
   wrong(key, isGiven ? `is set beside ${other}` : `is not set, nor is ${other}`, 'exactly one of the two');
+}
+
+type AudienceKey = 'Service:UpstreamIdp:Audience' | 'Service:Me:Audience' | 'Service:Me:ClientId';
+
+function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
+  return rule([key, other], (settings, { wrong }) => {
+    if (settings[key] === undefined || settings[key] !== settings[other]) return;
+    wrong(key, `is the same as ${other}`, 'another value');
+  });
 }
 
 function credentialsDiffer(receiver: 'Service:Scim' | 'Service:Ssf'): Rule {

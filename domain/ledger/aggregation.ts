@@ -11,6 +11,7 @@ import type { DenialReason } from '../denial.ts';
 import { type Instant, secondsBetween } from '../instant.ts';
 import type { LogoutDenialReason } from '../signals/logout-token.ts';
 import type { SecurityEventDenialReason } from '../signals/security-event.ts';
+import type { MeDenialReason } from '../sponsors/me-person.ts';
 import type { LedgerEvent } from './record.ts';
 
 /** The `.denied` events; each belongs to one surface. */
@@ -22,7 +23,12 @@ export type CredentialDenialReason = 'missing_api_key' | 'invalid_api_key';
 /** The fields of an anonymous denial's record. None of them comes from the request. */
 export interface AnonymousDenial {
   readonly event: DenialEvent;
-  readonly reason: DenialReason | CredentialDenialReason | LogoutDenialReason | SecurityEventDenialReason;
+  readonly reason:
+    | DenialReason
+    | CredentialDenialReason
+    | LogoutDenialReason
+    | SecurityEventDenialReason
+    | MeDenialReason;
 }
 
 export interface Summary extends AnonymousDenial {

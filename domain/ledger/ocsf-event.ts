@@ -83,6 +83,7 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'scim.denied': call('Provisioning request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
 };
 
@@ -106,7 +107,7 @@ const MICROS_PER_MILLI = 1000;
  * @returns the event; members that are `undefined` do not appear in its JSON
  */
 export function ocsfEvent(record: LedgerRecord, productVersion: string): Readonly<Record<string, unknown>> {
-  const mapping = mappingOf(record.event);
+  const mapping = mappingOf(record);
   const { activity } = mapping;
   const status = record.decision === undefined ? UNKNOWN_STATUS : STATUSES[record.decision];
   const severity = record.decision === 'deny' ? LOW : INFORMATIONAL;
@@ -139,8 +140,13 @@ export function ocsfEvent(record: LedgerRecord, productVersion: string): Readonl
   };
 }
 
-function mappingOf(event: string): Mapping {
-  return Object.hasOwn(mappings, event) ? mappings[event as LedgerEvent] : UNKNOWN_EVENT;
+/** The reasons of changes that people make themselves, about themselves. */
+const OWN_CHANGES: readonly (string | undefined)[] = ['sponsor_paused', 'sponsor_resumed', 'sign_in_too_old'];
+
+function mappingOf({ event, reason, sponsor }: LedgerRecord): Mapping {
+  const mapping = Object.hasOwn(mappings, event) ? mappings[event as LedgerEvent] : UNKNOWN_EVENT;
+  const isOwn = mapping.class === 'api_activity' && sponsor !== undefined && OWN_CHANGES.includes(reason);
+  return isOwn ? { ...mapping, actor: person(sponsor) } : mapping;
 }
 
 function classOf({ class: name, activity }: Mapping): Readonly<Record<string, unknown>> {

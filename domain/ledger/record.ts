@@ -23,6 +23,7 @@ export const ledgerEvents = [
   'scim.denied',
   'ssf.denied',
   'admin.denied',
+  'me.denied',
   'audit.archived',
 ] as const;
 export type LedgerEvent = (typeof ledgerEvents)[number];

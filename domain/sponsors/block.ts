@@ -8,7 +8,8 @@ import type { DenialReason } from '../denial.ts';
 import type { SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 
-export type BlockSource = 'admin' | 'scim' | 'ssf';
+/** `self`: the person's own pause. */
+export type BlockSource = 'admin' | 'scim' | 'self' | 'ssf';
 export type BlockKind = 'disabled' | 'deleted';
 
 export interface SponsorBlock {

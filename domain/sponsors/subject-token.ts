@@ -41,6 +41,8 @@ export interface Person {
   readonly sessionId: string | undefined;
   /** `iat`, a whole second, 1970 at the earliest. */
   readonly issuedAt: Instant | undefined;
+  /** `auth_time`, a whole second, 1970 at the earliest: when the person signed in. */
+  readonly authenticatedAt: Instant | undefined;
   /** The person's own scopes; an agent never gets more. */
   readonly scope: Scope;
 }
@@ -60,6 +62,8 @@ export type SubjectVerdict =
 interface Expectations {
   readonly issuer: string;
   readonly audience: string;
+  /** An audience that the token must not have as well. */
+  readonly foreignAudience?: string | undefined;
   readonly sponsorKeyClaim: string;
   readonly now: Instant;
 }
@@ -78,7 +82,9 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const issued = dateClaim(claims, 'iat');
   const starts = Math.max(dateClaim(claims, 'nbf') ?? now, issued ?? now);
   if (starts > now + CLOCK_SKEW_SECONDS) faults.push('subject_not_yet_valid');
-  if (!audienceClaim(claims)?.includes(expected.audience)) faults.push('subject_audience_mismatch');
+  const audience = audienceClaim(claims) ?? [];
+  const isForeign = expected.foreignAudience !== undefined && audience.includes(expected.foreignAudience);
+  if (!audience.includes(expected.audience) || isForeign) faults.push('subject_audience_mismatch');
 
   const sub = judgeSub(member(claims, 'sub'));
   if (sub.fault !== undefined) faults.push(sub.fault);
@@ -101,7 +107,17 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   }
   // An iat may be any safe integer, but databases cannot store all of them as times: an earlier one becomes 1970.
   const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
-  return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, scope: personScope(claims) } };
+  const authenticatedAt = authenticationTime(claims);
+  const scope = personScope(claims);
+  return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, authenticatedAt, scope } };
+}
+
+/** OpenID Connect Core §2. A value that is not a whole number of seconds counts as absent. */
+export function authenticationTime(claims: JsonObject): Instant | undefined {
+  const seconds = member(claims, 'auth_time');
+  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0
+    ? instantFromSeconds(seconds)
+    : undefined;
 }
 
 type SubVerdict =

@@ -32,6 +32,8 @@ const revocationReasons = [
   'client_revoked',
   'sponsor_blocked',
   'sponsor_logged_out',
+  'sponsor_stopped',
+  'sponsor_paused',
   'scim_deactivated',
   'scim_deleted',
   'ssf_sessions_revoked',

@@ -46,10 +46,15 @@ onEveryDatabase(
       const [first, second, third] = processes;
       const agent = await registeredAgent(first);
       const several = (act: fc.Arbitrary<Act>) => fc.array(act, { minLength: 3, maxLength: 8 });
-      const histories = fc.tuple(several(anyAct.admin), several(anyAct.scim), several(anyAct.ssf));
+      const histories = fc.tuple(
+        several(anyAct.admin),
+        several(anyAct.scim),
+        several(anyAct.self),
+        several(anyAct.ssf),
+      );
       let micros = 0;
       await fc.assert(
-        fc.asyncProperty(histories, async ([ofOperator, ofScim, ofSignals]) => {
+        fc.asyncProperty(histories, async ([ofOperator, ofScim, ofPerson, ofSignals]) => {
           const sponsorKey = newSponsorKey();
           const person = blockModel(sponsorKey);
           const opened = [await openedTask(first, { sponsorKey }, agent)];
@@ -72,6 +77,7 @@ onEveryDatabase(
           const expected = await Promise.all([
             inOrder(first, ofOperator),
             inOrder(second, ofScim),
+            inOrder(second, ofPerson),
             inOrder(third, ofSignals),
             exchanges(),
           ]);

@@ -34,10 +34,16 @@ const theTask = ({ task }: TaskOpening): TaskSelection => ({
 });
 const itsAgent = ({ task }: TaskOpening): TaskSelection => ({ kind: 'agent', agentId: task.agentId });
 const itsSponsor = ({ task }: TaskOpening): TaskSelection => ({ kind: 'sponsor', sponsorKey: task.sponsorKey });
+const itsAgentForItsSponsor = ({ task: { sponsorKey, agentId } }: TaskOpening): TaskSelection => ({
+  kind: 'sponsor_agent',
+  sponsorKey,
+  agentId,
+});
 const switches = [
   ['the task', theTask],
   ['the agent', itsAgent],
   ['the person', itsSponsor],
+  ['the agent for the person', itsAgentForItsSponsor],
 ] as const;
 const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
@@ -81,6 +87,26 @@ onEveryDatabase('ending tasks', ({ storage }) => {
       expect(await stateOf(below)).to.deep.equal(revoked('parent_revoked'));
     }
     expect(await stateOf(other)).to.deep.equal(LIVE);
+  });
+
+  it('ends the tasks of one agent for one person, and those delegated from them, but no other tasks of either', async () => {
+    const agent = await registeredAgent(storage());
+    const one = await openedTask(storage(), { delegationDepth: 2 }, agent);
+    const { taskId, sponsorKey } = one.task;
+    const second = await openedTask(storage(), { sponsorKey }, agent);
+    const child = await openedTask(storage(), { sponsorKey, parentTaskId: taskId, delegationDepth: 3 });
+    const ofOtherPerson = await openedTask(storage(), {}, agent);
+    const ofOtherAgent = await openedTask(storage(), { sponsorKey });
+    const records = await recordedBy(storage(), async () => {
+      expect(await end(itsAgentForItsSponsor(one))).to.deep.equal(ended(3));
+      expect(await end(itsAgentForItsSponsor(one))).to.deep.equal(ended(0));
+    });
+    expect(records.map(asEntry)).to.deep.equal([
+      ...ends(one, kill.reason),
+      ...ends(second, kill.reason),
+      ...ends(child, 'parent_revoked'),
+    ]);
+    for (const other of [ofOtherPerson, ofOtherAgent]) expect(await stateOf(other)).to.deep.equal(LIVE);
   });
 
   for (const [whose, select, same] of [

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { ConflictReason } from '../../application/ports/telemetry.ts';
-import { denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
+import { type DenialReason, denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
 import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
 import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
 import { securityEventDenialReasons } from '../../domain/signals/security-event.ts';
+import type { MeDenialReason } from '../../domain/sponsors/me-person.ts';
 
 const page = readFileSync(new URL('../../docs/refusals.md', import.meta.url), 'utf8');
 
@@ -52,9 +53,12 @@ describe('the catalogue of refusals', () => {
 });
 
 /** A missing or unknown word does not compile. */
-const OF_SURFACES: Readonly<Record<CredentialDenialReason | ConflictReason, true>> = {
+const OF_SURFACES: Readonly<
+  Record<CredentialDenialReason | ConflictReason | Exclude<MeDenialReason, DenialReason>, true>
+> = {
+  ...{ missing_token: true, invalid_token: true, invalid_form_token: true },
   ...{ missing_api_key: true, invalid_api_key: true },
-  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true },
+  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true, sign_in_too_old: true },
 };
 
 describe('the documentation of refusals', () => {

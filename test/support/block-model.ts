@@ -1,16 +1,16 @@
 /**
  * A model of one person's blocks, for random tests. It predicts the blocks and the records after each act of an
- * operator, SCIM or Shared Signals (specification "Sponsor block").
+ * operator, the person, SCIM or Shared Signals (specification "Sponsor block").
  */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ulid } from 'ulid';
+import { blockSponsor, unblockSponsor } from '../../application/admin/block-sponsor.ts';
 import { applySecurityEvent } from '../../application/decisions/apply-security-event.ts';
-import { liftBlock } from '../../application/decisions/lift-block.ts';
-import { placeBlock } from '../../application/decisions/place-block.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
+import { pauseAgents, resumeAgents } from '../../application/me/pause.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import { makeUserId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
@@ -27,15 +27,23 @@ type SignalAct = readonly ['disabled' | 'purged' | 'enabled', number];
 export type Act =
   | { readonly source: 'admin'; readonly act: OperatorAct }
   | { readonly source: 'scim'; readonly act: ScimAct }
+  | { readonly source: 'self'; readonly act: OperatorAct }
   | { readonly source: 'ssf'; readonly act: SignalAct };
 
 export const anyAct = {
   admin: fc.constantFrom<OperatorAct>('block', 'lift').map((act): Act => ({ source: 'admin', act })),
+  self: fc.constantFrom<OperatorAct>('block', 'lift').map((act): Act => ({ source: 'self', act })),
   scim: fc.constantFrom<ScimAct>('off', 'off', 'on', 'remove').map((act): Act => ({ source: 'scim', act })),
   ssf: fc
     .tuple(fc.constantFrom<SignalAct[0][]>('disabled', 'purged', 'enabled', 'enabled'), fc.nat(3))
     .map((act): Act => ({ source: 'ssf', act })),
 };
+
+/** The reasons in the records of acts by hand. */
+const BY_HAND = {
+  admin: { placed: 'sponsor_blocked', lifted: 'operator_unblocked' },
+  self: { placed: 'sponsor_paused', lifted: 'sponsor_resumed' },
+} as const;
 
 const SIGNALS = {
   disabled: { reasons: ['ssf_account_disabled'], lift: false, block: 'disabled', end: 'ssf_account_disabled' },
@@ -51,22 +59,27 @@ export function blockModel(sponsorKey: SponsorKey) {
   const place = (source: BlockSource, kind: BlockKind, at: Instant) =>
     blocks.set(source, { sponsorKey, source, kind, blockedAt: blocks.get(source)?.blockedAt ?? at });
 
-  async function operator({ decide }: Decisions, act: OperatorAct, at: Instant): Promise<readonly string[]> {
-    const own = blocks.get('admin');
+  /** An act of an operator, or of the person themselves. */
+  async function byHand(
+    decisions: Decisions,
+    { source, act }: Extract<Act, { readonly source: 'admin' | 'self' }>,
+    at: Instant,
+  ): Promise<readonly string[]> {
+    const own = blocks.get(source);
+    const service = { decisions, clock: { now: () => at } };
+    const person = { sponsorKey, subject: sponsorKey, sessionId: undefined, authenticatedAt: at, by: 'token' } as const;
     if (act === 'block') {
-      const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: at } as const;
-      await decide(placeBlock, { block, reason: 'sponsor_blocked' });
-      place('admin', 'disabled', at);
-      return own === undefined ? ['sponsor.blocked allow sponsor_blocked'] : [];
+      if (source === 'admin') await blockSponsor(service, sponsorKey);
+      else await pauseAgents(service, person);
+      place(source, 'disabled', at);
+      return own === undefined ? [`sponsor.blocked allow ${BY_HAND[source].placed}`] : [];
     }
-    const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
-    const entry = { ...about, decision: 'allow', reason: 'operator_unblocked' } as const;
-    const refusal = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' } as const;
-    const verdict = await decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal });
-    blocks.delete('admin');
+    const verdict =
+      source === 'admin' ? await unblockSponsor(service, sponsorKey) : await resumeAgents(service, person);
+    blocks.delete(source);
     if (own !== undefined) expect(verdict).to.equal('lifted');
     else expect(verdict).to.be.oneOf(['not_owned', 'not_blocked']);
-    if (verdict === 'lifted') return ['sponsor.unblocked allow operator_unblocked'];
+    if (verdict === 'lifted') return [`sponsor.unblocked allow ${BY_HAND[source].lifted}`];
     return verdict === 'not_owned' ? ['sponsor.unblocked deny sponsor_block_not_owned'] : [];
   }
 
@@ -114,14 +127,15 @@ export function blockModel(sponsorKey: SponsorKey) {
 
   return {
     /** Performs the act. @returns the records that it must have, each as event, decision and reason */
-    act(decisions: Decisions, { source, act }: Act, at: Instant): Promise<readonly string[]> {
-      switch (source) {
+    act(decisions: Decisions, act: Act, at: Instant): Promise<readonly string[]> {
+      switch (act.source) {
         case 'admin':
-          return operator(decisions, act, at);
+        case 'self':
+          return byHand(decisions, act, at);
         case 'scim':
-          return scim(decisions, act, at);
+          return scim(decisions, act.act, at);
         case 'ssf':
-          return signal(decisions, act, at);
+          return signal(decisions, act.act, at);
       }
     },
     /** The blocks that must exist, oldest first. */

@@ -12,7 +12,7 @@ import { NOON } from './domain-fixtures.ts';
 
 export const ADA = 'ada@example.org' as SponsorKey;
 export const GRACE = 'grace@example.org' as SponsorKey;
-export const SOURCES = ['admin', 'scim', 'ssf'] as const;
+export const SOURCES = ['admin', 'scim', 'self', 'ssf'] as const;
 const taskIdOf = (last: string) => makeTaskId(`01M31S7W68TMK7WDX8YKPSYTE${last}`);
 /** Four task ids, in the order of creation. */
 export const TASKS = [taskIdOf('A'), taskIdOf('B'), taskIdOf('C'), taskIdOf('D')] as const;

@@ -28,7 +28,8 @@ export type TaskSelection =
   /** Without `sponsorKey`, the storage first reads the person of the task. */
   | { readonly kind: 'task'; readonly taskId: TaskId; readonly sponsorKey?: SponsorKey }
   | { readonly kind: 'agent'; readonly agentId: AgentId }
-  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey };
+  | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
+  | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId };
 
 export type Storage = ReturnType<typeof withMethods>;
 

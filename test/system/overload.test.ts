@@ -38,7 +38,9 @@ const REVOKING: readonly (readonly [path: string, event: string, type: string, b
     { method: 'POST', headers: { authorization: `Bearer ${PUSH_CREDENTIAL}` } },
   ],
   ['/admin/agents', 'admin.denied', 'application/problem+json; charset=utf-8', PROBLEM],
+  ['/me/tasks', 'me.denied', 'application/problem+json; charset=utf-8', PROBLEM, { method: 'DELETE' }],
 ];
+const ME = { 'Service:Me:Audience': 'https://mandate.test/me' };
 
 for (const database of databases) {
   describe(`The concurrency limits on ${database.name}`, () => {
@@ -50,7 +52,7 @@ for (const database of databases) {
     let agent: RegisteredAgent;
     let slow: RegisteredAgent;
     before(async () => {
-      mandate = await startMandate({ database, settings: EVERY_RECEIVER });
+      mandate = await startMandate({ database, settings: { ...EVERY_RECEIVER, ...ME } });
       narrow = await mandate.another(ONE_TURN);
       waiting = [];
       keys = await startLoopback((...told) => void waiting.push(() => answering({ keys: [] })(...told)), { tls: true });

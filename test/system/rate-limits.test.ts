@@ -50,10 +50,14 @@ const surfaces: readonly (readonly [
   ],
   ['/admin/agents', 'admin.denied', PROBLEM_HEADERS, PROBLEM],
   ['/audit?limit=1', 'admin.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/me/tasks', 'me.denied', PROBLEM_HEADERS, PROBLEM],
+  ['/me/records?limit=1', 'me.denied', PROBLEM_HEADERS, PROBLEM],
   ['/agents/someone/jwks.json', 'token.denied', PROBLEM_HEADERS, PROBLEM],
   ['/.well-known/jwks.json', 'token.denied', PROBLEM_HEADERS, PROBLEM],
   ['/no-such-path', 'token.denied', PROBLEM_HEADERS, PROBLEM],
 ];
+
+const ME = { 'Service:Me:Audience': 'https://mandate.test/me' };
 
 async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, string>> = {}): Promise<Mandate> {
   const instance = await mandate.another({ ...SCARCE, ...changes });
@@ -68,7 +72,7 @@ for (const database of databases) {
     let mandate: Mandate;
     before(async () => {
       // An instance without rate limits reads the ledger.
-      mandate = await startMandate({ database, settings: EVERY_RECEIVER });
+      mandate = await startMandate({ database, settings: { ...EVERY_RECEIVER, ...ME } });
     });
     after(() => mandate.stop());
     const limited = (changes?: Readonly<Record<string, string>>) => limitedBeside(mandate, changes);

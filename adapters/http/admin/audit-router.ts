@@ -27,6 +27,7 @@ import {
 import { forRequest, type Traceable } from '../traceable.ts';
 import {
   type AdminAccess,
+  CURSOR,
   DEFAULT_PAGE,
   PAGE_SIZE_SENTENCE,
   parseOrdinal,
@@ -66,10 +67,14 @@ export function auditRouter(surface: Traceable<AuditSurface>): Router {
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
   const parsed = parseAuditQuestion(request.originalUrl);
   if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
-  const answer = await surface.query(parsed.question);
+  answerRecords(response, await surface.query(parsed.question));
+}
+
+export function answerRecords(response: Response, answer: LedgerAnswer): void {
   if (answer.kind === 'foreign_cursor') {
     const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
-    return answerInvalid(response, fieldErrors(CURSOR, sentence));
+    answerInvalid(response, fieldErrors(CURSOR, sentence));
+    return;
   }
   response.json({
     records: answer.records.map(presentRecord),
@@ -92,36 +97,47 @@ const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
 async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
-  const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
+  answerProof(surface.log, request, response, seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq));
+}
+
+export function answerProof(
+  log: Log,
+  request: Request<{ seq: string }>,
+  response: Response,
+  outcome: ProofOutcome,
+): void {
   switch (outcome.kind) {
     case 'not_found':
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 404,
         detail: 'No sealed record has this number: there is none, or it is not sealed yet.',
         reason: 'no_sealed_record',
       });
+      return;
     case 'archived': {
       const { checkpointId } = outcome.checkpoint;
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 410,
         detail: `The record has left the ledger with its month: the export that holds checkpoint ${checkpointId} proves it.`,
         checkpoint: checkpointId,
         reason: 'record_archived',
       });
+      return;
     }
     case 'broken': {
       const { checkpointId } = outcome.checkpoint;
       const fault = new Error('The seal is broken.');
-      surface.log.error('the records do not produce the root that was signed', fault, {
+      log.error('the records do not produce the root that was signed', fault, {
         ...traceFields(request.trace),
         checkpoint: checkpointId,
       });
-      return answerProblem(response, {
+      answerProblem(response, {
         status: 500,
         detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,
         checkpoint: checkpointId,
         reason: 'seal_broken',
       });
+      return;
     }
     case 'proof':
       response.json({
@@ -133,7 +149,6 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
   }
 }
 
-const CURSOR = 'cursor';
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 
 /** The maximum length of a person's `sub`, and of a sponsor key. */

@@ -78,6 +78,9 @@ export function parsePageSize(text: string): number | undefined {
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
 
+/** The parameter that continues a page of records. */
+export const CURSOR = 'cursor';
+
 /** The page size if the request names none. */
 export const DEFAULT_PAGE = 100;
 

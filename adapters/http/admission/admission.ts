@@ -9,7 +9,7 @@ import type { RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
-import { type Route, routeOf, type Surface } from '../routes.ts';
+import { type OptionalPaths, type Route, routeOf, type Surface } from '../routes.ts';
 import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
@@ -21,7 +21,7 @@ export interface AdmissionControl {
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
-  readonly hasStatusLists?: boolean | undefined;
+  readonly optional?: OptionalPaths | undefined;
   /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface AdmissionControl {
 const RECORD_LIMIT_MS = 200;
 
 export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
-  const { rates, limiters, hasStatusLists, denials, clock, log, notAdmitted } = control;
+  const { rates, limiters, optional, denials, clock, log, notAdmitted } = control;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
@@ -62,7 +62,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
   };
 
   return (request: ServedRequest, response) => {
-    const route = routeOf(request.url ?? '', hasStatusLists);
+    const route = routeOf(request.url ?? '', optional);
     if (route.isHealth) {
       app(request, response);
     } else if (request.isTooLate) {

@@ -57,6 +57,7 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
     return { type: JSON_TYPE, document: { err: error, description: sentence } };
   }),
   admin: both(problem),
+  me: both(problem),
   public: both(problem),
 };
 

@@ -62,7 +62,7 @@ type BearerCredential =
   | { readonly kind: 'present'; readonly token: string };
 
 /** Reads the bearer token of the Authorization header (RFC 6750 §2.1). Repeated headers and other schemes are unusable. */
-function bearerCredential(request: IncomingMessage): BearerCredential {
+export function bearerCredential(request: IncomingMessage): BearerCredential {
   const header = singleHeader(request, 'authorization');
   if (header.kind === 'absent') return { kind: 'absent' };
   if (header.kind === 'repeated') return { kind: 'unusable' };

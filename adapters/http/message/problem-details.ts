@@ -11,13 +11,16 @@ import type { FieldError } from '../../../domain/field-error.ts';
 import { discardRest } from './body.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 
+/** The error codes of `/me`: of RFC 6750 §3.1 and RFC 9470 §3, and two of this service. */
+type MeError = 'missing_token' | 'invalid_token' | 'insufficient_user_authentication' | 'invalid_form_token';
+
 interface Problem {
   readonly status: number;
   /** A fixed sentence for a person. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
   /** The OAuth error code, for refusals that other surfaces answer in OAuth's format (supplement "Errors elsewhere"). */
-  readonly error?: OAuthError;
+  readonly error?: OAuthError | MeError;
   /** The checkpoint that seals an archived record (specification "GET /audit/records/{seq}/proof"). */
   readonly checkpoint?: number;
   /** A fixed word for the log. */

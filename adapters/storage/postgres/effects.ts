@@ -81,9 +81,11 @@ const closeStatusList = {
 
 const updateGrants = {
   name: 'update_grants',
-  text: `update task_grants g set (scope, renewals, unrecorded) = (
-      select q.scope, q.renewals, q.unrecorded
-        from json_to_recordset($1::json) as q (grant_hash text, scope text, renewals integer, unrecorded integer)
+  text: `update task_grants g set (scope, renewals, unrecorded, renewed_at) = (
+      select q.scope, q.renewals, q.unrecorded, q.renewed_at
+        from json_to_recordset($1::json) as q (
+          grant_hash text, scope text, renewals integer, unrecorded integer, renewed_at timestamptz
+        )
         where q.grant_hash = g.grant_hash
     ) where grant_hash = any (array(select value ->> 'grant_hash' from json_array_elements($1::json)))`,
 };
@@ -148,11 +150,12 @@ const statements: Statements = {
     {
       query: updateGrants,
       values: [
-        rows(effects, ({ grantHash, scope, renewals, unrecorded }) => ({
+        rows(effects, ({ grantHash, scope, renewals, unrecorded, renewedAt }) => ({
           grant_hash: grantHash,
           scope: scopeColumn(scope),
           renewals,
           unrecorded,
+          renewed_at: bindInstant(renewedAt),
         })),
       ],
     },

@@ -12,8 +12,9 @@ import type { Run } from './connections.ts';
  * number, and a join would read all live tasks. The answer is one JSON text, because 100,000 rows would cost the event
  * loop far more.
  */
-const selectTree = (column: string, roots: string) => ({
-  name: `live_tasks_by_${column}`,
+/** @param more a further condition on the selected tasks, beside that on `column` */
+const selectTree = (column: string, roots: string, name = column, more = '') => ({
+  name: `live_tasks_by_${name}`,
   text: `with recursive tree as (
       select task_id from tasks where ${roots}
       union
@@ -22,7 +23,7 @@ const selectTree = (column: string, roots: string) => ({
       ) child
     ), live as (
       select task.* from (select task_id from tree order by task_id) named cross join lateral (
-        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} is not distinct from $1 as selected from tasks t
+        select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} is not distinct from $1${more} as selected from tasks t
           where t.task_id = named.task_id and t.state = 'live' and t.expires_at > $2 for update
       ) task
     )
@@ -37,6 +38,12 @@ const trees = {
   task_id: selectTree('task_id', 'task_id = $1'),
   agent_id: selectTree('agent_id', "agent_id = $1 and state = 'live'"),
   sponsor_key: selectTree('sponsor_key', "sponsor_key = $1 and state = 'live'"),
+  sponsor_agent: selectTree(
+    'sponsor_key',
+    "sponsor_key = $1 and agent_id = $3 and state = 'live'",
+    'sponsor_agent',
+    ' and t.agent_id = $3',
+  ),
   session_id: selectTree('session_id', "session_id = $1 and state = 'live'"),
   sponsor: selectTree('sponsor', "sponsor = $1 and state = 'live'"),
 } as const;
@@ -61,9 +68,10 @@ const selectChildren = {
  * the exchange has committed, and a second read finds its task. The loop repeats until a read finds no new task.
  */
 export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
-  const { column, key } = selectedBy(selection);
+  const { by, keys } = selectedBy(selection);
+  const [key, ...others] = keys;
   for (;;) {
-    const { rows } = await run<{ found: string }>(trees[column], [key, bindInstant(at)]);
+    const { rows } = await run<{ found: string }>(trees[by], [key, bindInstant(at), ...others]);
     const { taskIds, delegated, sponsors } = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
     if (taskIds.length > 0) {
       const ids = JSON.stringify(taskIds);

@@ -5,7 +5,7 @@ import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
-import { storable } from '../rows/column.ts';
+import { type Bound, storable } from '../rows/column.ts';
 import {
   type CountRow,
   countUsers,
@@ -26,9 +26,12 @@ import {
 import {
   GRANT_COLUMNS,
   type GrantRow,
+  type OwnTaskRow,
+  selectOwnTasks,
   TOKEN_FACTS_COLUMNS,
   type TokenFactsRow,
   toGrant,
+  toOwnTask,
   toTokenFacts,
 } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
@@ -69,7 +72,7 @@ const tokenLookup: RowLookup = {
 };
 
 /** @param waitMs how long a read may wait while Postgres does not answer */
-export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
+export function postgresTasks({ run, transact }: Connections, waitMs: number): Tasks {
   const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
   const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
   return {
@@ -84,6 +87,14 @@ export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
     async tokenFacts(tokenId, taskId) {
       const row = await readTokenFacts({ task_id: taskId, jti: tokenId });
       return row && toTokenFacts(row);
+    },
+    async ofSponsor(sponsorKey, question) {
+      const values: Bound[] = [];
+      const bind = (value: Bound) => `$${values.push(value)}`;
+      const text = selectOwnTasks(sponsorKey, question, bind, bindInstant);
+      // In a transaction the planner uses no sequential scan.
+      const { rows } = await transact((read) => read<OwnTaskRow>({ name: 'own_tasks', text }, values));
+      return rows.map(toOwnTask);
     },
   };
 }

@@ -28,7 +28,7 @@ create index agents_disabled on agents (agent_id) where not enabled;
 -- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
 create table sponsor_blocks (
   sponsor_key text collate "C" not null,
-  source text not null check (source in ('admin', 'scim', 'ssf')),
+  source text not null check (source in ('admin', 'scim', 'self', 'ssf')),
   kind text not null check (kind in ('disabled', 'deleted')),
   blocked_at timestamptz not null,
   -- The time of the source's latest statement: the iat of a security event, else blocked_at.
@@ -258,6 +258,7 @@ create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and s
 create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
 -- A task with an index in a status list is not deleted.
 create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;
+create index tasks_ended_by_sponsor on tasks (sponsor_key, ended_at, task_id) where ended_at is not null and sponsor_key is not null;
 -- The conditions keep a list of its ended tasks from reading all its tasks, also while the tables are small.
 create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
 create index tasks_status_ended on tasks (status_list, status_index) where status_list is not null and state <> 'live';
@@ -287,6 +288,8 @@ create table task_grants (
   renewals integer not null default 0,
   -- Renewals that are not recorded yet. The end of the task records their number.
   unrecorded integer not null default 0,
+  -- The last renewal; null before the first.
+  renewed_at timestamptz,
   revoked_at timestamptz
 ) with (fillfactor = 90);
 

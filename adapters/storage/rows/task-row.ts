@@ -1,8 +1,9 @@
 /** Converts between tasks and grants, and rows of the `tasks` and `task_grants` tables. */
 
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
+import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
+import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
@@ -153,18 +154,106 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
 
 type SelectionColumn = 'task_id' | 'agent_id' | 'sponsor_key' | 'session_id' | 'sponsor';
 
-/** The column that the selected tasks share, and its value. */
-export function selectedBy(selection: TaskSelection): { readonly column: SelectionColumn; readonly key: string } {
+interface SelectionKey {
+  /** The column that the selected tasks share; `sponsor_agent` are two, the person and the agent. */
+  readonly by: SelectionColumn | 'sponsor_agent';
+  /** The values of these columns. */
+  readonly keys: readonly [string, ...string[]];
+}
+
+export function selectedBy(selection: TaskSelection): SelectionKey {
   switch (selection.kind) {
     case 'task':
-      return { column: 'task_id', key: selection.taskId };
+      return { by: 'task_id', keys: [selection.taskId] };
     case 'agent':
-      return { column: 'agent_id', key: selection.agentId };
+      return { by: 'agent_id', keys: [selection.agentId] };
     case 'sponsor':
-      return { column: 'sponsor_key', key: storable('sponsor_key', selection.sponsorKey) };
+      return { by: 'sponsor_key', keys: [storable('sponsor_key', selection.sponsorKey)] };
+    case 'sponsor_agent':
+      return { by: 'sponsor_agent', keys: [storable('sponsor_key', selection.sponsorKey), selection.agentId] };
     case 'session':
-      return { column: 'session_id', key: storable('session_id', selection.sessionId) };
+      return { by: 'session_id', keys: [storable('session_id', selection.sessionId)] };
     case 'subject':
-      return { column: 'sponsor', key: storable('sponsor', selection.subject) };
+      return { by: 'sponsor', keys: [storable('sponsor', selection.subject)] };
   }
+}
+
+export interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' | 'scope' | 'created_at'> {
+  readonly state: TaskState['kind'];
+  readonly expires_at: Instant;
+  readonly end_reason: RevocationReason | null;
+  /** When the task ended, or its time was up; `null` for a live task. */
+  readonly over_at: Instant | null;
+  readonly display_name: string | null;
+  readonly renewals: number | null;
+  readonly renewed_at: Instant | null;
+}
+
+/** Sorts after every task id, as the bound of the first page. */
+const LAST_TASK_ID = '~';
+/** Sorts after every end. */
+const LAST_END = instantFromMicros(Number.MAX_SAFE_INTEGER);
+
+/**
+ * A page of a person's tasks, in one statement, so that a task that ends meanwhile is read once. Each part reads at most
+ * `limit` entries of its index, except the live tasks, which are sorted.
+ *
+ * @param bind adds the value of the next parameter, and returns its placeholder
+ */
+export function selectOwnTasks(
+  sponsorKey: SponsorKey,
+  { after, limit, now }: OwnTasksQuestion,
+  bind: (value: Bound) => string,
+  instant: BindInstant,
+): string {
+  const key = () => bind(storable('sponsor_key', sponsorKey));
+  const isAmongEnded = after?.endedAt !== undefined;
+  const end = () =>
+    `(${bind(instant(after?.endedAt ?? LAST_END))}, ${bind(isAmongEnded ? after.taskId : LAST_TASK_ID)})`;
+  // No task id sorts before the empty text: after a page with ended tasks, no live task is read.
+  const liveBefore = () => bind(isAmongEnded ? '' : (after?.taskId ?? LAST_TASK_ID));
+  const columns = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
+  // Of an expression (`|| ''`) the planner reads no index, which might be that of all tasks.
+  return `select ${columns}, over_at,
+      (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
+      (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
+      (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
+    from (
+      select * from (
+        select ${columns}, ended_at as over_at from tasks
+          where sponsor_key = ${key()} and state = 'live' and expires_at > ${bind(instant(now))}
+            and task_id || '' < ${liveBefore()}
+          order by task_id || '' desc limit ${bind(limit)}
+      ) live
+      union all
+      select ${columns}, expires_at from tasks
+        where sponsor_key = ${key()} and state = 'live' and expires_at <= ${bind(instant(now))}
+          and (expires_at, task_id) < ${end()}
+      union all
+      select * from (
+        select ${columns}, ended_at from tasks
+          where sponsor_key = ${key()} and ended_at is not null and (ended_at, task_id) < ${end()}
+          order by ended_at desc, task_id desc limit ${bind(limit)}
+      ) ended
+    ) found
+    order by over_at desc nulls first, task_id desc limit ${bind(limit)}`;
+}
+
+export function toOwnTask(row: OwnTaskRow): OwnTask {
+  const isLive = row.over_at === null;
+  return {
+    taskId: row.task_id,
+    agentId: row.agent_id,
+    displayName: row.display_name ?? undefined,
+    audience: row.audience,
+    scope: readScope(row.scope),
+    startedAt: row.created_at,
+    expiresAt: row.expires_at,
+    // Its time is up, but the sweeper has not recorded its expiry yet.
+    state: !isLive && row.state === 'live' ? 'expired' : row.state,
+    endedAt: row.over_at ?? undefined,
+    reason: isLive ? undefined : (row.end_reason ?? 'task_ttl_elapsed'),
+    renewals: row.renewals ?? 0,
+    renewedAt: row.renewed_at ?? undefined,
+  };
 }

@@ -45,7 +45,8 @@ const insertSignal = 'insert into accepted_signals (receiver, issuer, jti, forge
 
 const insertTask = insertInto('tasks', insertedTaskColumns);
 const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
-const updateGrant = 'update task_grants set scope = ?, renewals = ?, unrecorded = ? where grant_hash = ?';
+const updateGrant =
+  'update task_grants set scope = ?, renewals = ?, unrecorded = ?, renewed_at = ? where grant_hash = ?';
 
 /** The parameter is a JSON array of task ids. */
 const GIVEN_TASKS = 'where task_id in (select value from json_each(?))';
@@ -87,8 +88,8 @@ const appliers: Appliers = {
     run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
   },
 
-  update_grant: (run, { grantHash, scope, renewals, unrecorded }) =>
-    run(updateGrant, [scopeColumn(scope), renewals, unrecorded, grantHash]),
+  update_grant: (run, { grantHash, scope, renewals, unrecorded, renewedAt }) =>
+    run(updateGrant, [scopeColumn(scope), renewals, unrecorded, renewedAt, grantHash]),
 
   end_tasks: (run, { tasks, at }, deadline) =>
     inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {

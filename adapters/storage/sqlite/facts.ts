@@ -41,9 +41,9 @@ const readers: Readers = {
   },
 
   live_tasks: (run, { selection, at }) => {
-    const { column, key } = selectedBy(selection);
-    // The first `key` selects the tasks, the second marks them as selected, unlike tasks delegated from them.
-    const { rows } = run<LiveTaskRow>(LIVE_TASKS[column], [key, key, at]);
+    const { by, keys } = selectedBy(selection);
+    // The first keys select the tasks, the second mark them as selected, unlike tasks delegated from them.
+    const { rows } = run<LiveTaskRow>(LIVE_TASKS[by], [...keys, ...keys, at]);
     return {
       taskIds: rows.map((row) => row.task_id),
       delegated: new Set(rows.flatMap((row) => (row.selected === 0 ? [row.task_id] : []))),
@@ -183,13 +183,13 @@ type TaskIdRow = Pick<TaskRow, 'task_id'>;
  * ones. The cross join keeps its order, so that each task is looked up by its key. Otherwise SQLite's planner, which
  * overestimates their number, would read all live tasks.
  */
-function liveTasks(column: string, roots: string): string {
+function liveTasks(column: string, roots: string, more = ''): string {
   return `with recursive tree (task_id) as (
       select task_id from tasks where ${roots}
       union
       select t.task_id from tree join tasks t on t.parent_task_id = tree.task_id
     )
-    select t.task_id, t.sponsor, t.${column} is ? as selected
+    select t.task_id, t.sponsor, t.${column} is ?${more} as selected
       from tree cross join tasks t using (task_id) where t.state = 'live' and t.expires_at > ?
       order by t.created_at, t.task_id`;
 }
@@ -198,6 +198,7 @@ const LIVE_TASKS = {
   task_id: liveTasks('task_id', 'task_id = ?'),
   agent_id: liveTasks('agent_id', "agent_id = ? and state = 'live'"),
   sponsor_key: liveTasks('sponsor_key', "sponsor_key = ? and state = 'live'"),
+  sponsor_agent: liveTasks('sponsor_key', "sponsor_key = ? and agent_id = ? and state = 'live'", ' and t.agent_id = ?'),
   session_id: liveTasks('session_id', "session_id = ? and state = 'live'"),
   sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
 } as const;

@@ -42,7 +42,12 @@ export async function openSqlite(
       return verdict as Verdict;
     },
     agents: { find: ask('findAgent'), list: ask('listAgents') },
-    tasks: { findGrant: ask('findGrant'), findSponsor: ask('findSponsor'), tokenFacts: ask('tokenFacts') },
+    tasks: {
+      findGrant: ask('findGrant'),
+      findSponsor: ask('findSponsor'),
+      tokenFacts: ask('tokenFacts'),
+      ofSponsor: ask('ownTasks'),
+    },
     statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
     sponsors: { findBlocks: ask('findBlocks') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },

@@ -7,6 +7,7 @@ import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import type { Bound } from '../rows/column.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import {
   type CountRow,
@@ -28,9 +29,12 @@ import {
 import {
   GRANT_COLUMNS,
   type GrantRow,
+  type OwnTaskRow,
+  selectOwnTasks,
   TOKEN_FACTS_COLUMNS,
   type TokenFactsRow,
   toGrant,
+  toOwnTask,
   toTokenFacts,
 } from '../rows/task-row.ts';
 import type { Connection } from './connection.ts';
@@ -76,6 +80,17 @@ export function sqliteTasks({ read }: Connection): Tasks {
       read((run) => {
         const row = run<TokenFactsRow>(selectTokenFacts, [tokenId, taskId]).rows[0];
         return row && toTokenFacts(row);
+      }),
+
+    ofSponsor: (sponsorKey, question) =>
+      read((run) => {
+        const values: Bound[] = [];
+        const bind = (value: Bound) => {
+          values.push(value);
+          return '?';
+        };
+        const query = selectOwnTasks(sponsorKey, question, bind, (instant) => instant);
+        return run<OwnTaskRow>(query, values).rows.map(toOwnTask);
       }),
   };
 }

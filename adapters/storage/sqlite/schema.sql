@@ -23,7 +23,7 @@ create index agents_disabled on agents (agent_id) where not enabled;
 -- Blocks, one per person and source (specification "Sponsor block"). A row exists only while its source blocks the person.
 create table sponsor_blocks (
   sponsor_key text not null,
-  source text not null check (source in ('admin', 'scim', 'ssf')),
+  source text not null check (source in ('admin', 'scim', 'self', 'ssf')),
   kind text not null check (kind in ('disabled', 'deleted')),
   blocked_at integer not null,
   -- The time of the source's latest statement: the iat of a security event, else blocked_at.
@@ -83,6 +83,7 @@ create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is n
 create index tasks_live_by_expiry on tasks (expires_at) where state = 'live';
 -- A task with an index in a status list is not deleted.
 create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;
+create index tasks_ended_by_sponsor on tasks (sponsor_key, ended_at, task_id) where ended_at is not null;
 -- The conditions keep a list of its ended tasks from reading all its tasks.
 create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
 -- With the state, so that only the index is read.
@@ -110,6 +111,8 @@ create table task_grants (
   renewals integer not null default 0,
   -- Renewals that are not recorded yet. The end of the task records their number.
   unrecorded integer not null default 0,
+  -- The last renewal; null before the first.
+  renewed_at integer,
   revoked_at integer
 ) strict, without rowid;
 create index task_grants_by_task on task_grants (task_id);

@@ -64,13 +64,19 @@ describe('The path of an issuer', () => {
     expect(withoutIssuerPath('https://mandate.example/scim')('/scim/v2/Users')).to.equal('/scim/v2/Users');
   });
 
+  it('is removed in front of a person’s own path only if there is one', () => {
+    const path = '/tenants/one/me/tasks?limit=1';
+    expect(stripped(path)).to.equal(path);
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', { me: true })(path)).to.equal('/me/tasks?limit=1');
+  });
+
   it('is removed in front of a status list only if there are status lists', () => {
     const path = '/tenants/one/status/q80B-f_nWEZ5HLXzGk6-zA';
     expect(stripped(path)).to.equal(path);
-    expect(withoutIssuerPath('https://mandate.example/tenants/one', true)(path)).to.equal(
+    expect(withoutIssuerPath('https://mandate.example/tenants/one', { statusLists: true })(path)).to.equal(
       path.slice('/tenants/one'.length),
     );
-    const same = withoutIssuerPath('https://mandate.example/status', true);
+    const same = withoutIssuerPath('https://mandate.example/status', { statusLists: true });
     expect([same('/status/status/x'), same('/status/x')]).to.deep.equal(['/status/x', '/status/x']);
   });
 });

@@ -5,7 +5,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import { routing } from '../../../adapters/http/app.ts';
 import { statusOf } from '../../../adapters/http/oauth/answers.ts';
+import { allowed } from '../../../application/outcome.ts';
 import { denialReasons, describeDenial } from '../../../domain/denial.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { MePerson } from '../../../domain/sponsors/me-person.ts';
 import { ADMIN_KEY } from '../../support/mandate.ts';
 import {
   anyPathResponses,
@@ -42,6 +45,12 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   adminKey: ADMIN_KEY,
   scimToken: SCIM_TOKEN,
   pushToken: PUSH_CREDENTIAL,
+  meToken: 'any',
+};
+
+const SOMEBODY: MePerson = {
+  ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
+  ...{ authenticatedAt: undefined, by: 'token' },
 };
 
 /** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except for admission control. */
@@ -68,6 +77,14 @@ const CONTRACT: Readonly<Record<string, readonly number[]>> = {
   readLedger: [200, 400, 401, 503],
   listCheckpoints: [200, 400, 401, 503],
   proveRecord: [200, 401, 404, 410, 500, 503],
+  listMyTasks: [200, 400, 401, 503],
+  stopMyTasks: [200, 401, 403, 503],
+  stopMyTask: [200, 401, 403, 404, 503],
+  stopMyAgent: [200, 401, 403, 503],
+  pauseMyAgents: [200, 401, 403, 404, 503],
+  resumeMyAgents: [204, 401, 403, 404, 409, 503],
+  readMyRecords: [200, 400, 401, 503],
+  proveMyRecord: [200, 401, 404, 410, 500, 503],
   receiveLogout: [200, 400, 404, 503],
   receiveEvent: [202, 400, 401, 404, 503],
   listUsers: [200, 400, 401, 404],
@@ -107,7 +124,8 @@ describe('openapi.json', () => {
 
   it('has each method that a path answers, and no others', async () => {
     const service = await troubledService({});
-    const url = await service.serve();
+    const { me } = service.surfaces;
+    const url = await service.serve({ me: me && { ...me, validate: async () => allowed(SOMEBODY) } });
     for (const path of paths) {
       const documented = operations.filter((operation) => operation.path === path);
       const credential = CREDENTIALS[documented[0]?.scheme ?? ''];

@@ -44,12 +44,30 @@ describe('The metric label of a request', () => {
 describe('The path of a status list', () => {
   for (const path of ['/status', '/status/q80B-f_nWEZ5HLXzGk6-zA', '/status/x/y?z']) {
     it(`${path} has its own metrics, the bucket and the permits of introspection, and is unknown without status lists`, () => {
-      const { bucket, work, metric } = routeOf(path, true);
+      const { bucket, work, metric } = routeOf(path, { statusLists: true });
       expect([bucket, work, metric]).to.deep.equal(['introspection', 'introspection', 'status_lists']);
       expect(routeOf(path)).to.equal(routeOf('/nothing'));
     });
   }
-  it('is its first segment', () => expect(routeOf('/statuses/x', true)).to.equal(routeOf('/nothing')));
+  it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
+});
+
+describe('The path of a person’s own surface', () => {
+  for (const [path, work] of [
+    ['/me', 'revoking'],
+    ['/me/tasks?limit=1', 'revoking'],
+    ['/me/tasks/task_1', 'revoking'],
+    ['/me/pause', 'revoking'],
+    ['/me/records?limit=1', 'other'],
+    ['/me/records/7/proof', 'proof'],
+  ] as const) {
+    it(`${path} has the permits of ${work} and the main bucket, and is unknown without Service:Me`, () => {
+      const { surface, event, bucket, work: actual, metric } = routeOf(path, { me: true });
+      expect([surface, event, bucket, actual, metric]).to.deep.equal(['me', 'me.denied', 'main', work, 'me']);
+      expect(routeOf(path)).to.equal(routeOf('/nothing'));
+    });
+  }
+  it('is its first segment', () => expect(routeOf('/means', { me: true })).to.equal(routeOf('/nothing')));
 });
 
 describe('A SCIM path', () => {

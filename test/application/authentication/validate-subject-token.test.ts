@@ -54,6 +54,7 @@ describe('validating a subject token', () => {
       value: {
         ...{ subject: 'ada', sponsorKey: 'object-7', sessionId: undefined, scope: ['jira:read'] },
         issuedAt: instantFromSeconds(NOW - 5),
+        authenticatedAt: undefined,
       },
     });
   });

@@ -8,7 +8,10 @@ import { peopleInMemory } from '../../support/people-in-memory.ts';
 
 describe('Blocks of several sources', () => {
   it('are placed, repeated and lifted only by their own source, in every order, with exactly the expected records', async () => {
-    const acts = fc.array(fc.oneof(anyAct.admin, anyAct.scim, anyAct.ssf), { minLength: 4, maxLength: 12 });
+    const acts = fc.array(fc.oneof(anyAct.admin, anyAct.scim, anyAct.self, anyAct.ssf), {
+      minLength: 4,
+      maxLength: 12,
+    });
     await fc.assert(
       fc.asyncProperty(acts, async (history) => {
         const { decisions, blocksOf, records } = peopleInMemory();

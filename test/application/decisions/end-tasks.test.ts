@@ -14,10 +14,12 @@ const live = liveTasks([taskId, second], [child]);
 const ofTask: TasksEnd = { at, reason, selection: { kind: 'task', taskId, sponsorKey: ADA } };
 const ofAgent: TasksEnd = { at, reason, selection: { kind: 'agent', agentId } };
 const ofPerson: TasksEnd = { at, reason, selection: { kind: 'sponsor', sponsorKey: ADA } };
+const ofAgentForPerson: TasksEnd = { at, reason, selection: { kind: 'sponsor_agent', sponsorKey: ADA, agentId } };
 const KILL_SWITCHES = [
   ['a task', ofTask, `exclusive sponsor ${ADA}`, undefined],
   ['an agent', ofAgent, `exclusive agent ${agentId}`, ask('agent_revision', agentId)],
   ['a person', ofPerson, `exclusive sponsor ${ADA}`, undefined],
+  ['an agent for one person', ofAgentForPerson, `exclusive sponsor ${ADA}`, undefined],
 ] as const;
 
 describe('endTasks', () => {

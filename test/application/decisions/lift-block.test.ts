@@ -48,6 +48,17 @@ describe('liftBlock', () => {
     });
   }
 
+  const tooOld: LedgerEntry = { at, event: 'me.denied', sponsor: 'ada', decision: 'deny', reason: 'sign_in_too_old' };
+  it('keeps the block of a person who signed in too long ago, and records the refusal', () => {
+    const input = { ...lift('self'), tooOld };
+    const judgement = { verdict: 'sign_in_too_old', effects: [{ effect: 'append', entries: [tooOld] }] };
+    expect(liftBlock.judge(input, { blocks: blocksOf(['self', 'ssf']) })).to.deep.equal(judgement);
+    expect(liftBlock.judge(input, { blocks: blocksOf(['ssf']) }).verdict).to.equal('not_owned');
+    expect(liftBlock.judge(input, { blocks: [] }).verdict).to.equal('not_blocked');
+    const denial = { event: 'me.denied', reason: 'sign_in_too_old' };
+    expect(liftBlock.denial?.(input, 'sign_in_too_old')).to.deep.equal(denial);
+  });
+
   it('counts only the refusal as a denial', () => {
     const denialOf = (verdict: LiftVerdict) => liftBlock.denial?.(lift('admin'), verdict);
     const denial = { event: 'sponsor.unblocked', reason: 'sponsor_block_not_owned' };

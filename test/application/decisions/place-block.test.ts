@@ -28,13 +28,13 @@ const aBlock = (source: SponsorBlock['source'], blockedAt = at): SponsorBlock =>
   ...{ sponsorKey: ADA, source, kind: 'deleted', blockedAt },
 });
 const withoutStatement = ({ statedAt, ...block }: StatedBlock): SponsorBlock => block;
-const blockRecord: LedgerEntry = {
+const blockRecord = (source: SponsorBlock['source']): LedgerEntry => ({
   at,
   event: 'sponsor.blocked',
   sponsor: ADA,
   decision: 'allow',
-  reason: 'sponsor_blocked',
-};
+  reason: source === 'self' ? 'sponsor_paused' : 'sponsor_blocked',
+});
 
 describe('placeBlock', () => {
   const input = { block: aBlock('admin'), reason } as const;
@@ -55,7 +55,7 @@ describe('placeBlock', () => {
       const block = aBlock(source);
       expect(placeBlock.judge({ block, reason }, { blocks: [], live })).to.deep.equal({
         verdict: { blocks: [block], revokedTasks: 2 },
-        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endEffects(ended, blockRecord)],
+        effects: [{ effect: 'put_block', ...block, statedAt: at }, ...endEffects(ended, blockRecord(source))],
       });
     });
 
@@ -74,7 +74,7 @@ describe('placeBlock', () => {
           verdict: { blocks: [withoutStatement(existing), block], revokedTasks: 0 },
           effects: [
             { effect: 'put_block', ...block, statedAt: at },
-            { effect: 'append', entries: [blockRecord] },
+            { effect: 'append', entries: [blockRecord(source)] },
           ],
         });
       });

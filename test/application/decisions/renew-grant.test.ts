@@ -44,6 +44,7 @@ describe('Renewing a grant', () => {
             scope: ['jira:read'],
             renewals: renewals + 1,
             unrecorded: isRecorded ? unrecorded : unrecorded + 1,
+            renewedAt: entry.at,
           },
           ...(isRecorded ? [{ effect: 'append', entries: [entry] }] : []),
         ],

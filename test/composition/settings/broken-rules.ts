@@ -23,6 +23,7 @@ const AGENTS = 'Service:Agents';
 const AUDIT = 'Service:Audit';
 const SCIM = 'Service:Scim';
 const SSF = 'Service:Ssf';
+const ME = 'Service:Me';
 
 /** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
@@ -56,6 +57,43 @@ export const brokenRules: readonly BrokenRule[] = [
       'Service:Issuer: has a path under /admin or /agents, where the service itself answers',
     ],
   ),
+  ...['/me', '/me/', '/x/../me/y'].map(
+    (path): BrokenRule => [
+      `an issuer with the path ${path} beside the surface of people`,
+      { 'Service:Issuer': `https://${MARK}.example${path}`, [`${ME}:Audience`]: `${MARK}-me` },
+      'Service:Issuer: has a path under /me, where the service itself answers',
+    ],
+  ),
+  [
+    'settings of the page without its client',
+    {
+      ...{ [`${ME}:Audience`]: `${MARK}-me`, [`${ME}:ClientSecret:Path`]: `/${MARK}` },
+      ...{ [`${ME}:SessionTtl`]: 'PT7M', [`${ME}:ScopeDescriptions`]: `/${MARK}` },
+    },
+    `${ME}:ClientSecret:Path: is set while ${ME}:ClientId is not`,
+    `${ME}:SessionTtl: is set while ${ME}:ClientId is not`,
+    `${ME}:ScopeDescriptions: is set while ${ME}:ClientId is not`,
+  ],
+  [
+    'a pause without the surface of people',
+    { [`${ME}:Pause`]: 'true' },
+    `${ME}:Pause: is set while neither ${ME}:Audience nor ${ME}:ClientId is`,
+  ],
+  [
+    "an audience of people that is that of the agents' subject tokens",
+    { [`${ME}:Audience`]: `${MARK}-same`, [`${IDP}:Audience`]: `${MARK}-same` },
+    `${ME}:Audience: is the same as ${IDP}:Audience`,
+  ],
+  [
+    'a client of the page that is an audience of access tokens',
+    { [`${ME}:ClientId`]: `${MARK}-same`, [`${IDP}:Audience`]: `${MARK}-same` },
+    `${ME}:ClientId: is the same as ${IDP}:Audience`,
+  ],
+  [
+    'a client of the page that is the audience of people',
+    { [`${ME}:ClientId`]: `${MARK}-same`, [`${ME}:Audience`]: `${MARK}-same` },
+    `${ME}:ClientId: is the same as ${ME}:Audience`,
+  ],
   [
     'both an issuer and a metadata URL of the identity provider',
     { [`${IDP}:MetadataUrl`]: `https://${MARK}.example/meta` },

@@ -55,6 +55,12 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:StatusLists:Enabled': ['true', true, false],
   'Service:StatusLists:Ttl': ['PT1M', 60, 5],
   'Service:StatusLists:Entries': ['1048576', 1_048_576, 131_072],
+  'Service:Me:Audience': ['https://mandate.example/me', 'https://mandate.example/me', undefined],
+  'Service:Me:ClientId': ['mandate-page', 'mandate-page', undefined],
+  'Service:Me:ClientSecret:Path': ['/run/secrets/page', '/run/secrets/page', undefined],
+  'Service:Me:SessionTtl': ['PT8H', 28_800, 900],
+  'Service:Me:Pause': ['false', false, true],
+  'Service:Me:ScopeDescriptions': ['/etc/scopes.yaml', '/etc/scopes.yaml', undefined],
   'Service:Tasks:SweepInterval': ['P1D', 86_400, 60],
   'Service:Tasks:SweepBatchSize': ['1000', 1000, 20],
   'Service:Tasks:Retention': ['PT1S', 1, 604_800],
@@ -259,6 +265,18 @@ describe('Wrong settings', () => {
     expect(errorsWith({ 'Service:Audit:Sink:BearerToken': 'two words' })).to.deep.equal([
       'Service:Audit:Sink:BearerToken: holds a character that a bearer token cannot carry',
     ]);
+  });
+
+  it('of the page are refused beyond their limits', () => {
+    for (const [key, text] of [
+      ['Service:Me:SessionTtl', 'PT59S'],
+      ['Service:Me:SessionTtl', 'PT8H1S'],
+      ['Service:Me:Pause', 'yes'],
+    ]) {
+      const errors = errorsWith({ 'Service:Me:ClientId': 'page', [String(key)]: text });
+      expect(errors, `${key}=${text}`).to.have.lengthOf(1);
+      expect(errors[0]).to.match(new RegExp(`^${key}: `));
+    }
   });
 
   it('are never repeated in an error', () => {

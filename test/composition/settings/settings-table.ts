@@ -16,6 +16,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'The admin API': ['Service:Admin'],
   'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Tasks'],
   'Status lists': ['Service:StatusLists'],
+  "The person's own surface": ['Service:Me'],
   'The ledger': ['Service:Audit'],
   'Rate limits and overload': ['Service:RateLimit', 'Service:Overload'],
   Metrics: ['Service:Metrics'],

@@ -15,11 +15,12 @@ const good = {
   scope: 'jira:read jira:comment',
 };
 
-function judge(changes: Record<string, unknown>, sponsorKeyClaim = 'oid'): SubjectVerdict {
+function judge(changes: Record<string, unknown>, sponsorKeyClaim = 'oid', foreignAudience?: string): SubjectVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   return judgeSubjectToken(claims as JsonObject, {
     issuer: 'https://idp.example',
     audience: 'https://mandate.example',
+    foreignAudience,
     sponsorKeyClaim,
     now: instantFromSeconds(NOW),
   });
@@ -109,10 +110,38 @@ describe('checking the claims of a subject token', () => {
         sponsorKey: 'object-7',
         sessionId: 'session-3',
         issuedAt: instantFromSeconds(NOW - 5),
+        authenticatedAt: undefined,
         scope: ['jira:read', 'jira:comment'],
       },
     });
   });
+
+  for (const [authTime, authenticatedAt] of [
+    [NOW - 7, instantFromSeconds(NOW - 7)],
+    [0, instantFromSeconds(0)],
+    [-1, undefined],
+    [NOW - 7.5, undefined],
+    [String(NOW), undefined],
+    [null, undefined],
+  ] as const) {
+    it(`reads an auth_time of ${authTime} as ${authenticatedAt === undefined ? 'absent' : 'the time of the sign-in'}`, () => {
+      const verdict = judge({ auth_time: authTime });
+      expect(verdict.kind === 'accepted' && verdict.person.authenticatedAt).to.equal(authenticatedAt);
+    });
+  }
+
+  for (const [aud, kind] of [
+    ['https://mandate.example', 'accepted'],
+    [['https://mandate.example', 'account'], 'accepted'],
+    [['https://mandate.example', 'https://me.example'], 'refused'],
+    ['https://me.example', 'refused'],
+  ] as const) {
+    it(`of another audience as well is refused: ${aud} is ${kind}`, () => {
+      const verdict = judge({ aud }, undefined, 'https://me.example');
+      expect(verdict.kind).to.equal(kind);
+      if (verdict.kind === 'refused') expect(verdict.faults).to.deep.equal(['subject_audience_mismatch']);
+    });
+  }
 
   it('reads a null sid as absent, and refuses every other sid that is not a string', () => {
     for (const sid of [null, undefined]) {

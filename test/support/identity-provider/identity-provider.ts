@@ -37,6 +37,13 @@ interface LogoutDelivery {
   readonly delivered: boolean;
 }
 
+interface SignInOptions {
+  readonly scope?: string;
+  readonly password?: string;
+  /** The resource to request a token for, by default `audience`. */
+  readonly resource?: string;
+}
+
 export interface IdentityProvider {
   readonly issuer: string;
   readonly port: number;
@@ -46,7 +53,7 @@ export interface IdentityProvider {
   /** The current signing key. */
   signingKey(): SigningKey;
   /** Signs a person in, who consents to `scope`, by default to every scope of the provider. */
-  signIn(username: string, options?: { readonly scope?: string; readonly password?: string }): Promise<SignedIn>;
+  signIn(username: string, options?: SignInOptions): Promise<SignedIn>;
   /**
    * Signs an access token for Ada like those of `signIn`, without a sign-in. Given claims and header members replace
    * the defaults; `undefined` removes a member. The header's `alg` selects the key.
@@ -119,9 +126,13 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     audience: setup.audience,
     clientId: CLIENT_ID,
     signingKey: () => keys[algorithm],
-    async signIn(username, { scope = setup.scopes.join(' '), password } = {}) {
+    async signIn(username, { scope = setup.scopes.join(' '), password, resource = setup.audience } = {}) {
       const person = people.find((candidate) => candidate.username === username);
-      return signIn(setup, { username, password: password ?? person?.password ?? '' }, scope);
+      return signIn(
+        { ...setup, audience: resource },
+        { username, password: password ?? person?.password ?? '' },
+        scope,
+      );
     },
     mintAccessToken(claims = {}, header = {}) {
       const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];

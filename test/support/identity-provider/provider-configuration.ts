@@ -56,7 +56,8 @@ export function providerConfiguration(
       resourceIndicators: {
         enabled: true,
         defaultResource: () => setup.audience,
-        getResourceServerInfo: () => resourceServer,
+        // Each resource that a client names (RFC 8707) is the audience of its own access tokens.
+        getResourceServerInfo: (_, resource) => ({ ...resourceServer, audience: resource }),
       },
     },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
@@ -72,7 +73,7 @@ export function providerConfiguration(
       const person = setup.people.find(({ username }) => username === token.accountId);
       const session =
         token.sessionUid === undefined ? undefined : await ctx.oidc.provider.Session.findByUid(token.sessionUid);
-      return { ...person?.claims, sid: session?.sidFor(setup.clientId) };
+      return { ...person?.claims, sid: session?.sidFor(setup.clientId), auth_time: session?.loginTs };
     },
     ttl: {
       AccessToken: setup.accessTokenLifetime,

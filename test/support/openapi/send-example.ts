@@ -26,11 +26,16 @@ export function wasSent(pointer: string): boolean {
   return sent.has(pointer);
 }
 
-const CREDENTIALS: Readonly<Record<string, string>> = {
+const CREDENTIALS: Record<string, string> = {
   adminKey: ADMIN_KEY,
   scimToken: SCIM_TOKEN,
   pushToken: PUSH_CREDENTIAL,
 };
+
+/** Only the identity provider of a test can sign the token of a person. */
+export function presentMeToken(token: string): void {
+  CREDENTIALS.meToken = token;
+}
 
 export function targetOf({ path, parameters }: Operation, { path: own = {}, query = {} }: Changes): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -15,6 +15,9 @@ import { type MovedClock, movedClock } from '../moved-clock.ts';
 import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
 
+/** The audience of access tokens for `/me`. */
+export const ME_AUDIENCE = 'https://mandate.example/me';
+
 export type Trouble = 'storage_unavailable' | 'fault';
 
 export interface TroubledService {
@@ -83,6 +86,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Database:Path': ':memory:',
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:StatusLists:Enabled': 'true',
+    'Service:Me:Audience': ME_AUDIENCE,
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,
     ...given,

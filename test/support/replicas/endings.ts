@@ -5,7 +5,7 @@ import type { Answer } from '../mandate.ts';
 import { patch, USER_SCHEMA } from '../scim-client.ts';
 import { PUSH_HEADERS } from '../transmitter.ts';
 import type { Connection } from './connection.ts';
-import type { Replicas } from './replicas.ts';
+import { ME_AUDIENCE, PERSON_CLAIM, type Replicas } from './replicas.ts';
 import type { Target } from './targets.ts';
 
 /** Sends the request to this replica. */
@@ -26,6 +26,7 @@ export interface Ending {
 }
 
 const KILLED = 'operator_kill_switch';
+const STOPPED = 'sponsor_stopped';
 
 export const endings: readonly Ending[] = [
   {
@@ -39,6 +40,23 @@ export const endings: readonly Ending[] = [
     name: 'the kill switch of a person',
     reason: KILLED,
     prepare: async (_, { key }) => byOperator('DELETE', `/admin/sponsors/${key}/tasks`),
+  },
+  {
+    name: "a person's pause",
+    reason: 'sponsor_paused',
+    refuses: 'sponsor_disabled',
+    record: 'sponsor.blocked sponsor_paused',
+    prepare: async (replicas, target) => byPerson(replicas, target, 'PUT', '/me/pause'),
+  },
+  {
+    name: "a person's stop of all tasks",
+    reason: STOPPED,
+    prepare: async (replicas, target) => byPerson(replicas, target, 'DELETE', '/me/tasks'),
+  },
+  {
+    name: "a person's stop of an agent",
+    reason: STOPPED,
+    prepare: async (replicas, target) => byPerson(replicas, target, 'DELETE', `/me/agents/${target.agent.id}/tasks`),
   },
   {
     name: 'the kill switch of an agent',
@@ -112,7 +130,7 @@ export const endings: readonly Ending[] = [
 export interface TaskEnding {
   readonly name: string;
   readonly reason: string;
-  readonly prepare: (target: Target, issued: Answer) => SendTo;
+  readonly prepare: (target: Target, issued: Answer, replicas: Replicas) => SendTo;
 }
 
 export const taskEndings: readonly TaskEnding[] = [
@@ -120,6 +138,11 @@ export const taskEndings: readonly TaskEnding[] = [
     name: 'the kill switch of a task',
     reason: KILLED,
     prepare: (_, issued) => byOperator('DELETE', `/admin/tasks/${issued.body.task_id}`),
+  },
+  {
+    name: "a person's stop of the task",
+    reason: STOPPED,
+    prepare: (target, issued, replicas) => byPerson(replicas, target, 'DELETE', `/me/tasks/${issued.body.task_id}`),
   },
   {
     name: 'the revocation by its agent',
@@ -133,6 +156,11 @@ export const taskEndings: readonly TaskEnding[] = [
 
 function byOperator(method: string, path: string, body?: unknown): SendTo {
   return (at) => at.admin(method, path, body);
+}
+
+function byPerson({ provider }: Replicas, { subject, key }: Target, method: string, path: string): SendTo {
+  const token = provider.mintAccessToken({ sub: subject, [PERSON_CLAIM]: key, aud: ME_AUDIENCE });
+  return (at) => at.send(method, path, { authorization: `Bearer ${token}` });
 }
 
 /** @param whom the `sub`, the `sid` or both */

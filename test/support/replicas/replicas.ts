@@ -40,6 +40,9 @@ export interface Replicas {
 /** The claim of the sponsor key. It is not `sub`, so that a test notices if an ending uses the wrong one. */
 export const PERSON_CLAIM = 'oid';
 
+/** The audience of access tokens for `/me`. */
+export const ME_AUDIENCE = 'https://mandate.test/me';
+
 const ISSUER = 'https://mandate.test';
 
 export async function startReplicas(kind: TestDatabase, count: number): Promise<Replicas> {
@@ -63,6 +66,7 @@ export async function startReplicas(kind: TestDatabase, count: number): Promise<
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:UpstreamIdp:SponsorKeyClaim': PERSON_CLAIM,
+    'Service:Me:Audience': ME_AUDIENCE,
     'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
     'Service:Admin:ApiKey': ADMIN_KEY,
     // Each refresh has its own record, so that the ledger shows the order of refreshes.

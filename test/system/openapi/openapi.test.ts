@@ -5,6 +5,7 @@ import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';
 import { works } from '../../../adapters/http/routes.ts';
 import type { TimeLimits } from '../../../adapters/http/server/server.ts';
 import { listenForScrapes } from '../../../adapters/telemetry/scrape-listener.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { databases } from '../../support/databases.ts';
@@ -33,8 +34,8 @@ import {
   type Placed,
 } from '../../support/openapi/api-document.ts';
 import { confirm, confirmResponse, wasSeen } from '../../support/openapi/confirm.ts';
-import { type Changes, sendExample, wasSent } from '../../support/openapi/send-example.ts';
-import { type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
+import { type Changes, presentMeToken, sendExample, targetOf, wasSent } from '../../support/openapi/send-example.ts';
+import { ME_AUDIENCE, type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
@@ -66,9 +67,11 @@ for (const database of databases) {
           ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
           ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
+          'Service:Me:Audience': ME_AUDIENCE,
         },
       });
       started.push(mandate);
+      presentMeToken(tokenForMe(mandate.provider));
       const another = async (settings: Readonly<Record<string, string>>) => {
         const instance = await mandate.another({ 'Service:Metrics:Port': '', ...settings });
         started.unshift(instance);
@@ -113,8 +116,13 @@ for (const database of databases) {
           for (const authorization of ['', 'Bearer wrong', 'Basic d3Jvbmc=']) {
             const answer = await send({ headers: { authorization } });
             expect(answer.status).to.equal(401);
-            confirm(operation, answer, 'invalid_api_key');
+            confirm(operation, answer, scheme === 'meToken' ? 'invalid_token' : 'invalid_api_key');
           }
+          if (scheme !== 'meToken') return;
+          const init = { method: operation.method.toUpperCase() };
+          const answer = await sendTo(`${world.mandate.url}${targetOf(operation, {})}`, init);
+          expect(answer.status).to.equal(401);
+          confirm(operation, answer, 'missing_token');
         });
       }
 
@@ -190,6 +198,11 @@ for (const database of databases) {
   });
 }
 
+/** A person's token, signed in now. */
+function tokenForMe(provider: IdentityProvider): string {
+  return provider.mintAccessToken({ aud: ME_AUDIENCE, auth_time: Math.floor(Date.now() / 1000) });
+}
+
 const CHECKPOINT: Checkpoint = {
   ...{ checkpointId: 1, firstSeq: 1, lastSeq: 12, treeSize: 12, rootHash: '0'.repeat(64) },
   ...{ prevCheckpointHash: undefined, closedAt: NOON, kid: 'a-key', signature: '0'.repeat(128) },
@@ -223,6 +236,7 @@ describe('The API while storage fails or limits are reached', () => {
     provider = await startIdentityProvider();
     service = await troubledService({ 'Service:UpstreamIdp:Issuer': provider.issuer, ...transmitter.settings });
     url = await service.serve();
+    presentMeToken(tokenForMe(provider));
     agent = await registerAgent(clientOf(url, { provider, clock: service.clock }), {});
     token = String((await agent.exchange()).body.access_token);
   });
@@ -322,17 +336,38 @@ describe('The API while storage fails or limits are reached', () => {
     }
   });
 
-  it('answers proveRecord 410 for an archived month and 500 for a broken seal', async () => {
-    const { audit } = service.surfaces;
+  it('answers a proof 410 for an archived month and 500 for a broken seal', async () => {
+    const { audit, me } = service.surfaces;
     for (const [kind, status, example] of [
       ['archived', 410, 'record_archived'],
       ['broken', 500, 'seal_broken'],
     ] as const) {
       const prove = async () => ({ kind, checkpoint: CHECKPOINT });
-      const answer = await sendExample(await service.serve({ audit: { ...audit, prove } }), operationOf('proveRecord'));
-      expect(answer.status).to.equal(status);
-      confirm(operationOf('proveRecord'), answer, example);
+      const at = await service.serve({ audit: { ...audit, prove }, me: me && { ...me, prove } });
+      for (const operation of [operationOf('proveRecord'), operationOf('proveMyRecord')]) {
+        const answer = await sendExample(at, operation);
+        expect(answer.status).to.equal(status);
+        confirm(operation, answer, example);
+      }
     }
+  });
+
+  it('answers 403 for a change with a session from another page, and 404 for a pause while it is off', async () => {
+    const { me } = service.surfaces;
+    if (me === undefined) throw new Error('there is no /me');
+    const person = {
+      ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
+      authenticatedAt: NOON,
+    };
+    const sessions = { find: async () => ({ person: { ...person, by: 'session' } as const, formToken: 'x' }) };
+    const at = await service.serve({ me: { ...me, sessions, canPause: false } });
+    for (const operation of served.filter(({ scheme, method }) => scheme === 'meToken' && method !== 'get')) {
+      const init = { method: operation.method.toUpperCase(), headers: { cookie: 'a=b' } };
+      const answer = await sendTo(`${at}${targetOf(operation, {})}`, init);
+      expect(answer.status, operation.id).to.equal(403);
+      confirm(operation, answer, 'invalid_form_token');
+    }
+    confirm(operationOf('pauseMyAgents'), await sendExample(at, operationOf('pauseMyAgents')), 'pause_disabled');
   });
 
   it('answers getMetrics 500 if the metrics cannot be rendered', async () => {

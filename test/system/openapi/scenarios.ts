@@ -5,8 +5,9 @@
  */
 
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
-import type { Answer, Mandate, RegisteredAgent } from '../../support/mandate.ts';
+import { type Answer, type Mandate, type RegisteredAgent, recordsOf } from '../../support/mandate.ts';
 import type { Changes } from '../../support/openapi/send-example.ts';
+import { ME_AUDIENCE } from '../../support/openapi/troubled-service.ts';
 import { scimClient } from '../../support/scim-client.ts';
 import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
@@ -75,6 +76,12 @@ async function pushed({ mandate, transmitter }: World, person: string): Promise<
   if (answer.status !== 202) throw new Error(answer.text);
 }
 
+/** A person with one record. */
+function asHedy({ mandate }: World, changes: Changes = {}): Scenario {
+  const token = mandate.provider.mintAccessToken({ sub: 'hedy', aud: ME_AUDIENCE });
+  return sent({ ...changes, headers: { authorization: `Bearer ${token}` } });
+}
+
 const DAY_MS = 86_400_000;
 const day = (offset: number) => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
 const unknown = { path: { agent_id: 'nobody' } };
@@ -107,6 +114,53 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   'deleteAgent 404 unknown_agent': () => sent(unknown),
   'getAgentKeys 200 keys': nothing,
   'getAgentKeys 404 no_inline_keys': () => sent(unknown),
+
+  async 'listMyTasks 200 page'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'listMyTasks 400 invalid_fields': () => sent({ query: { limit: '0' } }),
+  'listMyTasks 503 subject_keys_unavailable': ({ lonely }) => ({ url: lonely.url }),
+  async 'stopMyTask 200 stopped'(world) {
+    const { task_id = '' } = await issued(world);
+    return sent({ path: { task_id } });
+  },
+  async 'stopMyTask 200 repeated'(world) {
+    const { task_id = '' } = await issued(world);
+    await world.mandate.admin('DELETE', `/admin/tasks/${task_id}`);
+    return sent({ path: { task_id } });
+  },
+  'stopMyTask 404 unknown_task': nothing,
+  async 'stopMyAgent 200 stopped'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'stopMyAgent 200 repeated': nothing,
+  async 'stopMyTasks 200 stopped'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'stopMyTasks 200 repeated': nothing,
+  'resumeMyAgents 404 not_blocked': nothing,
+  async 'resumeMyAgents 409 sponsor_block_not_owned'({ mandate }) {
+    await mandate.block('ada', 'disabled');
+    return { followUp: () => mandate.admin('DELETE', '/admin/sponsors/ada/block') };
+  },
+  async 'pauseMyAgents 200 paused'(world) {
+    await freshTask(world, 'ada');
+    return {};
+  },
+  'resumeMyAgents 401 sign_in_too_old': ({ mandate }) => {
+    const token = mandate.provider.mintAccessToken({ aud: ME_AUDIENCE });
+    return sent({ headers: { authorization: `Bearer ${token}` } });
+  },
+  'resumeMyAgents 204': nothing,
+  async 'readMyRecords 200 page'(world) {
+    await world.agent.exchangeFor({ sub: 'hedy' });
+    return asHedy(world);
+  },
+  'readMyRecords 400 invalid_fields': () => sent({ query: { sponsor: 'grace' } }),
+  'proveMyRecord 404 unknown_record': () => sent({ path: { seq: '999999999' } }),
 
   'requestToken 200 exchange': exchange,
   'requestToken 200 refresh': refresh,
@@ -270,6 +324,11 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   'listCheckpoints 400 invalid_fields': () => sent({ query: { after: 'the-first' } }),
   'proveRecord 200 proof': () => sent({ path: { seq: '2' } }),
   'proveRecord 404 no_sealed_record': () => sent({ path: { seq: '9999999' } }),
+  async 'proveMyRecord 200 proof'(world) {
+    await world.mandate.jobs.seal();
+    const [record] = (await recordsOf(world.mandate.admin, '&sponsor=hedy')).slice(-1);
+    return asHedy(world, { path: { seq: String(record?.seq) } });
+  },
 
   'receiveLogout 200': ({ mandate }) =>
     withBody({ logout_token: mandate.provider.signLogoutToken({ sub: 'somebody' }) }),

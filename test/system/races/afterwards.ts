@@ -29,7 +29,7 @@ const ways: readonly Way[] = [
     name,
     ofAgent: false,
     ofTask: true,
-    prepare: async (_: Replicas, target: Target, issued: Answer) => prepare(target, issued),
+    prepare: async (replicas: Replicas, target: Target, issued: Answer) => prepare(target, issued, replicas),
   })),
   {
     name: 'the revocation of one token',

@@ -42,7 +42,7 @@ async function prepareEnd(setup: RaceSetup, ending: TaskEnding, nth: number): Pr
   const replicas = setup.replicas();
   const target = aTarget(setup.agent(), nth);
   const issued = await newTask(replicas, replicas.at(nth + 2), target);
-  const send = ending.prepare(target, issued);
+  const send = ending.prepare(target, issued, replicas);
   return async () => {
     const renew = () => refresh(replicas.at(nth), target, issued);
     const pair = await sendPair(nth, renew, () => send(replicas.at(nth + 1)));

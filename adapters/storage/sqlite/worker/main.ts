@@ -47,6 +47,7 @@ function methodsOf(connection: Connection) {
     findGrant: tasks.findGrant,
     findSponsor: tasks.findSponsor,
     tokenFacts: tasks.tokenFacts,
+    ownTasks: tasks.ofSponsor,
     findStatusList: statusLists.find,
     listStatusLists: statusLists.list,
     statusListUsage: statusLists.usage,

@@ -11,7 +11,7 @@ import { ulid } from 'ulid';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { postgresSweeping } from '../../../../adapters/storage/postgres/queries.ts';
+import { postgresSweeping, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
@@ -21,8 +21,9 @@ import { revokeGrant } from '../../../../application/decisions/revoke-grant.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../../../application/decisions/sweep.ts';
 import { addUser } from '../../../../application/decisions/write-user.ts';
 import type { Decisions } from '../../../../application/ports/decisions.ts';
+import type { Tasks } from '../../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../../application/ports/storage.ts';
-import { makeUserId } from '../../../../domain/identifiers.ts';
+import { makeUserId, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { anAssertion, anOpening, openedTask } from '../../../contract/storage-fixtures.ts';
 import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
@@ -52,6 +53,8 @@ const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Pro
     decide(endTasks, { selection: { kind: 'sponsor', sponsorKey }, ...KILL }),
   'the end of an agent’s tasks': ({ decide }, { task: { agentId } }) =>
     decide(endTasks, { selection: { kind: 'agent', agentId }, ...KILL }),
+  'the end of an agent’s tasks for a person': ({ decide }, { task: { sponsorKey, agentId } }) =>
+    decide(endTasks, { selection: { kind: 'sponsor_agent', sponsorKey, agentId }, ...KILL }),
   'a revocation by grant': ({ decide }, { task: { taskId, sponsorKey, agentId } }) =>
     decide(revokeGrant, { at: AT, reason: 'client_revoked', taskId, sponsorKey, assertion: anAssertion(agentId) }),
   'a block': ({ decide }, { task: { sponsorKey } }) =>
@@ -121,6 +124,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
     let asked: { tables: readonly string[]; query: string };
     let decisions: Deciding;
     let sweeping: Sweeping;
+    let tasks: Tasks;
 
     before(async () => {
       database = await freshDatabase('postgres');
@@ -176,6 +180,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       };
       decisions = postgresDecisions({ own: connections, operator: connections, provider: connections });
       sweeping = postgresSweeping(connections);
+      tasks = postgresTasks(connections, 1000);
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
@@ -184,6 +189,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
             () =>
               sweep(decisions),
         ),
+        () => tasks.ofSponsor(theOne.task.sponsorKey, { after: undefined, limit: 101, now: AT }),
         () => decisions.decide(deleteEndedTasks, { endedBy: LATER, limit: 100 }),
         () => sweeping.forget(plusSeconds(AT, 5), 100),
       ];
@@ -250,6 +256,31 @@ for (const [where, mode] of Object.entries(KEPT)) {
         expect(measured.scans).to.equal(0);
       });
     }
+
+    it('are read for the list of a person, not all live tasks', async () => {
+      asked = { tables: TASKS, query: 'select 1' };
+      const listed = await tasks.ofSponsor(theOne.task.sponsorKey, { after: undefined, limit: 101, now: AT });
+      expect(listed.map(({ taskId }) => taskId)).to.include(theOne.task.taskId);
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
+    });
+
+    it('are read for a page of a person with many ended tasks, not all of these', async () => {
+      const sponsorKey = 'person-of-many' as SponsorKey;
+      await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
+        jsonb_populate_record(t, jsonb_build_object('task_id', 'task_M' || lpad(n::text, 25, '0'), 'sponsor_key', '${sponsorKey}',
+          'parent_task_id', null, 'state', 'expired', 'ended_at', t.created_at + n * interval '1 second')) copy
+        where t.task_id = '${theOne.task.taskId}'`);
+      asked = { tables: TASKS, query: 'select 1' };
+      const first = await tasks.ofSponsor(sponsorKey, { after: undefined, limit: 5, now: AT });
+      const after = first.at(-1);
+      const next = await tasks.ofSponsor(sponsorKey, { after, limit: 5, now: AT });
+      await outside.sql(`delete from tasks where sponsor_key = '${sponsorKey}'`);
+      const numbers = [...first, ...next].map(({ taskId }) => LIVE - Number(taskId.slice(-5)));
+      expect(numbers).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
+    });
 
     it('are read to delete ended tasks, not all live tasks', async () => {
       asked = { tables: TASKS, query: 'select 1' };

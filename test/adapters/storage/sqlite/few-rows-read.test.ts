@@ -41,7 +41,7 @@ const KILL = { at: LATER, reason: 'operator_kill_switch' } as const;
 const { agentId, sponsor, taskId } = anOpening(anAgent()).task;
 
 /** Sources that a plan may scan: values of the request and tables of one row. */
-const SMALL = 'tree|json_each|given|ended|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
+const SMALL = 'found|live|tree|json_each|given|ended|record|said|CONSTANT|2 CONSTANT|outbox_queueing|sqlite_sequence';
 const FOUND = [
   // SQLite builds an automatic index by reading the whole table.
   /^SEARCH (?!.*AUTOMATIC).*=\?/,
@@ -123,6 +123,10 @@ describe('SQLite', () => {
       if (entry.jti === undefined) throw new Error('the token has no jti');
       expect(await storage.tasks.tokenFacts(entry.jti, task.taskId)).not.to.equal(undefined);
     },
+    'a page of own tasks': async ({ task: { sponsorKey, taskId } }) => {
+      const [task] = await storage.tasks.ofSponsor(sponsorKey, { after: undefined, limit: 101, now: NOON });
+      expect(task?.taskId).to.equal(taskId);
+    },
     'a revocation of a token': ({ task, entry }) => {
       if (entry.jti === undefined) throw new Error('the token has no jti');
       const token = { tokenId: entry.jti, taskId: task.taskId, forgetAt: LATER };
@@ -134,6 +138,8 @@ describe('SQLite', () => {
       storage.tasks.revokeByGrant(KILL, task.agentId, grantHash, anAssertion(task.agentId)),
     'the end of a task': ({ task }) => storage.tasks.end({ kind: 'task', taskId: task.taskId }, KILL),
     'the end of an agent’s tasks': ({ task }) => storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL),
+    'the end of an agent’s tasks for a person': ({ task: { sponsorKey, agentId } }) =>
+      storage.tasks.end({ kind: 'sponsor_agent', sponsorKey, agentId }, KILL),
     'the end of a person’s tasks': ({ task }) =>
       storage.tasks.end({ kind: 'sponsor', sponsorKey: task.sponsorKey }, KILL),
     'a block': ({ task: { sponsorKey } }) =>

@@ -1,0 +1,89 @@
+/**
+ * Who asks at `/me`: the holder of an access token for `Service:Me:Audience`, or of a session of the page. The agent
+ * holds the person's other access tokens, so they open nothing here.
+ */
+
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Outcome } from '../../../application/outcome.ts';
+import type { DenialReason } from '../../../domain/denial.ts';
+import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import { bearerCredential } from '../message/bearer.ts';
+import { singleHeader } from '../message/head.ts';
+
+/** A session of the page, found by its cookie. */
+export interface MeSession {
+  readonly person: MePerson;
+  /** Every write of the session must carry it: `form_token` in a form, or the header `Mandate-Form-Token`. */
+  readonly formToken: string;
+}
+
+export interface MeSessions {
+  /** @param cookies the request's Cookie header. `undefined` without a usable session */
+  find(cookies: string, trace?: Trace): Promise<MeSession | undefined>;
+}
+
+export interface MeAccess {
+  /** The origin of writes with a session. */
+  readonly issuer: string;
+  /** Validates an access token. `undefined` without `Service:Me:Audience`: then every token is refused. */
+  readonly validate: ((token: string, trace?: Trace) => Promise<Outcome<MePerson>>) | undefined;
+  /** `undefined` without `Service:Me:ClientId`: then cookies are not read. */
+  readonly sessions: MeSessions | undefined;
+}
+
+export type Identified =
+  /** `session` is `undefined` with an access token. */
+  | { readonly kind: 'person'; readonly person: MePerson; readonly session: MeSession | undefined }
+  /** `fault`: what is wrong with the token, for the log. */
+  | { readonly kind: 'refused'; readonly reason: MeDenialReason; readonly fault?: DenialReason | undefined };
+
+/** Reads the Authorization header if there is one, else the cookies. Neither answers nor records. */
+export async function identify(access: MeAccess, request: IncomingMessage, trace?: Trace): Promise<Identified> {
+  const credential = bearerCredential(request);
+  if (credential.kind === 'absent') {
+    const cookies = singleHeader(request, 'cookie');
+    const session = cookies.kind === 'present' ? await access.sessions?.find(cookies.value, trace) : undefined;
+    return session === undefined
+      ? { kind: 'refused', reason: 'missing_token' }
+      : { kind: 'person', person: session.person, session };
+  }
+  if (credential.kind === 'unusable' || access.validate === undefined) {
+    return { kind: 'refused', reason: 'invalid_token' };
+  }
+  const outcome = await access.validate(credential.token, trace);
+  if (outcome.kind === 'allowed') return { kind: 'person', person: outcome.value, session: undefined };
+  const { reason: fault } = outcome.denial;
+  // The token may be good: its signature could not be checked.
+  return fault === 'subject_keys_unavailable'
+    ? { kind: 'refused', reason: fault }
+    : { kind: 'refused', reason: 'invalid_token', fault };
+}
+
+/**
+ * Whether a write may run. A browser adds the cookie to requests of other sites too, so a write with a session needs a
+ * proof that it comes from our own page: its origin, and the form token.
+ */
+export function mayWrite(
+  { issuer }: Pick<MeAccess, 'issuer'>,
+  session: MeSession | undefined,
+  request: IncomingMessage,
+  formToken: string | undefined,
+): boolean {
+  if (session === undefined) return true;
+  return isSameOrigin(issuer, request) && isEqual(formToken ?? '', session.formToken);
+}
+
+/** Fetch metadata, or from a browser without it the Origin header. */
+function isSameOrigin(issuer: string, request: IncomingMessage): boolean {
+  const site = singleHeader(request, 'sec-fetch-site');
+  if (site.kind !== 'absent') return site.kind === 'present' && site.value === 'same-origin';
+  const origin = singleHeader(request, 'origin');
+  return origin.kind === 'present' && origin.value === new URL(issuer).origin;
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

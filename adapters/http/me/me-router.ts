@@ -1,0 +1,265 @@
+/** Routes of `/me`, relative to that path: a person's own tasks, pause and records. */
+
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { EndVerdict } from '../../../application/decisions/end-tasks.ts';
+import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
+import type { ProofOutcome } from '../../../application/ledger/prove.ts';
+import type { LedgerAnswer } from '../../../application/ledger/query.ts';
+import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
+import type { MyTask, MyTasksCursor, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
+import { type MyPause, type PauseOutcome, RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
+import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import { describeDenial } from '../../../domain/denial.ts';
+import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import { instantFromMicros, toShortText } from '../../../domain/instant.ts';
+import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
+import { formatScope } from '../../../domain/scope.ts';
+import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
+import { decodeCanonical } from '../../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import { answerProof, answerRecords } from '../admin/audit-router.ts';
+import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../admin/requests.ts';
+import { presentBlock } from '../admin/sponsor-routes.ts';
+import { discardRest } from '../message/body.ts';
+import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
+import { neverStored, singleHeader } from '../message/head.ts';
+import {
+  answerFaults,
+  answerInvalid,
+  answerProblem,
+  methodNotAllowed,
+  unknownPath,
+} from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
+import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
+
+export interface MeSurface extends MeAccess {
+  /** Writes the record of a request that names nobody. */
+  refuse(reason: MeDenialReason, trace?: Trace): Promise<void>;
+  tasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
+  /** `not_found` only for a task that is not stored, or is another person's. */
+  stop(person: MePerson, selection: MyStopSelection): Promise<EndVerdict>;
+  /** `Service:Me:Pause`. If `false`, a pause from before can still be lifted. */
+  readonly canPause: boolean;
+  pauseOf(person: MePerson): Promise<MyPause>;
+  pause(person: MePerson): Promise<PauseOutcome>;
+  resume(person: MePerson): Promise<LiftVerdict>;
+  records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
+  prove(person: MePerson, seq: number): Promise<ProofOutcome>;
+  readonly log: Log;
+}
+
+/** @param pages the routes of the page, which come first; `undefined` without `Service:Me:ClientId` */
+export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(neverStored);
+  if (pages !== undefined) router.use(pages);
+  router.use(requirePerson(surface));
+  const as =
+    <Params>(handle: (asked: Asked, request: Request<Params>, response: Response) => Promise<void>) =>
+    (request: Request<Params>, response: Response) => {
+      discardRest(request);
+      return handle({ surface: forRequest(surface, request), person: personOf(response) }, request, response);
+    };
+  router
+    .route('/tasks')
+    .get(as(listTasks))
+    .delete(as((asked, _request, response) => stop(asked, { kind: 'sponsor' }, response)))
+    .all(methodNotAllowed('GET, HEAD, DELETE'));
+  router.route('/tasks/:taskId').delete(as(stopTask)).all(methodNotAllowed('DELETE'));
+  router.route('/agents/:agentId/tasks').delete(as(stopAgent)).all(methodNotAllowed('DELETE'));
+  router.route('/pause').put(as(pause)).delete(as(resume)).all(methodNotAllowed('PUT, DELETE'));
+  router.route('/records').get(as(listRecords)).all(methodNotAllowed('GET, HEAD'));
+  router.route('/records/:seq/proof').get(as(proof)).all(methodNotAllowed('GET, HEAD'));
+  router.use(unknownPath);
+  router.use(answerFaults(surface.log));
+  return router;
+}
+
+interface Asked {
+  readonly surface: MeSurface;
+  readonly person: MePerson;
+}
+
+/** Checks the credential before the path and the query are read. */
+function requirePerson(surface: Traceable<MeSurface>): RequestHandler {
+  return async (request, response, next) => {
+    const access = forRequest(surface, request);
+    const identified = await identify(access, request, request.trace);
+    if (identified.kind === 'refused') {
+      discardRest(request);
+      await access.refuse(identified.reason, request.trace);
+      answerUnidentified(response, identified);
+      return;
+    }
+    const formToken = singleHeader(request, 'mandate-form-token');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const given = formToken.kind === 'present' ? formToken.value : undefined;
+    if (!isRead && !mayWrite(access, identified.session, request, given)) {
+      discardRest(request);
+      await access.refuse('invalid_form_token', request.trace);
+      answerProblem(response, {
+        status: 403,
+        error: 'invalid_form_token',
+        detail: 'A change with a session must come from the page of this service, with its form token.',
+        reason: 'invalid_form_token',
+      });
+      return;
+    }
+    response.locals.person = identified.person;
+    next();
+  };
+}
+
+function personOf({ locals }: Response): MePerson {
+  return locals.person;
+}
+
+/** RFC 6750 §3.1: a request without a token gets no error code in its challenge. */
+export function answerUnidentified(
+  response: Response,
+  { reason, fault }: Extract<Identified, { readonly kind: 'refused' }>,
+): void {
+  if (reason === 'subject_keys_unavailable') {
+    const { error, sentence } = describeDenial(reason);
+    response.set('Retry-After', String(CAPACITY_RETRY_AFTER));
+    answerProblem(response, { status: 503, error, detail: sentence, reason });
+    return;
+  }
+  const isMissing = reason === 'missing_token';
+  response.set('WWW-Authenticate', isMissing ? 'Bearer' : `Bearer error="${reason}"`);
+  const detail = isMissing
+    ? 'This path needs an access token for the audience of /me, or a session.'
+    : 'The access token is not acceptable here: it must be your own, for the audience of /me alone.';
+  answerProblem(response, { status: 401, error: reason, detail, reason: fault ?? reason });
+}
+
+const AFTER = 'after';
+/** Specification "Limits" has no larger page of tasks. */
+const MAX_TASKS = 100;
+
+async function listTasks({ surface, person }: Asked, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['limit', AFTER]);
+  const limit = query.read('limit', parseTaskLimit, `Must be an integer from 1 to ${MAX_TASKS}.`) ?? MAX_TASKS;
+  const after = query.read(AFTER, parseAfter, 'Must be the next_after of a page.');
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  const page = await surface.tasks(person, { after, limit });
+  response.json({
+    tasks: page.tasks.map(presentTask),
+    next_after: page.nextAfter === undefined ? null : formatAfter(page.nextAfter),
+  });
+}
+
+function parseTaskLimit(text: string): number | undefined {
+  const limit = parsePageSize(text);
+  return limit !== undefined && limit <= MAX_TASKS ? limit : undefined;
+}
+
+/** The content of `next_after`: a task, and its end in microseconds unless it was listed as live. */
+const POSITION = /^(\d{1,16} )?(task_\w{26})$/;
+
+export function formatAfter({ endedAt, taskId }: MyTasksCursor): string {
+  return Buffer.from(endedAt === undefined ? taskId : `${endedAt} ${taskId}`, 'latin1').toString('base64url');
+}
+
+export function parseAfter(text: string): MyTasksCursor | undefined {
+  const bytes = decodeCanonical(text);
+  const [, end, id = ''] = (bytes && POSITION.exec(Buffer.from(bytes).toString('latin1'))) ?? [];
+  const taskId = parseTaskId(id);
+  const micros = end === undefined ? undefined : Number(end);
+  if (taskId === undefined || (micros !== undefined && !Number.isSafeInteger(micros))) return undefined;
+  return { taskId, endedAt: micros === undefined ? undefined : instantFromMicros(micros) };
+}
+
+function presentTask(task: MyTask): Record<string, unknown> {
+  return {
+    task_id: task.taskId,
+    agent_id: task.agentId,
+    display_name: task.displayName ?? null,
+    audience: task.audience,
+    scope: formatScope(task.scope),
+    started_at: toShortText(task.startedAt),
+    expires_at: toShortText(task.expiresAt),
+    state: task.state,
+    ended_at: task.endedAt === undefined ? null : toShortText(task.endedAt),
+    reason: task.reason ?? null,
+    renewals: task.renewals,
+  };
+}
+
+async function stop({ surface, person }: Asked, selection: MyStopSelection, response: Response): Promise<void> {
+  const outcome = await surface.stop(person, selection);
+  if (outcome.kind === 'ended') response.json({ revoked_tasks: outcome.tasks });
+  else answerUnknownTask(response);
+}
+
+async function stopTask(asked: Asked, request: Request<{ taskId: string }>, response: Response): Promise<void> {
+  const taskId = parseTaskId(request.params.taskId);
+  if (taskId === undefined) answerUnknownTask(response);
+  else await stop(asked, { kind: 'task', taskId }, response);
+}
+
+async function stopAgent(asked: Asked, request: Request<{ agentId: string }>, response: Response): Promise<void> {
+  const agentId = parseAgentId(request.params.agentId);
+  if (agentId === undefined) response.json({ revoked_tasks: 0 });
+  else await stop(asked, { kind: 'sponsor_agent', agentId }, response);
+}
+
+function answerUnknownTask(response: Response): void {
+  answerProblem(response, { status: 404, detail: 'You have no such task.', reason: 'unknown_task' });
+}
+
+async function pause({ surface, person }: Asked, _request: Request, response: Response): Promise<void> {
+  if (!surface.canPause) {
+    const detail = 'People cannot pause their agents here: Service:Me:Pause is false.';
+    return answerProblem(response, { status: 404, detail, reason: 'pause_disabled' });
+  }
+  const { own, revokedTasks } = await surface.pause(person);
+  response.json({ sponsor: own && presentBlock(own), revoked_tasks: revokedTasks });
+}
+
+async function resume({ surface, person }: Asked, _request: Request, response: Response): Promise<void> {
+  switch (await surface.resume(person)) {
+    case 'lifted':
+      response.status(204).end();
+      return;
+    case 'not_blocked':
+      return answerProblem(response, {
+        status: 404,
+        detail: 'You have not paused your agents.',
+        reason: 'not_blocked',
+      });
+    case 'not_owned':
+      return answerProblem(response, {
+        status: 409,
+        detail: 'Your agents are blocked, but not by you: each source lifts only its own block.',
+        reason: 'sponsor_block_not_owned',
+      });
+    case 'sign_in_too_old': {
+      // RFC 9470 §3
+      const error = 'insufficient_user_authentication';
+      response.set('WWW-Authenticate', `Bearer error="${error}", max_age=${RESUME_MAX_AGE_SECONDS}`);
+      const detail = `Sign in again: agents resume only within ${RESUME_MAX_AGE_SECONDS} seconds of signing in.`;
+      return answerProblem(response, { status: 401, error, detail, reason: 'sign_in_too_old' });
+    }
+  }
+}
+
+async function listRecords({ surface, person }: Asked, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['limit', CURSOR]);
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  answerRecords(response, await surface.records(person, { limit, cursor }));
+}
+
+async function proof({ surface, person }: Asked, request: Request<{ seq: string }>, response: Response): Promise<void> {
+  const seq = parseOrdinal(request.params.seq);
+  const outcome = seq === undefined ? undefined : await surface.prove(person, seq);
+  if (outcome === undefined || outcome.kind === 'not_found') {
+    const detail = 'No sealed record about you has this number: there is none, or it is not sealed yet.';
+    return answerProblem(response, { status: 404, detail, reason: 'unknown_record' });
+  }
+  answerProof(surface.log, request, response, outcome);
+}

@@ -1,0 +1,31 @@
+/** A person's own tasks in pages: live ones first, then those that retention still has. */
+
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/queries.ts';
+import type { Clock } from '../ports/runtime.ts';
+
+export type MyTask = OwnTask;
+export type MyTasksCursor = OwnTaskPosition;
+
+export interface MyTasksQuestion {
+  readonly after: MyTasksCursor | undefined;
+  readonly limit: number;
+}
+
+export interface MyTasksPage {
+  readonly tasks: readonly MyTask[];
+  /** `undefined` on the last page. */
+  readonly nextAfter: MyTasksCursor | undefined;
+}
+
+export async function myTasks(
+  { tasks, clock }: { readonly tasks: Pick<Tasks, 'ofSponsor'>; readonly clock: Clock },
+  { sponsorKey }: MePerson,
+  { after, limit }: MyTasksQuestion,
+): Promise<MyTasksPage> {
+  // Read one more than the limit: it tells whether another page follows.
+  const found = await tasks.ofSponsor(sponsorKey, { after, limit: limit + 1, now: clock.now() });
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { tasks: page, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };
+}

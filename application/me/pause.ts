@@ -1,0 +1,71 @@
+/** A person's own pause: a block of source `self`, which only the person places and lifts. */
+
+import { type Instant, toSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
+import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
+import { placeBlock } from '../decisions/place-block.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Sponsors } from '../ports/queries.ts';
+import type { Clock } from '../ports/runtime.ts';
+
+interface Pausing {
+  readonly decisions: Decisions;
+  readonly clock: Clock;
+}
+
+export interface MyPause {
+  /** The person's own block; `undefined` if they have not paused their agents. */
+  readonly own: SponsorBlock | undefined;
+  /** Whether another source blocks the person. Only that source lifts its block. */
+  readonly blockedByOthers: boolean;
+}
+
+export async function findPause(
+  { sponsors }: { readonly sponsors: Pick<Sponsors, 'findBlocks'> },
+  { sponsorKey }: MePerson,
+): Promise<MyPause> {
+  return pauseAmong(await sponsors.findBlocks(sponsorKey));
+}
+
+export interface PauseOutcome {
+  readonly own: SponsorBlock | undefined;
+  readonly revokedTasks: number;
+}
+
+export async function pauseAgents({ decisions, clock }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
+  const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: clock.now() } as const;
+  const { blocks, revokedTasks } = await decisions.decide(placeBlock, { block, reason: 'sponsor_paused' });
+  return { own: pauseAmong(blocks).own, revokedTasks };
+}
+
+/** How long after signing in a person may lift their pause (RFC 9470 `max_age`). */
+export const RESUME_MAX_AGE_SECONDS = 300;
+
+/** An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. */
+export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<LiftVerdict> {
+  const { sponsorKey, subject } = person;
+  const at = clock.now();
+  const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
+  const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'sponsor_resumed' };
+  const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
+  const tooOld: LedgerEntry | undefined = isSignInRecent(person, at)
+    ? undefined
+    : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
+  return decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+}
+
+/** The provider dates the sign-in of a token, and its clock may differ. */
+function isSignInRecent({ authenticatedAt, by }: MePerson, now: Instant): boolean {
+  if (authenticatedAt === undefined) return false;
+  const age = toSeconds(now) - toSeconds(authenticatedAt);
+  const skew = by === 'token' ? CLOCK_SKEW_SECONDS : 0;
+  return age >= -CLOCK_SKEW_SECONDS && age <= RESUME_MAX_AGE_SECONDS + skew;
+}
+
+function pauseAmong(blocks: readonly SponsorBlock[]): MyPause {
+  const own = blocks.find(({ source }) => source === 'self');
+  return { own, blockedByOthers: blocks.some(({ source }) => source !== 'self') };
+}

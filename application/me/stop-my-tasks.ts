@@ -1,0 +1,32 @@
+/** The person's own stop: one task, an agent's tasks for them, or all their tasks. Somebody else's task is not found. */
+
+import type { AgentId, TaskId } from '../../domain/identifiers.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Tasks } from '../ports/queries.ts';
+import type { Clock } from '../ports/runtime.ts';
+
+interface TaskStopping {
+  readonly decisions: Decisions;
+  readonly tasks: Pick<Tasks, 'findSponsor'>;
+  readonly clock: Clock;
+}
+
+export type MyStopSelection =
+  | { readonly kind: 'task'; readonly taskId: TaskId }
+  | { readonly kind: 'sponsor' }
+  | { readonly kind: 'sponsor_agent'; readonly agentId: AgentId };
+
+/** `not_found` only for a task: the answer does not say which agents exist. */
+export async function stopMyTasks(
+  { decisions, tasks, clock }: TaskStopping,
+  { sponsorKey }: MePerson,
+  selection: MyStopSelection,
+): Promise<EndVerdict> {
+  if (selection.kind === 'task' && (await tasks.findSponsor(selection.taskId)) !== sponsorKey) {
+    return { kind: 'not_found' };
+  }
+  const revocation = { at: clock.now(), reason: 'sponsor_stopped' } as const;
+  return decisions.decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
+}

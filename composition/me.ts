@@ -1,0 +1,52 @@
+/** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
+
+import type { MeSurface } from '../adapters/http/me/me-router.ts';
+import type { Traceable } from '../adapters/http/traceable.ts';
+import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
+import { validateMeToken } from '../application/authentication/validate-me-token.ts';
+import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
+import { myTasks } from '../application/me/my-tasks.ts';
+import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
+import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
+import type { Parts } from './parts.ts';
+import type { Settings } from './settings/settings.ts';
+import { traceable } from './traces.ts';
+
+type Needed = Pick<
+  Parts,
+  ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees') | ('clock' | 'log')
+>;
+
+/** Whether `/me` exists. */
+export function isMeOpen(settings: Pick<Settings, 'Service:Me:Audience' | 'Service:Me:ClientId'>): boolean {
+  return settings['Service:Me:Audience'] !== undefined || settings['Service:Me:ClientId'] !== undefined;
+}
+
+export function me(parts: Needed): Traceable<MeSurface> | undefined {
+  const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, log } = parts;
+  if (!isMeOpen(settings)) return undefined;
+  const audience = settings['Service:Me:Audience'];
+  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
+  const foreignAudience = settings['Service:UpstreamIdp:Audience'];
+  const validation =
+    audience === undefined ? undefined : { providerKeys, clock, audience, foreignAudience, sponsorKeyClaim };
+  return traceable(parts, (storage) => {
+    const { tasks, sponsors, ledger, checkpoints } = storage;
+    const service = { decisions: storage, tasks, sponsors, clock };
+    return {
+      issuer: settings['Service:Issuer'],
+      validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),
+      sessions: undefined,
+      refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
+      tasks: (person, question) => myTasks(service, person, question),
+      stop: (person, selection) => stopMyTasks(service, person, selection),
+      canPause: settings['Service:Me:Pause'],
+      pauseOf: (person) => findPause(service, person),
+      pause: (person) => pauseAgents(service, person),
+      resume: (person) => resumeAgents(service, person),
+      records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
+      prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
+      log,
+    };
+  });
+}

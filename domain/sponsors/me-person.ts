@@ -1,0 +1,23 @@
+/** A person at `/me`: what they may see and stop is their own. */
+
+import type { SponsorKey } from '../identifiers.ts';
+import type { Instant } from '../instant.ts';
+
+export interface MePerson {
+  /** `sub`: names the person in tokens and records. */
+  readonly subject: string;
+  /** Selects the person's tasks and blocks. */
+  readonly sponsorKey: SponsorKey;
+  /** The identity provider's session (`sid`), if the token or the sign-in named one. */
+  readonly sessionId: string | undefined;
+  /** `auth_time`: when the person last proved to the identity provider who they are. */
+  readonly authenticatedAt: Instant | undefined;
+  /** An access token for `Service:Me:Audience`, or a session of the page. */
+  readonly by: 'token' | 'session';
+}
+
+/**
+ * The reasons of a refusal at `/me` that names nobody. `invalid_form_token`: a write with a session, without the proof
+ * that it comes from the page of this service.
+ */
+export type MeDenialReason = 'missing_token' | 'invalid_token' | 'subject_keys_unavailable' | 'invalid_form_token';

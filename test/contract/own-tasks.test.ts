@@ -1,0 +1,126 @@
+/** The tasks of a person in pages (`Tasks.ofSponsor`), on both databases. */
+
+import { expect } from 'chai';
+import { monotonicFactory } from 'ulid';
+import type { TaskOpening } from '../../application/decisions/open-task.ts';
+import { expireDueTasks } from '../../application/decisions/sweep.ts';
+import { myTasks } from '../../application/me/my-tasks.ts';
+import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { MePerson } from '../../domain/sponsors/me-person.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { anEntry, aRenewal, newSponsorKey, openedTask, registeredAgent } from './storage-fixtures.ts';
+
+/** Monotonic: a later task has a higher id. */
+const ulid = monotonicFactory();
+const HOUR = 3600;
+const at = (seconds: number) => plusSeconds(NOON, seconds);
+const idsOf = (listed: readonly { readonly taskId: string }[]) => listed.map(({ taskId }) => taskId);
+
+onEveryDatabase('the tasks of a person', ({ storage }) => {
+  async function opened(sponsorKey: SponsorKey, changes: Partial<Task> = {}): Promise<TaskOpening> {
+    const agent = await registeredAgent(storage());
+    const times = { createdAt: at(1), expiresAt: at(HOUR) };
+    return openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, ...times, ...changes }, agent);
+  }
+  const end = ({ task: { taskId, sponsorKey } }: TaskOpening, endedAt: Instant) =>
+    storage().tasks.end({ kind: 'task', taskId, sponsorKey }, { at: endedAt, reason: 'sponsor_stopped' });
+  const list = (sponsorKey: SponsorKey, now: Instant, limit = 1000) =>
+    storage().tasks.ofSponsor(sponsorKey, { after: undefined, limit, now });
+
+  it('are listed live first, newest first, then ended, the latest end first, and only their own', async () => {
+    const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
+    const [one, two, three, four] = [
+      await opened(sponsorKey),
+      await opened(sponsorKey),
+      await opened(sponsorKey),
+      await opened(sponsorKey),
+    ];
+    await opened(other);
+    await end(one, at(20));
+    await end(three, at(10));
+    expect(idsOf(await list(sponsorKey, at(30)))).to.deep.equal([four, two, one, three].map(({ task }) => task.taskId));
+    expect(await list(newSponsorKey(), at(30))).to.deep.equal([]);
+  });
+
+  it('have every field, of a live and of an ended task', async () => {
+    const sponsorKey = newSponsorKey();
+    const opening = await opened(sponsorKey, { scope: ['wiki:read', 'wiki:write'], audience: 'https://wiki.example' });
+    const { taskId, agentId, createdAt, expiresAt } = opening.task;
+    const displayName = (await storage().agents.find(agentId))?.displayName;
+    const fields = { taskId, agentId, displayName, startedAt: createdAt, expiresAt };
+    const live = { ...fields, scope: ['wiki:read', 'wiki:write'], audience: 'https://wiki.example', state: 'live' };
+    const none = { endedAt: undefined, reason: undefined };
+    expect(await list(sponsorKey, at(2))).to.deep.equal([{ ...live, ...none, renewals: 0, renewedAt: undefined }]);
+
+    await storage().tasks.renew(aRenewal(opening, { entry: anEntry('token.refreshed', { at: at(40) }) }));
+    const narrower = { scope: ['wiki:read'], entry: anEntry('token.refreshed', { at: at(50) }) };
+    await storage().tasks.renew(aRenewal(opening, narrower));
+    const renewed = { renewals: 2, renewedAt: at(50) };
+    expect(await list(sponsorKey, at(60))).to.deep.equal([{ ...live, ...none, ...renewed }]);
+
+    await end(opening, at(70));
+    const ended = { state: 'revoked', endedAt: at(70), reason: 'sponsor_stopped' };
+    expect(await list(sponsorKey, at(80))).to.deep.equal([{ ...live, ...ended, ...renewed }]);
+  });
+
+  it('are expired once their time is up, before and after the sweeper records it, at the same place', async () => {
+    const sponsorKey = newSponsorKey();
+    const due = await opened(sponsorKey, { expiresAt: at(100) });
+    const [early, late, live] = [await opened(sponsorKey), await opened(sponsorKey), await opened(sponsorKey)];
+    await end(early, at(90));
+    await end(late, at(110));
+    const before = await list(sponsorKey, at(120));
+    expect(idsOf(before)).to.deep.equal([live, late, due, early].map(({ task }) => task.taskId));
+    expect(before[2]).to.include({ state: 'expired', endedAt: at(100), reason: 'task_ttl_elapsed' });
+    await storage().decide(expireDueTasks, { overBy: at(120), at: at(120), limit: 1000 });
+    expect(await list(sponsorKey, at(120))).to.deep.equal(before);
+  });
+
+  it('fill pages of any size without a gap or a repetition, a thousand of one person', async function () {
+    this.timeout(120_000);
+    const sponsorKey = newSponsorKey();
+    const agent = await registeredAgent(storage());
+    const openings: TaskOpening[] = [];
+    for (let hundred = 0; hundred < 10; hundred++) {
+      const some = Array.from({ length: 100 }, () =>
+        openedTask(storage(), { taskId: makeTaskId(ulid()), sponsorKey, expiresAt: at(HOUR) }, agent),
+      );
+      openings.push(...(await Promise.all(some)));
+    }
+    // Many ends at the same time: their order is decided by the id.
+    for (const [nth, opening] of openings.entries()) if (nth % 2 === 0) await end(opening, at(10 + (nth % 7)));
+    const all = await list(sponsorKey, at(30), 1001);
+    expect(all).to.have.length(1000);
+    expect(new Set(idsOf(all)).size).to.equal(1000);
+    expect(all.slice(0, 500).every(({ state }) => state === 'live')).to.equal(true);
+    const person: MePerson = {
+      ...{ sponsorKey, subject: 'ada', sessionId: undefined, authenticatedAt: undefined, by: 'token' },
+    };
+    const service = { tasks: storage().tasks, clock: { now: () => at(30) } };
+    for (const limit of [100, 77]) {
+      const paged: string[] = [];
+      let after: Awaited<ReturnType<typeof myTasks>>['nextAfter'];
+      do {
+        const page = await myTasks(service, person, { after, limit });
+        expect(page.tasks.length).to.be.within(1, limit);
+        paged.push(...idsOf(page.tasks));
+        after = page.nextAfter;
+      } while (after !== undefined);
+      expect(paged).to.deep.equal(idsOf(all));
+    }
+  });
+
+  it('are on a later page if they end between two pages, never on none', async () => {
+    const sponsorKey = newSponsorKey();
+    const openings = [await opened(sponsorKey), await opened(sponsorKey), await opened(sponsorKey)];
+    const [first, second, third] = openings.map(({ task }) => task.taskId);
+    const [one] = await list(sponsorKey, at(2), 1);
+    expect(one?.taskId).to.equal(third);
+    for (const opening of openings) await end(opening, at(5));
+    const rest = await storage().tasks.ofSponsor(sponsorKey, { after: one, limit: 10, now: at(6) });
+    expect(idsOf(rest)).to.deep.equal([third, second, first]);
+  });
+});
