@@ -27,6 +27,7 @@ import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import { signInSurface } from './sign-in.ts';
 import { storageWithin } from './traces.ts';
 
 export function wire(given: Given): ServiceParts {
@@ -115,6 +116,14 @@ export function wire(given: Given): ServiceParts {
     receivers,
   );
   provide(
+    'signIn',
+    [
+      ...(['settings', 'storage', 'storageWithin', 'anonymousDenials', 'meClientSecret', 'providerMetadata'] as const),
+      ...(['providerKeys', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
+    ],
+    signInSurface,
+  );
+  provide(
     'surfaces',
     [
       ...([
@@ -126,6 +135,8 @@ export function wire(given: Given): ServiceParts {
         'providerKeys',
         'directory',
         'anonymousDenials',
+        'signIn',
+        'scopeWords',
       ] as const),
       ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
     ],

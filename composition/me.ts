@@ -1,6 +1,7 @@
 /** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
 
 import type { MeSurface } from '../adapters/http/me/me-router.ts';
+import type { PageOptions } from '../adapters/http/me/page/page-router.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
@@ -9,18 +10,15 @@ import { myTasks } from '../application/me/my-tasks.ts';
 import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
 import type { Parts } from './parts.ts';
-import type { Settings } from './settings/settings.ts';
+import { isMeOpen } from './settings/alternatives.ts';
+import { meSessions } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
 type Needed = Pick<
   Parts,
-  ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees') | ('clock' | 'log')
+  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees')
+  | ('clock' | 'log' | 'randomness')
 >;
-
-/** Whether `/me` exists. */
-export function isMeOpen(settings: Pick<Settings, 'Service:Me:Audience' | 'Service:Me:ClientId'>): boolean {
-  return settings['Service:Me:Audience'] !== undefined || settings['Service:Me:ClientId'] !== undefined;
-}
 
 export function me(parts: Needed): Traceable<MeSurface> | undefined {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, log } = parts;
@@ -36,7 +34,7 @@ export function me(parts: Needed): Traceable<MeSurface> | undefined {
     return {
       issuer: settings['Service:Issuer'],
       validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),
-      sessions: undefined,
+      sessions: settings['Service:Me:ClientId'] === undefined ? undefined : meSessions(parts, storage),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
       tasks: (person, question) => myTasks(service, person, question),
       stop: (person, selection) => stopMyTasks(service, person, selection),
@@ -49,4 +47,22 @@ export function me(parts: Needed): Traceable<MeSurface> | undefined {
       log,
     };
   });
+}
+
+/** What the page shows beside the tasks. `undefined` without `Service:Me:ClientId`. */
+export function mePage({
+  settings,
+  clock,
+  scopeWords,
+}: Pick<Parts, 'settings' | 'clock' | 'scopeWords'>): PageOptions | undefined {
+  if (settings['Service:Me:ClientId'] === undefined) return undefined;
+  return {
+    clock,
+    sessionTtl: settings['Service:Me:SessionTtl'],
+    scopeWords,
+    reach: {
+      tokenTtl: settings['Service:Agents:MaxTokenTtl'],
+      statusLists: settings['Service:StatusLists:Enabled'] ? settings['Service:StatusLists:Ttl'] : undefined,
+    },
+  };
 }

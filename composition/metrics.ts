@@ -6,8 +6,8 @@ import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { surfaces } from '../application/ports/telemetry.ts';
 import { describePortFault } from './listen.ts';
-import { isMeOpen } from './me.ts';
 import type { Parts } from './parts.ts';
+import { isMeOpen } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -2,6 +2,7 @@
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
+import type { ScopeWords } from '../adapters/http/me/page/view.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
@@ -14,6 +15,7 @@ import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
@@ -31,6 +33,9 @@ export interface Given {
   readonly tracing: Tracing | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
+  /** Of the client of the page `/me`; `undefined` if it has none. */
+  readonly meClientSecret: Secret | undefined;
+  readonly scopeWords: ScopeWords;
 }
 
 /** The parts that the wiring creates. */
@@ -53,6 +58,7 @@ export interface Made {
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
+  readonly signIn: HttpSurfaces['signIn'];
   readonly surfaces: HttpSurfaces;
   readonly jobs: Jobs;
   readonly observed: Observed;

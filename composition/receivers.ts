@@ -1,11 +1,12 @@
 /** Binds the receivers of the identity provider's signals to their ports. Each exists only if it is configured. */
 
-import { acceptLogout } from '../application/signals/accept-logout.ts';
+import { acceptLogout, type LogoutClient } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
 type Needed = Pick<
@@ -28,14 +29,23 @@ export function receivers(parts: Needed): Parts['receivers'] {
 
 function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
   const { settings, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
-  const audience = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
-  if (audience === undefined) return undefined;
+  const clients = logoutClients(settings);
+  if (clients.length === 0) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { anonymous, clock, providerKeys, audience, refuseLoggedOut };
+  const service = { anonymous, clock, providerKeys, clients, refuseLoggedOut };
   return traceable(parts, (decisions) => ({
     accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
     log,
   }));
+}
+
+/** People may start tasks and sign in at the page with one client, or with two. */
+function logoutClients(settings: Settings): readonly LogoutClient[] {
+  const tasks = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
+  const page = settings['Service:Me:ClientId'];
+  return [...new Set([tasks, page])].flatMap((audience) =>
+    audience === undefined ? [] : [{ audience, endsTasks: audience === tasks, closesSessions: audience === page }],
+  );
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {

@@ -12,11 +12,13 @@ import { StorageUnavailable } from '../application/ports/decisions.ts';
 import { type Network, NetworkFailure } from '../application/ports/network.ts';
 import type { Clock } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
+import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
+import { loadScopeWords } from './scope-words.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
@@ -57,6 +59,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
+  const meClientSecret = await loadClientSecret(settings);
+  const scopeWords = await loadScopeWords(settings);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
@@ -74,7 +78,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
+      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, meClientSecret },
+      scopeWords,
     });
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));

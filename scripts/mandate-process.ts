@@ -43,7 +43,7 @@ const LOG_TAIL_CHARACTERS = 2000;
 
 /**
  * @param settings environment variables of the specification ("Configuration rules"), for example
- * `Service__Admin__ApiKey`. The issuer and the address are added. Settings in this process's own environment are not
+ * `Service__Admin__ApiKey`. The issuer and the address are added; `PORT` may name the port. Settings in this process's own environment are not
  * passed on
  * @param folder for the log
  * @param schema `applied` leaves out `migrate`, as a second replica needs
@@ -55,7 +55,7 @@ export async function startMandate(
   program: readonly string[] = builtProgram,
   schema: 'to be applied' | 'applied' = 'to be applied',
 ): Promise<MandateProcess> {
-  const port = await freePort();
+  const port = Number(settings.PORT ?? (await freePort()));
   const issuer = `http://127.0.0.1:${port}`;
   const logFile = join(folder, 'mandate.log');
   const environment = {

@@ -148,15 +148,17 @@ describe('Packages:', () => {
       expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
         ...['LICENSE', 'README.md', 'package.json'],
         ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
+        ...['me.css', 'mark.svg'].map((name) => `dist/adapters/http/me/page/assets/${name}`),
         'adapters/http/openapi.json',
       ]);
       const sources = await Promise.all(
         LAYERS.map(async (layer) => (await filesIn(join(root, layer))).map((file) => `${layer}/${file}`)),
       );
       const own = sources.flat().filter((file) => file.endsWith('.ts') && !file.startsWith('adapters/sdk/'));
-      expect(files.filter((file) => file.endsWith('.js'))).to.have.members(
-        own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
-      );
+      expect(files.filter((file) => file.endsWith('.js'))).to.have.members([
+        'dist/adapters/http/me/page/assets/me.js',
+        ...own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
+      ]);
     });
 
     it('exports no module, only the OpenAPI document: it is a program', () => {

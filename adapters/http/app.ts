@@ -8,9 +8,12 @@ import type { Log, Measurements, Tracing } from '../../application/ports/telemet
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
+import { refusalPages } from './admission/refusals.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { type MeSurface, meRouter } from './me/me-router.ts';
+import { type PageOptions, pageRouter } from './me/page/page-router.ts';
+import { type SignInSurface, signInRouter } from './me/sign-in-router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
@@ -18,7 +21,7 @@ import { loggedRequests, measuredRequests, tracedRequests } from './observed-req
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
-import { pathOf, withoutIssuerPath } from './routes.ts';
+import { issuerPath, pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -40,6 +43,10 @@ export interface HttpSurfaces {
   readonly events: Traceable<EventsSurface> | undefined;
   /** `undefined` if it is not configured. */
   readonly scim: Traceable<ScimSurface> | undefined;
+  /** `undefined` without `Service:Me:ClientId`: nobody signs in. */
+  readonly signIn: Traceable<SignInSurface> | undefined;
+  /** As `signIn`. */
+  readonly page: PageOptions | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
@@ -83,7 +90,10 @@ export function routing(surfaces: HttpSurfaces): Routing {
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
-  if (surfaces.me !== undefined) app.use('/me', meRouter(surfaces.me));
+  if (surfaces.me !== undefined) {
+    if (surfaces.signIn !== undefined) app.use('/me', signInRouter(surfaces.signIn));
+    app.use('/me', meRouter(surfaces.me, surfaces.page && pageRouter(surfaces.me, surfaces.page)));
+  }
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
   if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
@@ -102,7 +112,8 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   };
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
   const optional = { statusLists: surfaces.statusLists !== undefined, me: surfaces.me !== undefined };
-  const admitted = admission({ ...surfaces.admission, optional }, logged);
+  const pages = surfaces.page && refusalPages(issuerPath(surfaces.issuer));
+  const admitted = admission({ ...surfaces.admission, optional, pages }, logged);
   const { measurements } = surfaces;
   const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, optional);
   const { tracing } = surfaces;

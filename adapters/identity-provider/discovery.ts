@@ -6,7 +6,7 @@
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 /** Set by `Service:UpstreamIdp:Issuer` or `MetadataUrl` (exactly one is set), or by `Service:Ssf:Issuer`. */
@@ -22,13 +22,14 @@ const MAX_BYTES = 256 * 1024;
 
 export function discovery(location: ProviderLocation, network: Network, log: Log): ProviderMetadata {
   let held: ProviderDescription | undefined;
+  let document: JsonObject | undefined;
   let underWay: Promise<void> | undefined;
   let lastProblem: string | undefined;
   const urls = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
   /** Returns the document, or as a sentence why there is no valid one. */
-  async function read(url: URL, trace: Trace | undefined): Promise<ProviderDescription | Trouble> {
+  async function read(url: URL, trace: Trace | undefined): Promise<Found | Trouble> {
     try {
       const headers = { accept: 'application/json' };
       const { status, body } = await network.send({
@@ -41,8 +42,9 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         purpose: 'metadata',
       });
       if (status !== 200) return { problem: `The answer's status was ${status}.` };
-      const described = describe(parseStrictJson(body), location, url);
-      return typeof described === 'string' ? { problem: described } : described;
+      const document = parseStrictJson(body);
+      const described = describe(document, location, url);
+      return typeof described === 'string' ? { problem: described } : { described, document: document as JsonObject };
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
       // Documents are also read in the background, where no caller could catch the error.
@@ -57,7 +59,8 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     for (const url of urls) {
       const result = await read(url, trace);
       if (!('problem' in result)) {
-        held = result;
+        held = result.described;
+        document = result.document;
         lastProblem = undefined;
         return;
       }
@@ -80,7 +83,19 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     return held;
   }
 
-  return { refresh, current: async (trace) => held ?? refresh(trace) };
+  const current = async (trace?: Trace) => held ?? refresh(trace);
+  return {
+    ...{ refresh, current },
+    async document(trace) {
+      await current(trace);
+      return document;
+    },
+  };
+}
+
+interface Found {
+  readonly described: ProviderDescription;
+  readonly document: JsonObject;
 }
 
 interface Trouble {

@@ -4,7 +4,14 @@ import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../application/ports/queries.ts';
+import type {
+  Agents,
+  ProvisionedUsers,
+  Sessions,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
@@ -21,6 +28,7 @@ export interface Storage extends Decisions {
   readonly tasks: Tasks;
   readonly statusLists: StatusLists;
   readonly sponsors: Sponsors;
+  readonly sessions: Sessions;
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;

@@ -13,6 +13,7 @@ import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
 import { revokeGrant } from './revoke-grant.ts';
 import { revokeSingleToken } from './revoke-single-token.ts';
+import { closeSession, openSession, useSession } from './sessions.ts';
 import { spendAssertion } from './spend-assertion.ts';
 import { deleteEndedTasks, expireDueTasks } from './sweep.ts';
 import { addAgent, changeAgent, deleteAgent } from './write-agent.ts';
@@ -25,6 +26,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   applySecurityEvent,
   changeAgent,
   changeUser,
+  closeSession,
   deleteAgent,
   deleteEndedTasks,
   deleteUser,
@@ -32,6 +34,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   expireDueTasks,
   liftBlock,
   logOut,
+  openSession,
   openStatusList,
   openTask,
   placeBlock,
@@ -40,4 +43,5 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   revokeGrant,
   revokeSingleToken,
   spendAssertion,
+  useSession,
 ];

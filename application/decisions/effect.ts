@@ -8,8 +8,10 @@ import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
+import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import type { AssertionName, LogoutName, LogoutTimes, SignalName } from './fact.ts';
 
@@ -33,6 +35,14 @@ export interface Effects {
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
   /** Inserts the logout, or replaces its times. */
   put_logout: LogoutName & LogoutTimes;
+  insert_session: Session;
+  /** Changes nothing if the session has closed. */
+  renew_session: Pick<Session, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
+  /**
+   * One session, or those that a logout names. If it names a provider's session and a person, the person's sessions without
+   * a `sid` close too: any of them may be meant.
+   */
+  close_sessions: { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
@@ -92,6 +102,9 @@ export const EFFECT_ORDER = [
   'put_block',
   'remove_block',
   'put_logout',
+  'close_sessions',
+  'insert_session',
+  'renew_session',
   'insert_agent',
   'replace_agent',
   'remove_agent',

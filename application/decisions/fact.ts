@@ -85,9 +85,12 @@ export interface AssertionName {
   readonly jti: string;
 }
 
-/** The name is a session's `sid` or a person's `sub`. */
+/**
+ * The name is a session's `sid` or a person's `sub`. `me_` marks a logout from the client of the page `/me`, which refuses
+ * sign-ins there. The others refuse subject tokens.
+ */
 export interface LogoutName {
-  readonly kind: LoggedOut['kind'];
+  readonly kind: LoggedOut['kind'] | `me_${LoggedOut['kind']}`;
   readonly name: string;
 }
 

@@ -1,4 +1,7 @@
-/** Applies a logout: ends the tasks of a session or a person (specification "POST /backchannel-logout"). */
+/**
+ * Applies a logout: ends the tasks of a session or a person, and their sessions at the page `/me` (specification "POST
+ * /backchannel-logout").
+ */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
@@ -6,7 +9,7 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
-import { ask, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
+import { ask, type LiveTasks, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { accept, isAccepted, type SignalOccurrence, type SignalVerdict, signalLock } from './signal.ts';
 
@@ -14,6 +17,10 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly loggedOut: LoggedOut;
   /** Set if subject tokens from before the logout are to be refused. */
   readonly remember?: RememberedLogout | undefined;
+  /** Whether no task ends: the logout token is not for the client whose people start tasks. */
+  readonly keepsTasks?: boolean;
+  /** Set if it is for the client of the page `/me`: its sessions close, and sign-ins from before the logout are refused. */
+  readonly closesSessions?: RememberedLogout | undefined;
 }
 
 export interface RememberedLogout {
@@ -44,12 +51,15 @@ export const logOut = decision({
   asks: (signal) => ({
     accepted: isAccepted('logout', signal),
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
-    live: ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
+    closed: signal.closesSessions && ask('logout', pageNameOf(signal.loggedOut)),
+    live: signal.keepsTasks
+      ? undefined
+      : ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
   }),
 
-  judge: (signal, { accepted, remembered, live }): Judgement<SignalVerdict> => {
+  judge: (signal, { accepted, remembered, closed, live = NO_TASKS }): Judgement<SignalVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
-    const { at, loggedOut, remember } = signal;
+    const { at, loggedOut, remember, closesSessions } = signal;
     const reason = 'sponsor_logged_out';
     const { tasks, effects, ended } = revokeTasks(live, { at, reason });
     // A provider may use one session id for several people.
@@ -61,12 +71,24 @@ export const logOut = decision({
       effects: [
         accept('logout', signal),
         ...(remember === undefined ? [] : [rememberLogout(nameOf(loggedOut), remember, remembered)]),
+        ...(closesSessions === undefined
+          ? []
+          : [
+              rememberLogout(pageNameOf(loggedOut), closesSessions, closed),
+              { effect: 'close_sessions', ...loggedOut } as const,
+            ]),
         ...effects,
         ...recorded([entry], ended),
       ],
     };
   },
 });
+
+const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
+
+function pageNameOf(loggedOut: LoggedOut): LogoutName {
+  return { ...nameOf(loggedOut), kind: `me_${loggedOut.kind}` };
+}
 
 function nameOf(loggedOut: LoggedOut): LogoutName {
   return { kind: loggedOut.kind, name: loggedOut.kind === 'session' ? loggedOut.sessionId : loggedOut.subject };

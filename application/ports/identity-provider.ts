@@ -1,5 +1,8 @@
 /** The identity provider: its status of a person, and its metadata. */
 
+import type { Instant } from '../../domain/instant.ts';
+import type { SignedInPerson } from '../../domain/sponsors/session.ts';
+import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 /** A person's status (specification "Sponsor check", mode `poll`). */
@@ -31,4 +34,45 @@ export interface ProviderMetadata {
   current(trace?: Trace): Promise<ProviderDescription | undefined>;
   /** Fetches the metadata again; on failure the cached one stays. Concurrent callers share one fetch. */
   refresh(trace?: Trace): Promise<ProviderDescription | undefined>;
+  /** The document that `current` describes, with all its members. */
+  document(trace?: Trace): Promise<JsonObject | undefined>;
+}
+
+/** The random values of one sign-in, which only the browser that began it can present again. */
+export interface SignInAttempt {
+  readonly state: string;
+  readonly nonce: string;
+  /** RFC 7636. */
+  readonly codeVerifier: string;
+  /** Seconds since the person last proved who they are, at most; `undefined` if that does not matter. */
+  readonly maxAge: number | undefined;
+}
+
+export type SignInDenial =
+  /** The provider, its metadata or its keys did not answer. */
+  | 'provider_unavailable'
+  /** The person, or the provider for them, did not agree. */
+  | 'sign_in_cancelled'
+  /** The answer is not one to this attempt, or its ID token is refused. */
+  | 'sign_in_refused'
+  /** The ID token does not say when the person proved who they are, or that was too long ago. */
+  | 'sign_in_too_old';
+
+export type SignInOutcome =
+  | {
+      readonly kind: 'signed_in';
+      readonly person: SignedInPerson;
+      /** `iat` of the ID token. */
+      readonly issuedAt: Instant | undefined;
+    }
+  | { readonly kind: 'refused'; readonly reason: SignInDenial };
+
+/** The sign-in of people at the upstream provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
+export interface SignIn {
+  /** The address to which the browser is sent. `undefined` if the provider is unavailable. */
+  begin(attempt: SignInAttempt, trace?: Trace): Promise<string | undefined>;
+  /** @param query the query of the return address, with `?` */
+  finish(attempt: SignInAttempt, query: string, trace?: Trace): Promise<SignInOutcome>;
+  /** The address at which the provider ends its own session; `undefined` if it has none or is unavailable. */
+  signOutAddress(trace?: Trace): Promise<string | undefined>;
 }

@@ -7,6 +7,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
 import type { Grant, GrantHash, RevocationReason, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
@@ -100,6 +101,12 @@ export interface StatusListUsage {
 export interface StoredStatusList extends ListedTasks {
   /** The number of indices. */
   readonly entries: number;
+}
+
+/** The sessions of the page `/me`. */
+export interface Sessions {
+  /** The session, until it closes or the sweeper deletes it. It may have expired. */
+  find(sessionHash: SessionHash): Promise<Session | undefined>;
 }
 
 /** The people, with their blocks. */

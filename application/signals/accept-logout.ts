@@ -4,7 +4,7 @@
  */
 
 import { plusSeconds } from '../../domain/instant.ts';
-import { judgeLogoutToken, type LogoutDenialReason } from '../../domain/signals/logout-token.ts';
+import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { logOut } from '../decisions/log-out.ts';
@@ -19,10 +19,19 @@ interface AcceptLogout {
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
-  /** `Service:UpstreamIdp:BackchannelLogout:Audience`. */
-  readonly audience: string;
+  /** At least one. */
+  readonly clients: readonly LogoutClient[];
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
+}
+
+/** A client of the provider whose logout tokens are accepted. */
+export interface LogoutClient {
+  readonly audience: string;
+  /** `Service:UpstreamIdp:BackchannelLogout:Audience`: people start tasks with its tokens. */
+  readonly endsTasks: boolean;
+  /** `Service:Me:ClientId`: people sign in at the page with it. */
+  readonly closesSessions: boolean;
 }
 
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
@@ -53,7 +62,7 @@ async function decide(
   logoutToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<LogoutOutcome> {
-  const { decisions, providerKeys, clock, audience, refuseLoggedOut } = service;
+  const { decisions, providerKeys, clock, clients, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
@@ -66,11 +75,31 @@ async function decide(
   // 2. It is a recent logout token for this service.
   const { issuer } = signature;
   const at = clock.now();
-  const verdict = judgeLogoutToken(jws, { issuer, audience, now: at });
-  if (verdict.kind === 'refused') return verdict;
+  const verdicts = clients.map((client) => ({
+    ...client,
+    verdict: judgeLogoutToken(jws, { issuer, audience: client.audience, now: at }),
+  }));
+  const accepted = verdicts.flatMap(({ verdict, ...client }) =>
+    verdict.kind === 'accepted' ? [{ ...client, verdict }] : [],
+  );
+  const [first] = accepted;
+  if (first === undefined) return reasonOf(verdicts.map(({ verdict }) => verdict));
 
-  // 3. Apply it once: the transaction that ends the tasks also stores the jti and, if asked for, the logout.
-  const { jti, forgetAt, loggedOut, issuedAt } = verdict;
-  const remember = refuseLoggedOut ? { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) } : undefined;
-  return decisions.decide(logOut, { issuer, jti, forgetAt, at, loggedOut, remember });
+  // 3. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
+  const { jti, forgetAt, loggedOut, issuedAt } = first.verdict;
+  const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
+  const endsTasks = accepted.some((client) => client.endsTasks);
+  return decisions.decide(logOut, {
+    ...{ issuer, jti, forgetAt, at, loggedOut },
+    keepsTasks: !endsTasks,
+    remember: endsTasks && refuseLoggedOut ? remembered : undefined,
+    closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
+  });
+}
+
+/** A token for one of the clients has the reason of that client's check. */
+function reasonOf(verdicts: readonly LogoutVerdict[]): LogoutOutcome {
+  const refusals = verdicts.flatMap((verdict) => (verdict.kind === 'refused' ? [verdict] : []));
+  const [first = { kind: 'refused', reason: 'logout_audience_mismatch' } as const] = refusals;
+  return refusals.find(({ reason }) => reason !== 'logout_audience_mismatch') ?? first;
 }

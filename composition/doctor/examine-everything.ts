@@ -5,6 +5,7 @@ import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
+import { signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
@@ -17,6 +18,7 @@ import {
   asking,
   askOwnAddress,
   type ConfiguredSigning,
+  clientSecretProblem,
   closeStorage,
   configuredSigning,
   identityProvider,
@@ -53,6 +55,7 @@ function allExaminations(
     ...(signing === undefined ? [invalidSettings('signing keys')] : signingExaminations(signing.loaded, signing.files)),
     ...(opened === undefined ? [invalidSettings('database')] : ofStorage(opened, settings, clock, kids)),
     ...ofProvider(settings, signing, access),
+    ...ofSignIn(settings, access),
     ...ofReceivers(settings, access),
     ofAgentKeys(settings),
     ofSink(settings),
@@ -121,6 +124,19 @@ function ofProvider(
       return ready();
     }),
   ];
+}
+
+/** No examination without the page. */
+function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+  const clientId = whole?.['Service:Me:ClientId'];
+  if (whole === undefined || clientId === undefined) return [];
+  const { provider } = identityProvider(whole, access);
+  return signInExaminations({
+    ...{ issuer: whole['Service:Issuer'], clientId },
+    hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
+    secretProblem: () => clientSecretProblem(whole),
+    document: () => provider.document(),
+  });
 }
 
 function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {

@@ -23,6 +23,7 @@ import type { ProviderDescription, ProviderMetadata } from '../../application/po
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
+import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
 import {
@@ -31,7 +32,7 @@ import {
   signingKeyChoices,
   upstreamChoice,
 } from '../settings/alternatives.ts';
-import type { SettingsSection } from '../settings/settings.ts';
+import type { Settings, SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 
@@ -226,6 +227,17 @@ export function asking({ network, clock, limitMs }: NetworkAccess): (url: string
       return { sentence: error.message, status: error.status };
     }
   };
+}
+
+/** Why the secret of the page's client cannot be read; `undefined` if it can. */
+export async function clientSecretProblem(settings: Settings): Promise<string | undefined> {
+  try {
+    await loadClientSecret(settings);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    return error.reasons.join(' ');
+  }
 }
 
 /**

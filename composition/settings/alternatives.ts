@@ -137,3 +137,8 @@ function present<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new TypeError('A setting that the rules require is missing.');
   return value;
 }
+
+/** Whether `/me` exists. */
+export function isMeOpen(settings: Pick<Settings, 'Service:Me:Audience' | 'Service:Me:ClientId'>): boolean {
+  return settings['Service:Me:Audience'] !== undefined || settings['Service:Me:ClientId'] !== undefined;
+}

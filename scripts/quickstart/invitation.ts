@@ -19,6 +19,7 @@ export function invite(stage: Stage, terminal: Terminal, task: Task): void {
       ],
       [
         ['Mandate', issuer],
+        ["Ada's page", `${issuer}/me`],
         ['identity provider', `${provider.issuer} (name ${ada.username}, password ${ada.password})`],
         ['Jira, over HTTP', jira.audience],
         ['Jira, over MCP', jiraMcp.audience],

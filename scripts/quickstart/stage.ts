@@ -11,6 +11,8 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from '../../test/support/identity-provider/identity-provider.ts';
+import { PAGE_CLIENT_ID } from '../../test/support/identity-provider/provider-configuration.ts';
+import { freePort } from '../free-port.ts';
 import { builtProgram, startMandate } from '../mandate-process.ts';
 import { type AccessLog, accessLog } from './access-log.ts';
 import type { GuardedServer } from './guarded-server.ts';
@@ -58,13 +60,16 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     for (const step of steps.splice(0).reverse()) await step();
   };
   try {
-    const provider = await startIdentityProvider();
+    const port = await freePort();
+    const provider = await startIdentityProvider({ page: { issuer: `http://127.0.0.1:${port}` } });
     steps.push(provider.stop);
     const adminKey = randomBytes(32).toString('base64url');
     const adminKeyFile = join(folder, 'admin-key');
     writeFileSync(adminKeyFile, adminKey, { mode: 0o600 });
     const databaseFile = join(folder, 'mandate.db');
-    const mandate = await startMandate(settings(provider, databaseFile, adminKey), folder, program);
+    const scopeFile = join(folder, 'scopes.yaml');
+    writeFileSync(scopeFile, SCOPE_WORDS);
+    const mandate = await startMandate(settings(provider, port, databaseFile, adminKey, scopeFile), folder, program);
     steps.push(mandate.stop);
     const { issuer, logFile, ended } = mandate;
     const log = accessLog();
@@ -86,13 +91,21 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
   }
 }
 
+/** What the page calls the scopes. */
+const SCOPE_WORDS = `jira:read: { en: Read your issues, de: Ihre Vorgänge lesen }
+jira:comment: { en: Comment in your name, de: In Ihrem Namen kommentieren }
+`;
+
 function settings(
   provider: IdentityProvider,
+  port: number,
   databaseFile: string,
   adminKey: string,
+  scopeFile: string,
 ): Readonly<Record<string, string>> {
   return {
     NODE_ENV: 'development',
+    PORT: String(port),
     Service__UpstreamIdp__Issuer: provider.issuer,
     Service__UpstreamIdp__Audience: provider.audience,
     Service__UpstreamIdp__SponsorCheck__Mode: 'signals',
@@ -106,5 +119,7 @@ function settings(
     // The minimum, because the quickstart waits until the list shows a kill.
     Service__StatusLists__Ttl: `PT${LIST_TTL_SECONDS}S`,
     Service__Admin__ApiKey: adminKey,
+    Service__Me__ClientId: PAGE_CLIENT_ID,
+    Service__Me__ScopeDescriptions: scopeFile,
   };
 }

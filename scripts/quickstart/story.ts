@@ -1,6 +1,6 @@
 /**
  * The steps of the quickstart in order. A person signs in, an agent acts for her within limits, and tool servers enforce
- * these. Authority ends when it is revoked. The ledger records everything. Each chapter checks its results.
+ * these. Authority ends when it is revoked, also by the person. The ledger records everything. Each chapter checks its results.
  */
 
 import type { Agent } from '@mandate/agent';
@@ -12,6 +12,7 @@ import { theOperatorPullsTheKillSwitch } from './chapters/kill-switch.ts';
 import { theLedgerHasEveryDecision } from './chapters/ledger.ts';
 import { theAgentUsesALibrary } from './chapters/library.ts';
 import { theAgentUsesMcpTools } from './chapters/mcp.ts';
+import { sheStopsATask } from './chapters/page.ts';
 import { anOperatorRegistersAnAgent } from './chapters/registration.ts';
 import { theAgentWorksThroughARenewal } from './chapters/renewal.ts';
 import { aPersonSignsIn } from './chapters/sign-in.ts';
@@ -38,6 +39,7 @@ export async function tellStory(stage: Stage, terminal: Terminal): Promise<Cast>
   await theAgentWorksThroughARenewal(stage, terminal, task);
   await theAgentUsesMcpTools(stage, terminal, agent, subjectToken);
   await theAgentIsDone(stage, terminal, task);
+  await sheStopsATask(stage, terminal, agent, subjectToken);
   const killed = await theOperatorPullsTheKillSwitch(stage, terminal, agent, subjectToken);
   await theOperatorBlocksHer(stage, terminal, agent, subjectToken);
   await theLedgerHasEveryDecision(stage, terminal, killed.id);

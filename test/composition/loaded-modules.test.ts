@@ -26,6 +26,12 @@ describe('A start of the service', function () {
     expect(loaded.filter((url) => /node_modules\/(ajv|express|knex|pg|yaml|yargs)\//.test(url))).to.deep.equal([]);
   });
 
+  it('loads no library for sign-ins before the first one', async () => {
+    const loaded = await loadedBy(new URL('composition/container.ts', root).href);
+    expect(loaded).to.include('composition/sign-in.ts');
+    expect(loaded.filter((url) => url.includes('/openid-client/'))).to.deep.equal([]);
+  });
+
   it('loads no SQLite driver and no query builder in the main thread', async () => {
     const loaded = await loadedBy(new URL('adapters/storage/sqlite/open.ts', root).href);
     expect(loaded).to.include('adapters/storage/sqlite/worker/rpc.ts');

@@ -80,6 +80,7 @@ for (const kind of databases) {
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
         'Service:AgentKeys:BlockPrivateNetworks': 'true',
+        'Service:Me:ClientId': 'mandate-page',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${sinkPort}/records`,
       };
     });
@@ -287,7 +288,8 @@ for (const kind of databases) {
 
     it('finds an identity provider that publishes no usable key', async () => {
       const other = await startLoopback((request, response) => {
-        const document = { issuer: other.url, jwks_uri: `${other.url}/keys` };
+        const endpoints = { authorization_endpoint: `${other.url}/a`, token_endpoint: `${other.url}/t` };
+        const document = { issuer: other.url, jwks_uri: `${other.url}/keys`, ...endpoints };
         const keys = { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] };
         answering(request.path === '/keys' ? keys : document)(request, response);
       });
@@ -389,6 +391,46 @@ for (const kind of databases) {
       await expectOnly(found, ['event subjects', 'warning', /SponsorKeyClaim is not sub/]);
       const none = Object.fromEntries(Object.keys(transmitter.settings).map((key) => [key, undefined]));
       await expectOnly(await complaints({ ...other, ...none }));
+    });
+
+    it('says what the sign-in at /me needs at the provider, and finds what its metadata lacks', async () => {
+      const found = await examine({});
+      const client = found.find(({ check }) => check === 'sign-in client');
+      for (const path of ['/me/callback', '/.well-known/jwks.json', '/backchannel-logout']) {
+        expect(client?.sentence).to.include(`${mandate.issuer}${path}`);
+      }
+      const without = await examine({ 'Service:Me:ClientId': undefined });
+      expect(without.filter(({ check }) => check.startsWith('sign-in'))).to.deep.equal([]);
+      const server = await startLoopback(answering({}));
+      const offered = (changes: object) => {
+        const endpoints = { authorization_endpoint: `${server.url}/a`, token_endpoint: `${server.url}/t` };
+        const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpoints, ...changes };
+        server.answer = answering(document);
+        return examine({ 'Service:UpstreamIdp:Issuer': server.url });
+      };
+      const verdict = async (changes: object) =>
+        (await offered(changes)).find(({ check }) => check === 'sign-in provider');
+      const bare = await verdict({});
+      expect(bare?.status).to.equal('ok');
+      expect(bare?.sentence).to.include('no back-channel logout').and.include('no end_session_endpoint');
+      for (const [changes, sentence] of [
+        [{ token_endpoint: undefined }, /lacks token_endpoint\./],
+        [{ response_types_supported: ['id_token'] }, /the response type code/],
+        [{ code_challenge_methods_supported: ['plain'] }, /S256/],
+        [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, /private_key_jwt/],
+        [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, /ES256/],
+      ] as const) {
+        const lacking = await verdict(changes);
+        expect(lacking?.status, `${sentence}`).to.equal('failed');
+        expect(lacking?.sentence).to.match(sentence);
+        expect(lacking?.remedy).to.include('Service:Me:ClientSecret:Path');
+      }
+      await server.close();
+      const path = join(folder, 'no-such-secret');
+      const missing = await examine({ 'Service:Me:ClientSecret:Path': path });
+      const refused = missing.find(({ check }) => check === 'sign-in client');
+      expect(refused?.status).to.equal('failed');
+      expect(refused?.sentence).to.include('Service:Me:ClientSecret:Path').and.include('does not exist');
     });
 
     it('finds a transmitter and a sink that do not answer', async () => {

@@ -14,7 +14,7 @@ import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
 import { type RateLimitRules, rateLimit } from './rate-limit.ts';
-import { answerRefusal } from './refusals.ts';
+import { answerRefusal, type RefusalPages } from './refusals.ts';
 
 export interface AdmissionControl {
   /** `undefined` if rates are not limited (`Service:RateLimit:Enabled`). */
@@ -22,6 +22,8 @@ export interface AdmissionControl {
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
   readonly optional?: OptionalPaths | undefined;
+  /** Of the page `/me`, if there is one. */
+  readonly pages?: RefusalPages | undefined;
   /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
@@ -46,7 +48,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
     const { surface, event, bucket, work } = route;
     logRefusal({ surface, reason });
     notAdmitted?.(reason === 'overloaded' ? { reason, kind: work } : { reason, kind: bucket });
-    const answer = () => answerRefusal(request, response, surface, reason);
+    const answer = () => answerRefusal(request, response, surface, reason, control.pages);
     const recording = denials.record({ event, reason }, request.trace);
     if (recording === undefined) {
       answer();

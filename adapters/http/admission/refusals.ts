@@ -5,6 +5,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
+import { languageOf, PAGE_HEADERS, wantsPage } from '../me/page/notice.ts';
+import { renderMessage } from '../me/page/page.ts';
+import { type Language, languages } from '../me/page/view.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { problemDocument } from '../message/problem-details.ts';
@@ -19,6 +22,9 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
   overloaded: CAPACITY_RETRY_AFTER,
 };
 
+/** The page for a browser, `undefined` for a program. */
+export type RefusalPages = (request: IncomingMessage, reason: AdmissionRefusal) => Answer | undefined;
+
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
@@ -32,9 +38,11 @@ export function answerRefusal(
   response: ServedResponse,
   surface: Surface,
   reason: AdmissionRefusal,
+  pages?: RefusalPages,
 ): void {
   if (response.writableEnded || response.destroyed) return;
-  const { status, headers, body } = ANSWERS[surface][reason];
+  const page = surface === 'me' ? pages?.(request, reason) : undefined;
+  const { status, headers, body } = page ?? ANSWERS[surface][reason];
   response.refusal = reason;
   discardRest(request);
   response.writeHead(status, headers);
@@ -85,21 +93,29 @@ function told(reason: AdmissionRefusal) {
   return { status: statusOf(error), error, sentence };
 }
 
+function answerOf(reason: AdmissionRefusal, headers: Readonly<Record<string, string>>, body: string): Answer {
+  const length = Buffer.byteLength(body);
+  return {
+    status: told(reason).status,
+    headers: { ...NOT_STORED, ...headers, 'Retry-After': RETRY_AFTER[reason], 'Content-Length': length },
+    body,
+  };
+}
+
+/** @param base the path of the issuer */
+export function refusalPages(base: string): RefusalPages {
+  const answers = (reason: AdmissionRefusal) =>
+    Object.fromEntries(
+      languages.map((language) => [language, answerOf(reason, PAGE_HEADERS, renderMessage(reason, language, base))]),
+    ) as Readonly<Record<Language, Answer>>;
+  const pages = { rate_limited: answers('rate_limited'), overloaded: answers('overloaded') };
+  return (request, reason) => (wantsPage(request) ? pages[reason][languageOf(request)] : undefined);
+}
+
 function both(shape: (reason: AdmissionRefusal) => Shape): Readonly<Record<AdmissionRefusal, Answer>> {
   const answer = (reason: AdmissionRefusal): Answer => {
     const { type, document, headers } = shape(reason);
-    const body = JSON.stringify(document);
-    return {
-      status: told(reason).status,
-      headers: {
-        ...NOT_STORED,
-        ...headers,
-        'Retry-After': RETRY_AFTER[reason],
-        'Content-Type': type,
-        'Content-Length': Buffer.byteLength(body),
-      },
-      body,
-    };
+    return answerOf(reason, { ...headers, 'Content-Type': type }, JSON.stringify(document));
   };
   return { rate_limited: answer('rate_limited'), overloaded: answer('overloaded') };
 }

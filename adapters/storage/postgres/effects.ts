@@ -13,8 +13,9 @@ import {
 } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
-import { type Bound, scopeColumn, storable } from '../rows/column.ts';
+import { type Bound, scopeColumn, storable, storableOrNull } from '../rows/column.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
+import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
@@ -72,6 +73,21 @@ const putLogouts = insertInto(
   ['kind', 'name', 'stated_at', 'forget_at'],
   'on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at',
 );
+
+const insertSessions = insertInto('me_sessions', sessionColumnNames);
+const renewSession = {
+  name: 'renew_session',
+  text: 'update me_sessions set last_used_at = $2, expires_at = $3 where session_hash = $1',
+};
+const closeSession = { name: 'close_session', text: 'delete from me_sessions where session_hash = $1' };
+const closeSessionsBySid = {
+  name: 'close_sessions_by_sid',
+  text: 'delete from me_sessions where sid = $1 or (sid is null and sponsor = $2)',
+};
+const closeSessionsBySponsor = {
+  name: 'close_sessions_by_sponsor',
+  text: 'delete from me_sessions where sponsor = $1',
+};
 
 const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
 const closeStatusList = {
@@ -232,6 +248,22 @@ const statements: Statements = {
       ],
     },
   ],
+
+  close_sessions: (effects) =>
+    effects.map((closed) => {
+      if (closed.kind === 'one') return { query: closeSession, values: [closed.sessionHash] };
+      const sponsor = storableOrNull('sponsor', closed.subject);
+      if (closed.kind === 'person') return { query: closeSessionsBySponsor, values: [sponsor] };
+      return { query: closeSessionsBySid, values: [storable('sid', closed.sessionId), sponsor] };
+    }),
+  insert_session: (effects) => [
+    { query: insertSessions, values: [rows(effects, (session) => sessionColumns(session, bindInstant))] },
+  ],
+  renew_session: (effects) =>
+    effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
+      query: renewSession,
+      values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
+    })),
 
   insert_agent: (effects, knex) => effects.map((agent) => ({ query: insertAgent(knex, agent, bindInstant) })),
   replace_agent: (effects, knex) => effects.map((agent) => ({ query: replaceAgent(knex, agent, bindInstant) })),

@@ -23,6 +23,7 @@ import { postgresOutbox } from './outbox.ts';
 import {
   postgresAgents,
   postgresProvisionedUsers,
+  postgresSessions,
   postgresSponsors,
   postgresStatusLists,
   postgresSweeping,
@@ -96,6 +97,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     tasks: postgresTasks(connections, limits.serving.acquire),
     statusLists: postgresStatusLists(connections),
     sponsors: postgresSponsors(connections),
+    sessions: postgresSessions(connections),
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),

@@ -1,6 +1,13 @@
 /** Reads agents, tasks, blocks and users on Postgres (application/ports/queries.ts). */
 
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
+import type {
+  Agents,
+  ProvisionedUsers,
+  Sessions,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
@@ -14,6 +21,7 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
+import { type SessionRow, sessionColumnNames, toSession } from '../rows/session-row.ts';
 import {
   type StatusListRow,
   type StatusListUsageRow,
@@ -126,6 +134,20 @@ export function postgresStatusLists({ run, transact }: Pick<Connections, 'run' |
   };
 }
 
+const findSession = {
+  name: 'find_session',
+  text: `select ${sessionColumnNames.join(', ')} from me_sessions where session_hash = $1`,
+};
+
+export function postgresSessions({ run }: Connections): Sessions {
+  return {
+    async find(sessionHash) {
+      const { rows } = await run<SessionRow>(findSession, [sessionHash]);
+      return rows[0] && toSession(rows[0]);
+    },
+  };
+}
+
 const findBlocks = {
   name: 'find_blocks',
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
@@ -153,7 +175,7 @@ export function postgresProvisionedUsers({ knex, run }: Connections): Provisione
   };
 }
 
-/** Deletes rows past their `forget_at` on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
+/** Deletes rows that are no longer needed on Postgres, some at a time (application/ports/storage.ts, Sweeping). */
 
 const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_lock(${LOCK.forgetting}, 0) as held` };
 
@@ -162,10 +184,13 @@ const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_loc
  * postpone `forget_at` of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres
  * before 17.7 does not check the `ctid` of a changed row again.
  */
-const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
+const deletions = [
+  ...['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => [table, 'forget_at']),
+  ['me_sessions', 'expires_at'],
+].map(([table, until]) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(
-    select ctid from ${table} where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1`,
+    select ctid from ${table} where ${until} <= $1 order by ${until} limit $2)) and ${until} <= $1`,
 }));
 
 /** Locked rows are left to the next pass: their tasks end, in another order. */

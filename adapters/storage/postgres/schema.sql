@@ -407,7 +407,7 @@ create table accepted_signals (
 );
 create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 create table logouts (
-  kind text collate "C" not null check (kind in ('session', 'person')),
+  kind text collate "C" not null check (kind in ('session', 'person', 'me_session', 'me_person')),
   name text collate "C" not null,
   -- The latest logout, by the provider's clock.
   stated_at timestamptz not null,
@@ -415,6 +415,23 @@ create table logouts (
   primary key (kind, name)
 );
 create index logouts_by_forgetting on logouts (forget_at);
+
+-- Sessions of the page /me. Only the browser knows the secret.
+create table me_sessions (
+  -- SHA-256 of the secret, in lowercase hex.
+  session_hash text collate "C" primary key,
+  sponsor_key text collate "C" not null,
+  sponsor text collate "C" not null,
+  -- The session of the identity provider.
+  sid text collate "C",
+  authenticated_at timestamptz,
+  created_at timestamptz not null,
+  last_used_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
+create index me_sessions_by_sponsor on me_sessions (sponsor);
+create index me_sessions_by_expiry on me_sessions (expires_at);
 
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (

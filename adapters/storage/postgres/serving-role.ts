@@ -20,6 +20,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',
   logouts: 'select, insert, update, delete',
+  me_sessions: 'select, insert, update, delete',
   ledger: 'select',
   // For the check whether the sequence was set back. The role can neither advance nor set the sequence.
   ledger_seq: 'select',

@@ -11,8 +11,9 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
-import { scopeColumn, storable } from '../rows/column.ts';
+import { scopeColumn, storable, storableOrNull } from '../rows/column.ts';
 import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
+import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -66,6 +67,12 @@ const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source
 const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
   on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
 
+const insertSession = insertInto('me_sessions', sessionColumnNames);
+const renewSession = 'update me_sessions set last_used_at = ?, expires_at = ? where session_hash = ?';
+const closeSession = 'delete from me_sessions where session_hash = ?';
+const closeSessionsBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
+const closeSessionsBySponsor = 'delete from me_sessions where sponsor = ?';
+
 const insertAgent = insertInto('agents', agentColumnNames);
 const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
 
@@ -118,6 +125,21 @@ const appliers: Appliers = {
 
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
+
+  close_sessions: (run, closed) => {
+    if (closed.kind === 'one') run(closeSession, [closed.sessionHash]);
+    else if (closed.kind === 'person') run(closeSessionsBySponsor, [storable('sponsor', closed.subject)]);
+    else run(closeSessionsBySid, [storable('sid', closed.sessionId), storableOrNull('sponsor', closed.subject)]);
+  },
+  insert_session: (run, session) => {
+    const columns = sessionColumns(session, bindInstant);
+    run(
+      insertSession,
+      sessionColumnNames.map((name) => columns[name]),
+    );
+  },
+  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
+    run(renewSession, [lastUsedAt, expiresAt, sessionHash]),
 
   insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
   replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),

@@ -50,6 +50,7 @@ export async function openSqlite(
     },
     statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
     sponsors: { findBlocks: ask('findBlocks') },
+    sessions: { find: ask('findSession') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
     ledger: { page: ask('ledgerPage') },
     sweeping: { forget: ask('forget') },

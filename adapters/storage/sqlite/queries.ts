@@ -1,7 +1,14 @@
 /** Reads agents, tasks, blocks and users on SQLite (application/ports/queries.ts). */
 
 import createKnex from 'knex';
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
+import type {
+  Agents,
+  ProvisionedUsers,
+  Sessions,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
@@ -17,6 +24,7 @@ import {
   pageOfUsers,
   toProvisionedUser,
 } from '../rows/provisioned-user-row.ts';
+import { type SessionRow, sessionColumnNames, toSession } from '../rows/session-row.ts';
 import {
   type StatusListRow,
   type StatusListUsageRow,
@@ -111,6 +119,18 @@ export function sqliteStatusLists({ read }: Connection): StatusLists {
   };
 }
 
+const selectSession = `select ${sessionColumnNames.join(', ')} from me_sessions where session_hash = ?`;
+
+export function sqliteSessions({ read }: Connection): Sessions {
+  return {
+    find: (sessionHash) =>
+      read((run) => {
+        const row = run<SessionRow>(selectSession, [sessionHash]).rows[0];
+        return row && toSession(row);
+      }),
+  };
+}
+
 const selectBlocks = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
@@ -137,18 +157,19 @@ export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
   };
 }
 
-/** Deletes rows whose `forget_at` has passed, a limited number at a time (application/ports/storage.ts, Sweeping). */
+/** Deletes rows that are no longer needed, a limited number at a time (application/ports/storage.ts, Sweeping). */
 
 const deletions = [
   deleteFrom('spent_assertions', 'agent_id, jti'),
   deleteFrom('revoked_tokens', 'jti'),
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
+  deleteFrom('me_sessions', 'session_hash', 'expires_at'),
 ];
 
-function deleteFrom(table: string, key: string): string {
+function deleteFrom(table: string, key: string, until = 'forget_at'): string {
   return `delete from ${table} where (${key}) in (
-    select ${key} from ${table} where forget_at <= ? order by forget_at limit ?)`;
+    select ${key} from ${table} where ${until} <= ? order by ${until} limit ?)`;
 }
 
 const OVER = 'from tasks where status_list is not null and expires_at <= ? order by expires_at limit ?';

@@ -147,7 +147,7 @@ create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 
 -- Sessions (by sid) and people (by sub) that have logged out. Subject tokens from before the logout are refused.
 create table logouts (
-  kind text not null check (kind in ('session', 'person')),
+  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person')),
   name text not null,
   -- The latest logout, by the provider's clock.
   stated_at integer not null,
@@ -155,6 +155,23 @@ create table logouts (
   primary key (kind, name)
 ) strict, without rowid;
 create index logouts_by_forgetting on logouts (forget_at);
+
+-- Sessions of the page /me. Only the browser knows the secret.
+create table me_sessions (
+  -- SHA-256 of the secret, in lowercase hex.
+  session_hash text primary key,
+  sponsor_key text not null,
+  sponsor text not null,
+  -- The session of the identity provider.
+  sid text,
+  authenticated_at integer,
+  created_at integer not null,
+  last_used_at integer not null,
+  expires_at integer not null
+) strict, without rowid;
+create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
+create index me_sessions_by_sponsor on me_sessions (sponsor);
+create index me_sessions_by_expiry on me_sessions (expires_at);
 
 -- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
 -- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.

@@ -60,9 +60,10 @@ describe('logOut', () => {
 
       it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
-        expect(logOut.asks(signal)).to.deep.equal({ ...asked, remembered: undefined });
+        const none = { remembered: undefined, closed: undefined };
+        expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
-        expect(logOut.asks({ ...signal, remember })).to.deep.equal({ ...asked, remembered });
+        expect(logOut.asks({ ...signal, remember })).to.deep.equal({ ...asked, ...none, remembered });
       });
 
       it('accepts the signal, ends the tasks, and records the signal before the ends', () => {
@@ -72,6 +73,20 @@ describe('logOut', () => {
           verdict: { kind: 'accepted', revokedTasks: 3 },
           effects: [accepted, ...endEffects(ended, signalRecord('ada', at, reason))],
         });
+      });
+
+      it('from the client of the page closes and refuses its sessions, and reads and ends no task', () => {
+        const page = { ...signal, keepsTasks: true, closesSessions: remember } as const;
+        const pageName = { ...name, kind: `me_${name.kind}` } as const;
+        const closed = ask('logout', pageName);
+        const asked = { accepted: ask('signal_accepted', acceptance), remembered: undefined, closed, live: undefined };
+        expect(logOut.asks(page)).to.deep.equal(asked);
+        const { verdict, effects } = logOut.judge(page, { accepted: false });
+        expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
+        expect(effects.slice(1, -1)).to.deep.equal([
+          { effect: 'put_logout', ...pageName, ...remember },
+          { effect: 'close_sessions', ...signal.loggedOut },
+        ]);
       });
 
       it('writes nothing for a signal that was accepted before', () => {

@@ -51,9 +51,16 @@ describe('the quickstart', function () {
   after(() => stage?.clear());
 
   it('runs to its last chapter, which verifies the ledger', () => {
-    expect(told.chapters).to.have.lengthOf(14);
+    expect(told.chapters).to.have.lengthOf(15);
     const reasons = ['invalid_client', 'missing_token', 'insufficient_scope', 'wrong_audience', 'client_revoked'];
-    for (const reason of [...reasons, 'operator_kill_switch', 'task_revoked', 'expired', 'sponsor_disabled'])
+    for (const reason of [
+      ...reasons,
+      'sponsor_stopped',
+      'operator_kill_switch',
+      'task_revoked',
+      'expired',
+      'sponsor_disabled',
+    ])
       expect(told.text()).to.contain(reason);
     // The id of the last checkpoint depends on how long the run took.
     expect(told.text())

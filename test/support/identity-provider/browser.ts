@@ -11,6 +11,10 @@ export interface Browser {
   open(url: string, stopAt?: string): Promise<Page>;
   /** Submits the only form of the page, with its hidden fields, then does as `open` does. */
   submit(page: Page, fields: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
+  /** The Cookie header of a request to this address. */
+  cookies(url: string): string;
+  /** Keeps the cookies that an answer sets. */
+  keep(headers: Headers): void;
 }
 
 /** More redirects than a sign-in has. */
@@ -25,8 +29,8 @@ interface Cookie {
 export function makeBrowser(): Browser {
   const cookies = new Map<string, Cookie>();
 
-  function remember(response: Response): void {
-    for (const line of response.headers.getSetCookie()) {
+  function remember(headers: Headers): void {
+    for (const line of headers.getSetCookie()) {
       const cookie = readCookie(line);
       const key = `${cookie.path} ${cookie.name}`;
       if (cookie.value === '') {
@@ -51,7 +55,7 @@ export function makeBrowser(): Browser {
       const headers = new Headers(request.headers);
       headers.set('cookie', cookieHeader(url));
       const response = await fetch(url, { ...request, headers, redirect: 'manual' });
-      remember(response);
+      remember(response.headers);
       const location = response.headers.get('location');
       const text = await response.text();
       if (response.status < 300 || response.status > 399 || location === null) {
@@ -68,6 +72,8 @@ export function makeBrowser(): Browser {
 
   return {
     open: (url, stopAt) => load(url, {}, stopAt),
+    keep: remember,
+    cookies: (url) => cookieHeader(new URL(url)),
     submit(page, fields, stopAt) {
       const form = /<form\b[^>]*\baction="([^"]+)"/.exec(page.text)?.[1];
       if (form === undefined) {

@@ -12,7 +12,7 @@ import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signi
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
 import { ada, edsger, everyScope, grace, type Person } from './people.ts';
-import { type ProviderSetup, providerConfiguration } from './provider-configuration.ts';
+import { type PageClient, type ProviderSetup, providerConfiguration } from './provider-configuration.ts';
 import { providerLibrary } from './provider-library.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
@@ -29,6 +29,8 @@ export interface IdentityProviderOptions {
   readonly accessTokenLifetime?: number;
   /** The application's endpoint for logout tokens. */
   readonly backchannelLogoutUri?: string;
+  /** The client with which people sign in at Mandate's page `/me`. */
+  readonly page?: PageClient;
 }
 
 interface LogoutDelivery {
@@ -94,6 +96,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     redirectUri: `${issuer}/app/signed-in`,
     accessTokenLifetime: options.accessTokenLifetime ?? 3600,
     backchannelLogoutUri: options.backchannelLogoutUri,
+    page: options.page,
     storage: memoryStorage(),
     cookieKey: randomBytes(32).toString('base64url'),
   };

@@ -3,7 +3,14 @@
  * server: the service under test. Its access tokens are signed JWTs.
  */
 
-import type { AdapterFactory, Configuration, JWK, KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
+import type {
+  AdapterFactory,
+  ClientMetadata,
+  Configuration,
+  JWK,
+  KoaContextWithOIDC,
+  ResourceServer,
+} from 'oidc-provider';
 import type { SigningKey } from '../signing-key.ts';
 import type { Person } from './people.ts';
 
@@ -17,8 +24,31 @@ export interface ProviderSetup {
   /** In seconds. */
   readonly accessTokenLifetime: number;
   readonly backchannelLogoutUri: string | undefined;
+  readonly page: PageClient | undefined;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
+}
+
+export interface PageClient {
+  /** The address of Mandate. */
+  readonly issuer: string;
+  /** By default it authenticates with `private_key_jwt`. */
+  readonly secret?: string;
+}
+
+export const PAGE_CLIENT_ID = 'mandate-page';
+
+function pageClient({ issuer, secret }: PageClient, alg: SigningKey['alg']): ClientMetadata {
+  return {
+    client_id: PAGE_CLIENT_ID,
+    redirect_uris: [`${issuer}/me/callback`],
+    id_token_signed_response_alg: alg,
+    ...(secret === undefined
+      ? { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `${issuer}/.well-known/jwks.json` }
+      : { token_endpoint_auth_method: 'client_secret_basic', client_secret: secret }),
+    backchannel_logout_uri: `${issuer}/backchannel-logout`,
+    backchannel_logout_session_required: true,
+  };
 }
 
 /** @param keys published in this order. @param signingKey one of them, for access and ID tokens */
@@ -48,6 +78,7 @@ export function providerConfiguration(
           ? {}
           : { backchannel_logout_uri: setup.backchannelLogoutUri, backchannel_logout_session_required: true }),
       },
+      ...(setup.page === undefined ? [] : [pageClient(setup.page, signingKey.alg)]),
     ],
     features: {
       devInteractions: { enabled: false },
@@ -61,10 +92,20 @@ export function providerConfiguration(
       },
     },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+    // The ID tokens of the page name the person by `oid` too, as those of some providers do.
+    ...(setup.page && {
+      claims: { openid: ['sub', 'oid'], profile: ['name'], email: [] },
+      conformIdTokenClaims: false,
+    }),
     pkce: { required: () => true },
     findAccount: (_, subject) => {
       const person = setup.people.find(({ username }) => username === subject);
-      return person && { accountId: person.username, claims: () => ({ sub: person.username, name: person.name }) };
+      return (
+        person && {
+          accountId: person.username,
+          claims: () => ({ sub: person.username, name: person.name, ...person.claims }),
+        }
+      );
     },
     extraTokenClaims: async (ctx, token) => {
       if (token.kind !== 'AccessToken') {

@@ -87,7 +87,7 @@ export async function signIn(
 }
 
 /** Submits the login and consent pages until the provider redirects to the application. */
-async function passThePages(
+export async function passThePages(
   browser: Browser,
   start: URL,
   person: { readonly username: string; readonly password: string },

@@ -49,6 +49,8 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     tracing: undefined,
     opened,
     signingKeys,
+    meClientSecret: undefined,
+    scopeWords: new Map(),
   });
   const service: TroubledService = {
     ...{ surfaces: parts.surfaces, clock },

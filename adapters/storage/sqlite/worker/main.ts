@@ -13,6 +13,7 @@ import { sqliteOutboxEntries } from '../outbox.ts';
 import {
   sqliteAgents,
   sqliteProvisionedUsers,
+  sqliteSessions,
   sqliteSponsors,
   sqliteStatusLists,
   sqliteSweeping,
@@ -52,6 +53,7 @@ function methodsOf(connection: Connection) {
     listStatusLists: statusLists.list,
     statusListUsage: statusLists.usage,
     findBlocks: sponsors.findBlocks,
+    findSession: sqliteSessions(connection).find,
     findUser: users.find,
     listUsers: users.list,
     ledgerPage: sqliteLedger(connection).page,

@@ -106,6 +106,7 @@ const REMEMBERED = {
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
   logouts: `select 'person', 'person-' || n, ${at}, `,
+  me_sessions: `select 'hash-' || n, 'ada', 'ada', 'sid-' || n, ${at}, ${at}, ${at}, `,
 };
 
 const KEPT = {
@@ -302,7 +303,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
 
     for (const table of Object.keys(REMEMBERED)) {
       it(`are read from ${table} to delete expired rows, not the whole table`, async () => {
-        const query = `select count(*)::integer as left from ${table} where forget_at > ${at} and forget_at <= ${at} + interval '10 seconds'`;
+        const until = table === 'me_sessions' ? 'expires_at' : 'forget_at';
+        const query = `select count(*)::integer as left from ${table} where ${until} > ${at} and ${until} <= ${at} + interval '10 seconds'`;
         asked = { tables: [table], query };
         await sweeping.forget(plusSeconds(AT, 5), 100);
         expect(measured.answer).to.deep.equal([{ left: 5 }]);

@@ -1,0 +1,49 @@
+/** Answers with a page that says one thing, and links to what the person can do next. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Response } from 'express';
+import { renderMessage } from './page.ts';
+import type { MessageKind } from './texts.ts';
+import { type Language, languages } from './view.ts';
+
+export interface Notice {
+  readonly status: number;
+  readonly kind: MessageKind;
+  /** The path of the issuer. */
+  readonly base: string;
+  /** Where the link leads: a path after the issuer's, or an address of the identity provider. By default the page. */
+  readonly to?: string;
+}
+
+/** For every page. A redirect after a form leads to this origin only. */
+export const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+export function answerNotice(response: Response, notice: Notice): void {
+  const { status, kind, base, to } = notice;
+  response.reason = kind;
+  response
+    .status(status)
+    .set(PAGE_HEADERS)
+    .send(renderMessage(kind, languageOf(response.req), base, to));
+}
+
+/** Whether a browser opens the address, or a program calls it. */
+export function wantsPage({ headers }: IncomingMessage): boolean {
+  return /\btext\/html\b/i.test(headers.accept ?? '');
+}
+
+/** The first language of the browser's list that the page has. Browsers list the preferred language first. */
+export function languageOf({ headers }: IncomingMessage): Language {
+  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => range.trim().slice(0, 2).toLowerCase());
+  return languages.find((language) => wanted.find(isLanguage) === language) ?? 'en';
+}
+
+function isLanguage(text: string): boolean {
+  return languages.some((language) => language === text);
+}

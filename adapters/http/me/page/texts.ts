@@ -1,0 +1,380 @@
+/** All words of the page, in every language. The type makes each table complete. */
+
+import { type Html, html } from './html.ts';
+import { duration } from './times.ts';
+import type { EndReason, Language, Notice, Reach } from './view.ts';
+
+/** What a page says that is about no task: an error, or an end. */
+export type MessageKind =
+  | 'signed_out'
+  | 'sign_in_incomplete'
+  | 'sign_in_refused'
+  | 'sign_in_too_old'
+  | 'provider_unavailable'
+  | 'session_over'
+  | 'form_refused'
+  | 'unknown_task'
+  | 'unknown_path'
+  | 'method_not_allowed'
+  | 'malformed'
+  | 'pause_elsewhere'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'storage_unavailable'
+  | 'fault';
+
+interface Message {
+  readonly title: string;
+  readonly text: string;
+  /** The label of a link to the page. */
+  readonly action: string;
+}
+
+export interface Texts {
+  readonly title: string;
+  readonly skip: string;
+  readonly signedInAs: (person: Html) => Html;
+  readonly signOut: string;
+  readonly live: string;
+  readonly history: string;
+  readonly nothingLive: string;
+  readonly nothingEnded: string;
+  readonly count: (tasks: number, agents: number) => string;
+  readonly where: string;
+  readonly may: string;
+  readonly since: string;
+  readonly until: string;
+  readonly renewed: string;
+  readonly neverRenewed: string;
+  readonly removedAgent: string;
+  readonly stop: string;
+  readonly stopWhat: (agent: Html, where: Html) => Html;
+  readonly stopAgent: (tasks: number, agent: Html) => Html;
+  readonly stopAll: string;
+  readonly stopAllMeans: string;
+  readonly stopAllNow: string;
+  readonly pause: string;
+  readonly pauseMeans: string;
+  readonly pauseNow: string;
+  readonly paused: string;
+  readonly pausedSince: (since: Html) => Html;
+  readonly resume: string;
+  readonly resumeMeans: string;
+  readonly resumeNow: string;
+  readonly back: string;
+  readonly blocked: string;
+  readonly blockedMeans: string;
+  readonly next: string;
+  readonly first: string;
+  readonly reach: string;
+  readonly reaches: (reach: Reach) => readonly string[];
+  readonly ended: Readonly<Record<EndReason, string>>;
+  /** For a reason of another version. */
+  readonly endedOtherwise: string;
+  readonly notice: (notice: Notice) => string;
+  readonly over: string;
+  readonly signIn: string;
+  readonly offline: string;
+  readonly messages: Readonly<Record<MessageKind, Message>>;
+}
+
+const en: Texts = {
+  title: 'What acts for you',
+  skip: 'Skip to the tasks',
+  signedInAs: (person) => html`Signed in as ${person}`,
+  signOut: 'Sign out',
+  live: 'Now',
+  history: 'Ended',
+  nothingLive: 'No agent acts for you right now.',
+  nothingEnded: 'No task has ended lately.',
+  count: (tasks, agents) => `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}`,
+  where: 'Where',
+  may: 'May',
+  since: 'Since',
+  until: 'Until',
+  renewed: 'Renewed',
+  neverRenewed: 'not yet',
+  removedAgent: 'removed agent',
+  stop: 'Stop',
+  stopWhat: (agent, where) => html`${agent} at ${where}`,
+  stopAgent: (tasks, agent) => html`Stop all ${tasks} tasks of ${agent}`,
+  stopAll: 'Stop everything',
+  stopAllMeans: 'This ends all tasks that act for you now. They do not come back. An agent may begin a new task later.',
+  stopAllNow: 'Stop all my tasks',
+  pause: 'Pause agents',
+  pauseMeans:
+    'This ends all tasks that act for you now, and no agent can begin another one until you allow it here. To allow it, you sign in again.',
+  pauseNow: 'Pause all agents',
+  paused: 'Agents are paused',
+  pausedSince: (since) => html`No agent can act for you. You paused them ${since}.`,
+  resume: 'Let agents act again',
+  resumeMeans: 'Agents may then begin new tasks for you. Stopped tasks do not come back.',
+  resumeNow: 'Let agents act for me again',
+  back: 'Back to my tasks',
+  blocked: 'Your organisation has blocked agents for you',
+  blockedMeans: 'No agent can act for you. Only your organisation can change this. You can still look and stop here.',
+  next: 'More tasks',
+  first: 'Newest tasks',
+  reach: 'What a stop reaches',
+  reaches: ({ tokenTtl, statusLists }) => [
+    'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
+    statusLists === undefined
+      ? `Later: other services accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`
+      : `Within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
+    'Never: what the agent has already done. A stop does not undo it.',
+    'A stopped task does not come back, but the agent may begin a new one. Pause agents to prevent that.',
+  ],
+  ended: {
+    sponsor_stopped: 'You stopped it',
+    sponsor_paused: 'You paused agents',
+    task_ttl_elapsed: 'Its time ran out',
+    client_revoked: 'The agent was done',
+    operator_kill_switch: 'An administrator stopped it',
+    parent_revoked: 'The task that it came from ended',
+    sponsor_blocked: 'An administrator blocked agents for you',
+    sponsor_logged_out: 'You signed out at your organisation',
+    scim_deactivated: 'Your account was deactivated',
+    scim_deleted: 'Your account was deleted',
+    ssf_sessions_revoked: 'Your sessions were ended',
+    ssf_account_disabled: 'Your account was disabled',
+    ssf_account_purged: 'Your account was deleted',
+  },
+  endedOtherwise: 'It ended',
+  notice(notice) {
+    if (notice.kind === 'resumed') return 'Agents may act for you again.';
+    const ended = notice.tasks === 0 ? 'No task was running.' : `${plural(notice.tasks, 'task', 'tasks')} stopped.`;
+    return notice.kind === 'paused' ? `Agents are paused. ${ended}` : ended;
+  },
+  over: 'Your sign-in has ended. Sign in again to see your tasks.',
+  signIn: 'Sign in',
+  offline: 'This page could not be renewed. What it shows may be old.',
+  messages: {
+    signed_out: { title: 'You are signed out', text: 'Agents go on with their tasks.', action: 'Sign in again' },
+    sign_in_incomplete: {
+      title: 'The sign-in was not completed',
+      text: 'It took too long, began in another browser, or was cancelled.',
+      action: 'Begin again',
+    },
+    sign_in_refused: {
+      title: 'The sign-in was refused',
+      text: 'Your organisation signed you in, but not as somebody who can use this page. Ask your administrator.',
+      action: 'Begin again',
+    },
+    sign_in_too_old: {
+      title: 'Please sign in again',
+      text: 'To let agents act again, you must enter your credentials now. Your organisation did not confirm that you did.',
+      action: 'Sign in again',
+    },
+    provider_unavailable: {
+      title: 'The sign-in is not available',
+      text: 'The sign-in of your organisation does not answer. Please try again in a minute.',
+      action: 'Try again',
+    },
+    session_over: {
+      title: 'Your sign-in has ended',
+      text: 'Nothing was changed. Sign in again, then repeat what you wanted to do.',
+      action: 'Sign in',
+    },
+    form_refused: {
+      title: 'Nothing was changed',
+      text: 'The request did not come from your current page. Open your tasks again, and repeat it there.',
+      action: 'Open my tasks',
+    },
+    unknown_task: { title: 'There is no such task', text: 'Nothing was changed.', action: 'Open my tasks' },
+    unknown_path: { title: 'There is nothing here', text: 'Please check the address.', action: 'Open my tasks' },
+    method_not_allowed: {
+      title: 'Nothing was changed',
+      text: 'This address does something else.',
+      action: 'Open my tasks',
+    },
+    malformed: {
+      title: 'This address cannot be read',
+      text: 'Part of it is missing or was changed.',
+      action: 'Open my tasks',
+    },
+    pause_elsewhere: {
+      title: 'Only your organisation can lift this',
+      text: 'Your organisation has blocked agents for you. Nothing was changed.',
+      action: 'Open my tasks',
+    },
+    rate_limited: {
+      title: 'Too many requests',
+      text: 'Many requests came from your network in a short time. Nothing was changed. Please wait a minute.',
+      action: 'Try again',
+    },
+    overloaded: {
+      title: 'The service is busy',
+      text: 'Nothing was changed. Please try again in a few seconds.',
+      action: 'Try again',
+    },
+    storage_unavailable: {
+      title: 'The service cannot reach its database',
+      text: 'It is not certain whether your request took effect. Please look again in a few seconds.',
+      action: 'Look again',
+    },
+    fault: {
+      title: 'Something went wrong',
+      text: 'It is not certain whether your request took effect. The operators have a record of the error.',
+      action: 'Look again',
+    },
+  },
+};
+
+const de: Texts = {
+  title: 'Was für Sie handelt',
+  skip: 'Zu den Aufgaben',
+  signedInAs: (person) => html`Angemeldet als ${person}`,
+  signOut: 'Abmelden',
+  live: 'Jetzt',
+  history: 'Beendet',
+  nothingLive: 'Gerade handelt kein Agent für Sie.',
+  nothingEnded: 'In letzter Zeit endete keine Aufgabe.',
+  count: (tasks, agents) =>
+    `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${plural(agents, 'Agent', 'Agenten')}`.replace(
+      '1 Agent',
+      'einem Agenten',
+    ),
+  where: 'Wo',
+  may: 'Darf',
+  since: 'Seit',
+  until: 'Bis',
+  renewed: 'Erneuert',
+  neverRenewed: 'noch nicht',
+  removedAgent: 'entfernter Agent',
+  stop: 'Stoppen',
+  stopWhat: (agent, where) => html`${agent} bei ${where}`,
+  stopAgent: (tasks, agent) => html`Alle ${tasks} Aufgaben von ${agent} stoppen`,
+  stopAll: 'Alles stoppen',
+  stopAllMeans:
+    'Das beendet alle Aufgaben, die jetzt für Sie laufen. Sie kommen nicht wieder. Ein Agent kann später eine neue Aufgabe beginnen.',
+  stopAllNow: 'Alle meine Aufgaben stoppen',
+  pause: 'Agenten pausieren',
+  pauseMeans:
+    'Das beendet alle Aufgaben, die jetzt für Sie laufen, und kein Agent kann eine neue beginnen, bis Sie es hier wieder erlauben. Dafür melden Sie sich neu an.',
+  pauseNow: 'Alle Agenten pausieren',
+  paused: 'Agenten sind pausiert',
+  pausedSince: (since) => html`Kein Agent kann für Sie handeln. Von Ihnen pausiert: ${since}.`,
+  resume: 'Agenten wieder erlauben',
+  resumeMeans: 'Agenten können dann neue Aufgaben für Sie beginnen. Gestoppte Aufgaben kommen nicht wieder.',
+  resumeNow: 'Agenten dürfen wieder für mich handeln',
+  back: 'Zurück zu meinen Aufgaben',
+  blocked: 'Ihre Organisation hat Agenten für Sie gesperrt',
+  blockedMeans:
+    'Kein Agent kann für Sie handeln. Nur Ihre Organisation kann das ändern. Ansehen und stoppen können Sie hier weiterhin.',
+  next: 'Weitere Aufgaben',
+  first: 'Neueste Aufgaben',
+  reach: 'Was ein Stopp erreicht',
+  reaches: ({ tokenTtl, statusLists }) => [
+    'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
+    statusLists === undefined
+      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
+      : `Nach höchstens ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
+    'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
+    'Eine gestoppte Aufgabe kommt nicht wieder, aber der Agent kann eine neue beginnen. Pausieren Sie Agenten, um das zu verhindern.',
+  ],
+  ended: {
+    sponsor_stopped: 'Von Ihnen gestoppt',
+    sponsor_paused: 'Sie haben Agenten pausiert',
+    task_ttl_elapsed: 'Ihre Zeit lief ab',
+    client_revoked: 'Der Agent war fertig',
+    operator_kill_switch: 'Von der Administration gestoppt',
+    parent_revoked: 'Die übergeordnete Aufgabe endete',
+    sponsor_blocked: 'Die Administration hat Agenten für Sie gesperrt',
+    sponsor_logged_out: 'Sie haben sich bei Ihrer Organisation abgemeldet',
+    scim_deactivated: 'Ihr Konto wurde deaktiviert',
+    scim_deleted: 'Ihr Konto wurde gelöscht',
+    ssf_sessions_revoked: 'Ihre Sitzungen wurden beendet',
+    ssf_account_disabled: 'Ihr Konto wurde gesperrt',
+    ssf_account_purged: 'Ihr Konto wurde gelöscht',
+  },
+  endedOtherwise: 'Sie endete',
+  notice(notice) {
+    if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
+    const ended =
+      notice.tasks === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.tasks, 'Aufgabe', 'Aufgaben')} gestoppt.`;
+    return notice.kind === 'paused' ? `Agenten sind pausiert. ${ended}` : ended;
+  },
+  over: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an, um Ihre Aufgaben zu sehen.',
+  signIn: 'Anmelden',
+  offline: 'Diese Seite konnte nicht erneuert werden. Ihre Angaben sind vielleicht veraltet.',
+  messages: {
+    signed_out: { title: 'Sie sind abgemeldet', text: 'Agenten setzen ihre Aufgaben fort.', action: 'Neu anmelden' },
+    sign_in_incomplete: {
+      title: 'Die Anmeldung wurde nicht abgeschlossen',
+      text: 'Sie dauerte zu lange, begann in einem anderen Browser oder wurde abgebrochen. Bitte beginnen Sie neu.',
+      action: 'Anmelden',
+    },
+    sign_in_refused: {
+      title: 'Diese Anmeldung gilt hier nicht',
+      text: 'Ihre Organisation hat Sie angemeldet, aber nicht für diese Seite. Bitte fragen Sie Ihre Administration.',
+      action: 'Neu anmelden',
+    },
+    sign_in_too_old: {
+      title: 'Bitte melden Sie sich neu an',
+      text: 'Um Agenten wieder zu erlauben, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
+      action: 'Neu anmelden',
+    },
+    provider_unavailable: {
+      title: 'Die Anmeldung ist nicht erreichbar',
+      text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    session_over: {
+      title: 'Ihre Anmeldung ist abgelaufen',
+      text: 'Es wurde nichts geändert. Melden Sie sich neu an, und wiederholen Sie, was Sie tun wollten.',
+      action: 'Anmelden',
+    },
+    form_refused: {
+      title: 'Es wurde nichts geändert',
+      text: 'Die Anfrage kam nicht von Ihrer aktuellen Seite. Öffnen Sie Ihre Aufgaben neu, und wiederholen Sie es dort.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_task: {
+      title: 'Diese Aufgabe gibt es nicht',
+      text: 'Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_path: { title: 'Hier ist nichts', text: 'Bitte prüfen Sie die Adresse.', action: 'Meine Aufgaben öffnen' },
+    method_not_allowed: {
+      title: 'Es wurde nichts geändert',
+      text: 'Diese Adresse dient etwas anderem.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    malformed: {
+      title: 'Diese Adresse ist nicht lesbar',
+      text: 'Ein Teil davon fehlt oder wurde verändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    pause_elsewhere: {
+      title: 'Das kann nur Ihre Organisation ändern',
+      text: 'Ihre Organisation hat Agenten für Sie gesperrt. Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    rate_limited: {
+      title: 'Zu viele Anfragen',
+      text: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Es wurde nichts geändert. Bitte warten Sie eine Minute.',
+      action: 'Noch einmal versuchen',
+    },
+    overloaded: {
+      title: 'Der Dienst ist ausgelastet',
+      text: 'Es wurde nichts geändert. Bitte versuchen Sie es in einigen Sekunden noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    storage_unavailable: {
+      title: 'Der Dienst erreicht seine Datenbank nicht',
+      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Bitte sehen Sie in einigen Sekunden noch einmal nach.',
+      action: 'Noch einmal nachsehen',
+    },
+    fault: {
+      title: 'Etwas ist schiefgegangen',
+      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Der Fehler ist für die Betreiber aufgezeichnet.',
+      action: 'Noch einmal nachsehen',
+    },
+  },
+};
+
+export const texts: Readonly<Record<Language, Texts>> = { en, de };
+
+function plural(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,55 @@
+/** What the person's page shows. */
+
+import type { MyTask } from '../../../../application/me/my-tasks.ts';
+import type { Instant } from '../../../../domain/instant.ts';
+import type { RevocationReason } from '../../../../domain/tasks/task.ts';
+
+export interface MeView {
+  /** The path of the issuer, before `/me`. */
+  readonly base: string;
+  /** As the identity provider names the person. */
+  readonly person: string;
+  readonly now: Instant;
+  readonly live: readonly MyTask[];
+  readonly history: readonly MyTask[];
+  /** The cursor of the next page of tasks. */
+  readonly next: string | undefined;
+  /** Whether this is the first page of tasks. */
+  readonly isFirst: boolean;
+  /** When the person paused agents. */
+  readonly pausedAt: Instant | undefined;
+  /** Whether another source than the person blocks agents. */
+  readonly blockedByOthers: boolean;
+  readonly canPause: boolean;
+  /** Whether the person signed in lately enough to lift the pause. */
+  readonly mayResume: boolean;
+  readonly formToken: string;
+  /** Seconds that the session lasts without use. */
+  readonly sessionTtl: number;
+  readonly notice: Notice | undefined;
+  readonly reach: Reach;
+  readonly scopeWords: ScopeWords;
+}
+
+/** Why a task ended. The page has words for each. */
+export type EndReason = RevocationReason | 'task_ttl_elapsed';
+
+/** What the person has just done. */
+export type Notice =
+  | { readonly kind: 'stopped'; readonly tasks: number }
+  | { readonly kind: 'paused'; readonly tasks: number }
+  | { readonly kind: 'resumed' };
+
+/** How soon a stop takes effect where tool servers do not ask the service. */
+export interface Reach {
+  /** Seconds: the longest life of a token. */
+  readonly tokenTtl: number;
+  /** Seconds until a tool server has read the new status list. `undefined` without status lists. */
+  readonly statusLists: number | undefined;
+}
+
+export const languages = ['en', 'de'] as const;
+export type Language = (typeof languages)[number];
+
+/** The operator's sentence for a scope: one for all languages, or one for each. */
+export type ScopeWords = ReadonlyMap<string, string | Readonly<Partial<Record<Language, string>>>>;

@@ -1,0 +1,243 @@
+/**
+ * The sign-in of people at the upstream provider: authorization code with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636).
+ * `openid-client` builds and checks the messages.
+ */
+
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  type CustomFetch,
+  calculatePKCECodeChallenge,
+  clockTolerance,
+  customFetch,
+  type ServerMetadata,
+} from 'openid-client';
+import type {
+  ProviderMetadata,
+  SignIn,
+  SignInAttempt,
+  SignInDenial,
+  SignInOutcome,
+} from '../../application/ports/identity-provider.ts';
+import type { ProviderKeys } from '../../application/ports/keys.ts';
+import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
+import { type Log, traceFields } from '../../application/ports/telemetry.ts';
+import { type Instant, instantFromSeconds, plusSeconds } from '../../domain/instant.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
+import {
+  CLOCK_SKEW_SECONDS,
+  dateClaim,
+  isTextList,
+  readCompactJws,
+  textClaim,
+} from '../../domain/tokens/compact-jws.ts';
+import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+
+interface SignInClient {
+  readonly clientId: string;
+  /** `undefined` for `private_key_jwt`. */
+  readonly clientSecret: Secret | undefined;
+  readonly redirectUri: string;
+  /** `Service:UpstreamIdp:SponsorKeyClaim`. */
+  readonly sponsorKeyClaim: string;
+}
+
+interface SignInParts {
+  readonly metadata: Pick<ProviderMetadata, 'document'>;
+  readonly providerKeys: Pick<ProviderKeys, 'verify'>;
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly assertion: (clientId: string, audience: string) => Promise<string>;
+}
+
+/** The same limits as for the service's own token (service-token.ts). */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+
+export function signIn(client: SignInClient, parts: SignInParts): SignIn {
+  const { metadata, log } = parts;
+
+  /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
+  async function configured(trace: Trace | undefined) {
+    const document = await metadata.document(trace);
+    if (document === undefined) return undefined;
+    const issuer = textClaim(document, 'issuer') ?? '';
+    const missing = ['authorization_endpoint', 'token_endpoint'].find((name) => !isEndpoint(document, name, issuer));
+    if (missing !== undefined) {
+      log.warn("Nobody can sign in: the identity provider's metadata has no usable endpoint.", { missing });
+      return undefined;
+    }
+    const server = { ...document, issuer } as ServerMetadata;
+    const options = { [clockTolerance]: CLOCK_SKEW_SECONDS };
+    const auth = clientAuthentication(client, document, parts.assertion);
+    const configuration = new Configuration(server, client.clientId, options, auth);
+    // Only a test's or a developer's provider has an issuer without TLS.
+    if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
+    return { configuration, issuer, document };
+  }
+
+  return {
+    async begin({ state, nonce, codeVerifier, maxAge }, trace) {
+      const provider = await configured(trace);
+      if (provider === undefined) return undefined;
+      const { configuration } = provider;
+      return buildAuthorizationUrl(configuration, {
+        redirect_uri: client.redirectUri,
+        scope: scopeFor(client.sponsorKeyClaim),
+        ...{ state, nonce },
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+      }).href;
+    },
+
+    async finish(attempt, query, trace) {
+      const provider = await configured(trace);
+      if (provider === undefined) return { kind: 'refused', reason: 'provider_unavailable' };
+      const { configuration, issuer } = provider;
+      const exchange = fetchThrough(parts.network, trace);
+      configuration[customFetch] = exchange.fetch;
+      const { state: expectedState, nonce: expectedNonce, codeVerifier: pkceCodeVerifier } = attempt;
+      let idToken: string | undefined;
+      try {
+        const checks = { expectedState, expectedNonce, pkceCodeVerifier, idTokenExpected: true };
+        const answer = new URL(`${client.redirectUri}${query}`);
+        idToken = (await authorizationCodeGrant(configuration, answer, checks)).id_token;
+      } catch (error) {
+        const reason = reasonOf(error, exchange.status());
+        const about = { reason, code: wordOf(error, 'code'), error: wordOf(error, 'error'), status: exchange.status() };
+        log.warn('A sign-in was refused.', { ...traceFields(trace), ...about });
+        return { kind: 'refused', reason };
+      }
+      return judgeIdToken(client, parts, { issuer, idToken: idToken ?? '', attempt }, trace);
+    },
+
+    async signOutAddress(trace) {
+      const provider = await configured(trace);
+      if (provider === undefined) return undefined;
+      const { configuration, document, issuer } = provider;
+      if (!isEndpoint(document, 'end_session_endpoint', issuer)) return undefined;
+      return buildEndSessionUrl(configuration).href;
+    },
+  };
+}
+
+/**
+ * The library has checked the claims of OpenID Connect. The provider's keys and the rules for subject tokens are checked
+ * as for every other token of the provider: no delegation, no agent, a usable sponsor key.
+ */
+async function judgeIdToken(
+  { clientId: audience, sponsorKeyClaim }: SignInClient,
+  { providerKeys, clock, log }: SignInParts,
+  { issuer, idToken, attempt }: { readonly issuer: string; readonly idToken: string; readonly attempt: SignInAttempt },
+  trace: Trace | undefined,
+): Promise<SignInOutcome> {
+  const refused = (reason: SignInDenial, fault: string): SignInOutcome => {
+    log.warn('A sign-in was refused.', { ...traceFields(trace), reason, fault });
+    return { kind: 'refused', reason };
+  };
+  const jws = readCompactJws(idToken);
+  if (jws === undefined) return refused('sign_in_refused', 'subject_malformed');
+  const signature = await providerKeys.verify(jws, trace);
+  if (signature.kind === 'keys_unavailable' || signature.kind === 'no_registered_keys') {
+    return refused('provider_unavailable', signature.kind);
+  }
+  if (signature.kind !== 'verified') return refused('sign_in_refused', signature.kind);
+  const now = clock.now();
+  const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now });
+  if (verdict.kind === 'refused') return refused('sign_in_refused', verdict.faults.join(' '));
+  const authenticatedAt = authenticationTime(jws.claims, now);
+  const { maxAge } = attempt;
+  // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1, §3.1.3.7).
+  const isOld =
+    maxAge !== undefined &&
+    (authenticatedAt === undefined || plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now);
+  if (isOld) return refused('sign_in_too_old', authenticatedAt === undefined ? 'no_auth_time' : 'old_auth_time');
+  const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
+  return { kind: 'signed_in', person: { subject, sponsorKey, sessionId, authenticatedAt }, issuedAt };
+}
+
+/** A time in the future is now: the provider's clock is ahead. */
+function authenticationTime(claims: JsonObject, now: Instant): Instant | undefined {
+  const seconds = dateClaim(claims, 'auth_time');
+  if (seconds === undefined || seconds < 0) return undefined;
+  const stated = instantFromSeconds(seconds);
+  return stated > now ? now : stated;
+}
+
+/** The claims of a person other than `sub` may need a scope (OpenID Connect Core 1.0 §5.4). */
+function scopeFor(sponsorKeyClaim: string): string {
+  return sponsorKeyClaim === 'sub' ? 'openid' : 'openid profile email';
+}
+
+/** An address over plain http could be replaced in transit, so it is used only if the issuer has no TLS either. */
+function isEndpoint(document: JsonObject, name: string, issuer: string): boolean {
+  const address = textClaim(document, name);
+  if (address === undefined || !URL.canParse(address)) return false;
+  const { protocol } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:'));
+}
+
+function clientAuthentication(
+  { clientSecret, clientId }: SignInClient,
+  document: JsonObject,
+  assertion: SignInParts['assertion'],
+): ClientAuth {
+  if (clientSecret !== undefined) {
+    // Without the member, providers accept `client_secret_basic` (OpenID Connect Discovery 1.0 §3).
+    const methods = member(document, 'token_endpoint_auth_methods_supported') ?? ['client_secret_basic'];
+    const isBasic = isTextList(methods) && methods.includes('client_secret_basic');
+    return (isBasic ? ClientSecretBasic : ClientSecretPost)(clientSecret.reveal());
+  }
+  // RFC 7523 §2.2. The library awaits the function.
+  return async (server, _client, body) => {
+    body.set('client_id', clientId);
+    body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    body.set('client_assertion', await assertion(clientId, server.issuer));
+  };
+}
+
+/** Sends the library's requests as all others of this service: with its limits, certificates and proxy. */
+function fetchThrough(network: Network, trace: Trace | undefined) {
+  let status: number | undefined;
+  const fetch: CustomFetch = async (url, options) => {
+    const answer = await network.send({
+      ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
+      ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
+    });
+    status = answer.status;
+    // `Network` keeps no headers. A body that is not JSON is refused all the same.
+    const headers = { 'content-type': 'application/json' };
+    return new Response(answer.body === '' ? null : answer.body, { status, headers });
+  };
+  return { fetch, status: () => status };
+}
+
+/** Errors of the provider that pass (OpenID Connect Core 1.0 §3.1.2.6, RFC 6749 §4.1.2.1). */
+const PASSING = ['temporarily_unavailable', 'server_error'];
+
+function reasonOf(error: unknown, status: number | undefined): SignInDenial {
+  if (error instanceof AuthorizationResponseError) {
+    if (PASSING.includes(error.error)) return 'provider_unavailable';
+    return error.error === 'access_denied' ? 'sign_in_cancelled' : 'sign_in_refused';
+  }
+  const isSilent = error instanceof Error && error.cause instanceof NetworkFailure;
+  return isSilent || status === 429 || (status ?? 0) >= 500 ? 'provider_unavailable' : 'sign_in_refused';
+}
+
+/** A code of OAuth or of the  Other text of the provider is not logged. */
+function wordOf(error: unknown, name: 'code' | 'error'): string | undefined {
+  const value = error instanceof Error ? (error as Error & Record<string, unknown>)[name] : undefined;
+  return typeof value === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(value) ? value : undefined;
+}

@@ -1,0 +1,68 @@
+/** A person's sessions at the page `/me`: open, renew and close them. Sign-ins are not recorded in the ledger. */
+
+import type { Instant } from '../../domain/instant.ts';
+import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
+import { decision, type Judgement } from './decision.ts';
+import { ask } from './fact.ts';
+import { shared } from './lock.ts';
+import { isLoggedOut } from './logged-out.ts';
+
+export interface SessionOpening {
+  readonly session: Session;
+  /** The `iat` of the ID token. */
+  readonly issuedAt: Instant | undefined;
+  /** The browser's earlier session, which closes. */
+  readonly replaces: SessionHash | undefined;
+}
+
+/**
+ * Refuses a sign-in that the provider has ended: a logout token may arrive between the code and the session. The locks
+ * are those of `log_out`.
+ */
+export const openSession = decision({
+  name: 'open_session',
+  transaction: 'own',
+
+  locks: ({ session: { subject, sessionId } }: SessionOpening) => [
+    shared('subject', subject),
+    ...(sessionId === undefined ? [] : [shared('session', sessionId)]),
+  ],
+
+  asks: ({ session: { subject, sessionId } }) => ({
+    logouts: [
+      ask('logout', { kind: 'me_person', name: subject }),
+      ...(sessionId === undefined ? [] : [ask('logout', { kind: 'me_session', name: sessionId })]),
+    ],
+  }),
+
+  judge: ({ session, issuedAt, replaces }, { logouts }): Judgement<'opened' | 'logged_out'> => {
+    if (isLoggedOut(logouts, issuedAt, session.createdAt)) return { verdict: 'logged_out', effects: [] };
+    const closed =
+      replaces === undefined ? [] : [{ effect: 'close_sessions', kind: 'one', sessionHash: replaces } as const];
+    return { verdict: 'opened', effects: [...closed, { effect: 'insert_session', ...session }] };
+  },
+});
+
+/** Renews the session. One that has closed meanwhile stays closed. */
+export const useSession = decision({
+  name: 'use_session',
+  transaction: 'own',
+  locks: () => [],
+  asks: () => ({}),
+  judge: (use: Pick<Session, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>): Judgement<undefined> => ({
+    verdict: undefined,
+    effects: [{ effect: 'renew_session', ...use }],
+  }),
+});
+
+/** Closes one session. A logout token closes those of a person (`log_out`). */
+export const closeSession = decision({
+  name: 'close_session',
+  transaction: 'own',
+  locks: () => [],
+  asks: () => ({}),
+  judge: (sessionHash: SessionHash): Judgement<undefined> => ({
+    verdict: undefined,
+    effects: [{ effect: 'close_sessions', kind: 'one', sessionHash }],
+  }),
+});

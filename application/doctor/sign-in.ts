@@ -1,0 +1,66 @@
+/** Examines what the sign-in at the page `/me` needs from the identity provider, and says what to register there. */
+
+import { isTextList, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { type Examination, type Finding, failed, ok, skipped } from './examine.ts';
+
+interface PageClient {
+  /** `Service:Issuer`. */
+  readonly issuer: string;
+  /** `Service:Me:ClientId`. */
+  readonly clientId: string;
+  readonly hasSecret: boolean;
+  /** Why the client's secret cannot be read; `undefined` if it can, or if there is none. */
+  readonly secretProblem: () => Promise<string | undefined>;
+  /** The provider's metadata; `undefined` if it could not be read. */
+  readonly document: () => Promise<JsonObject | undefined>;
+}
+
+export function signInExaminations(client: PageClient): readonly Examination[] {
+  return [
+    { check: 'sign-in provider', examine: async () => judgeProvider(client, await client.document()) },
+    { check: 'sign-in client', examine: async () => describeClient(client, await client.secretProblem()) },
+  ];
+}
+
+function judgeProvider({ hasSecret }: PageClient, document: JsonObject | undefined): Finding {
+  if (document === undefined) return skipped('Its metadata could not be read.');
+  /** Whether the list is absent, or names one of these values. */
+  const offers = (list: string, ...values: readonly string[]) => {
+    const found = member(document, list);
+    return !isTextList(found) || values.some((value) => found.includes(value));
+  };
+  const methods = hasSecret ? ['client_secret_basic', 'client_secret_post'] : ['private_key_jwt'];
+  const missing = [
+    ...['authorization_endpoint', 'token_endpoint'].filter((name) => textClaim(document, name) === undefined),
+    ...(offers('response_types_supported', 'code') ? [] : ['the response type code']),
+    ...(offers('code_challenge_methods_supported', 'S256') ? [] : ['the code challenge method S256']),
+    ...(offers('token_endpoint_auth_methods_supported', ...methods) ? [] : [methods.join(' or ')]),
+    ...(hasSecret || offers('token_endpoint_auth_signing_alg_values_supported', 'ES256')
+      ? []
+      : ['client assertions signed with ES256']),
+  ];
+  if (missing.length > 0) {
+    const remedy = hasSecret
+      ? 'Turn it on at the provider.'
+      : 'Turn it on at the provider, or give Service:Me:ClientSecret:Path.';
+    return failed(`People cannot sign in at /me. By its metadata the provider lacks ${missing.join(', ')}.`, remedy);
+  }
+  const logout = [
+    ...(member(document, 'backchannel_logout_supported') === true
+      ? []
+      : ['It announces no back-channel logout: a sign-out there does not close sessions here.']),
+    ...(textClaim(document, 'end_session_endpoint') === undefined
+      ? ['It has no end_session_endpoint: a sign-out here does not end its own session.']
+      : []),
+  ];
+  return ok(['By its metadata the provider offers what the sign-in at /me needs.', ...logout].join(' '));
+}
+
+function describeClient({ issuer, clientId, hasSecret }: PageClient, problem: string | undefined): Finding {
+  if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
+  const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (private_key_jwt, ES256)`;
+  return ok(
+    `At the provider the client ${clientId} needs the return address ${issuer}/me/callback, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+  );
+}

@@ -1,0 +1,66 @@
+/** A person's sessions at the page `/me` (`Service:Me:ClientId`). Signing in and out is not recorded in the ledger. */
+
+import type { Instant } from '../../domain/instant.ts';
+import {
+  newSession,
+  renewal,
+  type Session,
+  type SessionHash,
+  type SignedInPerson,
+} from '../../domain/sponsors/session.ts';
+import { closeSession, openSession, useSession } from '../decisions/sessions.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { Sessions } from '../ports/queries.ts';
+import type { Clock, Digest, Randomness } from '../ports/runtime.ts';
+
+interface MySessions {
+  readonly decisions: Decisions;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'secret'>;
+  readonly digest: Digest;
+  /** Seconds: `Service:Me:SessionTtl`. */
+  readonly ttl: number;
+}
+
+export const SESSION_SECRET_BYTES = 32;
+
+/**
+ * Opens a session, and closes the one that the browser had. `undefined` if the provider has ended the sign-in meanwhile.
+ *
+ * @param earlier the secret of the browser's session
+ * @returns the secret of the new session
+ */
+export async function openMySession(
+  { decisions, clock, randomness, digest, ttl }: MySessions,
+  signedIn: { readonly person: SignedInPerson; readonly issuedAt: Instant | undefined },
+  earlier: string | undefined,
+): Promise<string | undefined> {
+  const secret = randomness.secret(SESSION_SECRET_BYTES);
+  const session = newSession(digest(secret) as SessionHash, signedIn.person, clock.now(), ttl);
+  const replaces = earlier === undefined ? undefined : (digest(earlier) as SessionHash);
+  const verdict = await decisions.decide(openSession, { session, issuedAt: signedIn.issuedAt, replaces });
+  return verdict === 'opened' ? secret : undefined;
+}
+
+/** The session with this secret, which this use renews. `undefined` if it has ended. */
+export async function useMySession(
+  { decisions, sessions, clock, digest, ttl }: MySessions,
+  secret: string,
+): Promise<Session | undefined> {
+  const session = await sessions.find(digest(secret) as SessionHash);
+  const now = clock.now();
+  if (session === undefined || session.expiresAt <= now) return undefined;
+  const renewed = renewal(session, now, ttl);
+  if (renewed !== undefined) {
+    await decisions.decide(useSession, { sessionHash: session.sessionHash, ...renewed });
+  }
+  return session;
+}
+
+export async function closeMySession(
+  { decisions, digest }: Pick<MySessions, 'decisions' | 'digest'>,
+  secret: string,
+): Promise<void> {
+  await decisions.decide(closeSession, digest(secret) as SessionHash);
+}

@@ -1,0 +1,45 @@
+/** A person's session at the page `/me` (`Service:Me`). The browser holds its secret, and the database only the hash. */
+
+import { type Instant, plusSeconds } from '../instant.ts';
+import type { MePerson } from './me-person.ts';
+
+declare const brand: unique symbol;
+/** SHA-256 of the session's secret, in lowercase hex. */
+export type SessionHash = string & { readonly [brand]: 'SessionHash' };
+
+/** The person who signed in, as the ID token names them. */
+export type SignedInPerson = Omit<MePerson, 'by'>;
+
+export interface Session extends SignedInPerson {
+  readonly sessionHash: SessionHash;
+  readonly createdAt: Instant;
+  readonly lastUsedAt: Instant;
+  /** The session ends here, if it is not used before. */
+  readonly expiresAt: Instant;
+}
+
+/** However often it is used, a session lasts no longer. */
+const LONGEST_SECONDS = 8 * 60 * 60;
+/** Each renewal is a write. */
+const RENEWED_EVERY_SECONDS = 60;
+
+/** @param ttl seconds: `Service:Me:SessionTtl` */
+export function newSession(sessionHash: SessionHash, person: SignedInPerson, at: Instant, ttl: number): Session {
+  const { subject, sponsorKey, sessionId, authenticatedAt } = person;
+  return {
+    ...{ sessionHash, subject, sponsorKey, sessionId, authenticatedAt, createdAt: at },
+    ...{ lastUsedAt: at, expiresAt: plusSeconds(at, Math.min(ttl, LONGEST_SECONDS)) },
+  };
+}
+
+/** The times of the session after a use; `undefined` if its last renewal is recent. */
+export function renewal(
+  session: Session,
+  at: Instant,
+  ttl: number,
+): Pick<Session, 'lastUsedAt' | 'expiresAt'> | undefined {
+  // A tenth of a short ttl, or the session would end noticeably before the ttl is over.
+  if (at < plusSeconds(session.lastUsedAt, Math.min(RENEWED_EVERY_SECONDS, ttl / 10))) return undefined;
+  const [idle, longest] = [plusSeconds(at, ttl), plusSeconds(session.createdAt, LONGEST_SECONDS)];
+  return { lastUsedAt: at, expiresAt: idle < longest ? idle : longest };
+}

@@ -1,0 +1,58 @@
+/** `npx tsx scripts/pictures.ts`: takes the pictures of docs/people.md, from the same views as the tests. */
+
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { renderMe } from '../adapters/http/me/page/page.ts';
+import type { Language, MeView } from '../adapters/http/me/page/view.ts';
+import { plusSeconds } from '../domain/instant.ts';
+import { aBusyView, aView, now } from '../test/adapters/http/me/page/fixtures.ts';
+import { servePage } from '../test/adapters/http/me/page/served-page.ts';
+import { browse, closeBrowser, devices } from '../test/support/browser.ts';
+
+interface Picture {
+  readonly view: MeView;
+  readonly language: Language;
+  readonly device: keyof typeof devices;
+  readonly colorScheme: 'light' | 'dark';
+  /** A question that the picture shows open. */
+  readonly opened?: string;
+}
+
+const pictures: Readonly<Record<string, Picture>> = {
+  'me-tasks': {
+    view: aBusyView({ live: aBusyView().live.slice(1), history: [] }),
+    language: 'en',
+    device: 'phone',
+    colorScheme: 'light',
+  },
+  'me-history': {
+    ...{ view: aBusyView({ live: [], notice: { kind: 'stopped', tasks: 3 } }), language: 'en' },
+    ...{ device: 'desktop', colorScheme: 'dark', opened: 'ask-pause' },
+  },
+  'me-paused': {
+    ...{ view: aView({ live: [], history: [], pausedAt: plusSeconds(now, -90) }), language: 'de' },
+    ...{ device: 'phone', colorScheme: 'light' },
+  },
+};
+
+const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
+mkdirSync(folder, { recursive: true });
+const served = await servePage();
+try {
+  for (const [name, { view, language, device, colorScheme, opened }] of Object.entries(pictures)) {
+    served.show(renderMe(view, language));
+    // Small files: one pixel for each of CSS.
+    const context = await browse({ ...devices[device], deviceScaleFactor: 1, colorScheme, locale: language });
+    const page = await context.newPage();
+    await page.clock.setFixedTime(now / 1000);
+    await page.goto(served.address);
+    if (opened !== undefined) await page.locator(`#${opened} > summary`).click();
+    await page.mouse.click(1, 1);
+    await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+    await context.close();
+    console.log(`docs/pictures/${name}.png`);
+  }
+} finally {
+  await closeBrowser();
+  served.stop();
+}

@@ -1,0 +1,93 @@
+/**
+ * Chromium, one for each test process, from the package `@sparticuz/chromium`: nothing is downloaded or installed. The
+ * package has a program for Linux on x64; elsewhere `CHROMIUM` names one.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+export const devices = {
+  phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+  desktop: { viewport: { width: 1100, height: 800 } },
+} as const;
+
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const screenshots = fileURLToPath(new URL('../../.mandate/screenshots', import.meta.url));
+
+let launched: Promise<Browser> | undefined;
+
+/** A new context: its own cookies, and by default a phone, light, in English, with script. */
+export async function browse(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  launched ??= launch();
+  const context = await (await launched).newContext({
+    ...{ ...devices.phone, locale: 'en', timezoneId: 'UTC', colorScheme: 'light', reducedMotion: 'reduce' },
+    ...options,
+  });
+  context.setDefaultTimeout(20_000);
+  return context;
+}
+
+/** Ends the browser of this process. The next `browse` starts another one. */
+export async function closeBrowser(): Promise<void> {
+  const browser = await launched;
+  launched = undefined;
+  await browser?.close();
+}
+
+/** Leaves a picture of the whole page in the git-ignored folder `.mandate/screenshots`. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
+
+/** What axe finds on the page. Playwright runs it beside the page's own script, so a strict CSP stays as it is. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page, where this function runs
+    const found = await (globalThis as any).axe.run();
+    return found.violations.flatMap(({ id, nodes }: { id: string; nodes: { html: string }[] }) =>
+      nodes.map(({ html }) => `${id}: ${html}`),
+    );
+  });
+}
+
+async function launch(): Promise<Browser> {
+  const other = process.env.CHROMIUM;
+  if (other !== undefined) return chromium.launch({ executablePath: other, chromiumSandbox: false });
+  const folder = unpacked();
+  // The package also has the libraries that a minimal Linux lacks, and a font.
+  const env = {
+    ...process.env,
+    LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
+    FONTCONFIG_FILE: join(folder, 'fonts.conf'),
+  };
+  return chromium.launch({ executablePath: join(folder, 'chromium'), chromiumSandbox: false, env });
+}
+
+/** Unpacks the package once for all processes, because it would write to fixed names in the temporary folder. */
+function unpacked(): string {
+  const home = join(modules, '.cache', 'chromium');
+  const { version } = JSON.parse(readFileSync(join(modules, '@sparticuz', 'chromium', 'package.json'), 'utf8'));
+  const folder = join(home, version);
+  if (existsSync(folder)) return folder;
+  mkdirSync(home, { recursive: true });
+  const unfinished = mkdtempSync(join(home, 'unfinished-'));
+  const unpack = "import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())";
+  // On Lambda the package also unpacks the libraries.
+  const env = { ...process.env, TMPDIR: unfinished, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' };
+  execFileSync(process.execPath, ['--input-type=module', '--eval', unpack], { cwd: join(modules, '..'), env });
+  const fonts = `<fontconfig><dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'cache')}</cachedir></fontconfig>`;
+  writeFileSync(join(unfinished, 'fonts.conf'), fonts);
+  try {
+    renameSync(unfinished, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}

@@ -1,0 +1,254 @@
+/** The person's page in a real browser: signed in at a real provider, against the running service, on both databases. */
+
+import { expect } from 'chai';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { accessibilityFaults, browse, closeBrowser, screenshot } from '../../support/browser.ts';
+import { databases } from '../../support/databases.ts';
+import { ada } from '../../support/identity-provider/people.ts';
+import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
+import { type PageWithProvider, startWithPage } from '../../support/me/person-browser.ts';
+
+for (const database of databases) {
+  describe(`The person's page in a browser on ${database.name}`, function () {
+    this.timeout(120_000);
+    let running: PageWithProvider;
+    let triage: RegisteredAgent;
+    let travel: RegisteredAgent;
+
+    before(async () => {
+      running = await startWithPage(database);
+      triage = await running.mandate.agent({ display_name: 'Jira triage' });
+      travel = await running.mandate.agent({ display_name: 'Travel planner' });
+    });
+    after(async () => {
+      await closeBrowser();
+      await running.stop();
+    });
+
+    const signedIn = async (options?: BrowserContextOptions): Promise<Page> => {
+      const page = await (await browse(options)).newPage();
+      await page.goto(`${running.mandate.issuer}/me`);
+      await signIn(page);
+      return page;
+    };
+    const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
+    const shot = (page: Page, name: string) => screenshot(page, `${database.name} ${name}`);
+    const said = (page: Page) => page.getByRole('status').first().textContent();
+    const task = async (agent: RegisteredAgent): Promise<string> => String((await agent.exchange()).body.task_id);
+
+    it('signs in, stops a task, an agent and everything, and signs out', async () => {
+      const { mandate } = running;
+      const tasks = [await task(triage), await task(triage), await task(triage), await task(travel)];
+      const page = await signedIn();
+      expect(await page.locator('.task dl').count()).to.equal(4);
+      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      await shot(page, '1 tasks');
+      const records = await mandate.recorded(async () => {
+        await page.locator(`[id="${tasks[0]}"]`).getByRole('button').click();
+        expect(await said(page)).to.equal('1 task stopped.');
+        await shot(page, '2 stopped one');
+        await press(page, 'Stop all 2 tasks of Jira triage');
+        expect(await said(page)).to.equal('2 tasks stopped.');
+        await page.locator('summary', { hasText: 'Stop everything' }).click();
+        await shot(page, '3 asked');
+        await press(page, 'Stop all my tasks');
+        expect(await said(page)).to.equal('1 task stopped.');
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'task_id', 'sponsor')).to.have.deep.members(
+        tasks.map((id) => ['task.revoked', 'allow', 'sponsor_stopped', id, ada.username]),
+      );
+      // The address says nothing, and the outcome is shown once.
+      expect(page.url()).to.equal(`${mandate.issuer}/me`);
+      await page.reload();
+      expect(await said(page)).to.equal('');
+      expect(await page.locator('#history ~ *, .history li').first().isVisible()).to.equal(true);
+      expect(await page.locator('.history').textContent()).to.contain('You stopped it');
+      await shot(page, '4 nothing live');
+      await press(page, 'Sign out');
+      // The provider asks whether to end its own session too, which would sign the person in again.
+      await page.waitForURL((url) => url.origin === mandate.provider.issuer);
+      await press(page, 'Sign out');
+      await page.getByText('You are signed out.').waitFor();
+      await page.goto(`${mandate.issuer}/me`);
+      expect(await page.getByLabel('Password').isVisible()).to.equal(true);
+      await page.context().close();
+    });
+
+    it('pauses agents, and lifts the pause only after another sign-in', async () => {
+      const { mandate } = running;
+      const [id] = [await task(triage)];
+      const page = await signedIn();
+      const paused = await mandate.recorded(async () => {
+        await page.locator('summary', { hasText: 'Pause agents' }).click();
+        await press(page, 'Pause all agents');
+        expect(await said(page)).to.equal('Agents are paused. 1 task stopped.');
+      });
+      expect(fieldsOf(paused, 'event', 'reason', 'task_id')).to.deep.equal([
+        ['sponsor.blocked', 'sponsor_paused', null],
+        ['task.revoked', 'sponsor_paused', id],
+      ]);
+      expect((await triage.exchange()).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+      await shot(page, '5 paused');
+      expect(await page.locator('summary', { hasText: 'Pause agents' }).count()).to.equal(0);
+
+      // The sign-in is now too old for this service. The provider has forgotten the person, so it asks again.
+      mandate.clock.advance(400);
+      await page.context().clearCookies({ name: /^_[^_]/ });
+      await page.reload();
+      await page.getByRole('link', { name: 'Let agents act again' }).click();
+      await page.getByLabel('Password').waitFor();
+      mandate.clock.advance(-400);
+      await signIn(page);
+      expect(page.url()).to.equal(`${mandate.issuer}/me/resume`);
+      await shot(page, '6 resume');
+      const resumed = await mandate.recorded(async () => {
+        await press(page, 'Let agents act for me again');
+        expect(await said(page)).to.equal('Agents may act for you again.');
+      });
+      expect(fieldsOf(resumed, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
+        ['sponsor.unblocked', 'allow', 'sponsor_resumed', ada.username],
+      ]);
+      await page.context().close();
+    });
+
+    it('works without script, in German', async () => {
+      const id = await task(triage);
+      const page = await signedIn({ javaScriptEnabled: false, locale: 'de', colorScheme: 'dark' });
+      await page.locator('summary', { hasText: 'Agenten pausieren' }).click();
+      await shot(page, '7 without script');
+      await page.locator(`[id="${id}"]`).getByRole('button', { name: 'Stoppen' }).click();
+      expect(await said(page)).to.equal('1 Aufgabe gestoppt.');
+      await page.locator('summary', { hasText: 'Agenten pausieren' }).click();
+      await press(page, 'Alle Agenten pausieren');
+      expect(await said(page)).to.equal('Agenten sind pausiert. Es lief keine Aufgabe.');
+      // The provider dates a sign-in only if it is asked, so the person goes there once more.
+      await page.getByRole('link', { name: 'Agenten wieder erlauben' }).click();
+      await press(page, 'Agenten dürfen wieder für mich handeln');
+      expect(await said(page)).to.equal('Agenten dürfen wieder für Sie handeln.');
+      await page.context().close();
+    });
+
+    it('shows in a second tab what the first one stopped, and stops it once', async () => {
+      const { mandate } = running;
+      const id = await task(triage);
+      const first = await signedIn();
+      const second = await first.context().newPage();
+      await second.goto(`${mandate.issuer}/me`);
+      const stop = (page: Page) => page.locator(`[id="${id}"]`).getByRole('button').click();
+      const records = await mandate.recorded(async () => {
+        await stop(first);
+        expect(await said(first)).to.equal('1 task stopped.');
+        await stop(second);
+        expect(await said(second)).to.equal('No task was running.');
+      });
+      expect(fieldsOf(records, 'event', 'task_id')).to.deep.equal([['task.revoked', id]]);
+      await first.context().close();
+    });
+
+    it('renews itself while it is visible: it shows a new task, and keeps an open question and the focus', async () => {
+      const page = await signedIn();
+      await page.clock.install();
+      await page.reload();
+      await page.locator('summary', { hasText: 'Pause agents' }).click();
+      const id = await task(travel);
+      await page.clock.fastForward(15_000);
+      await page.locator(`[id="${id}"]`).waitFor();
+      expect(await page.getByRole('button', { name: 'Pause all agents' }).isVisible()).to.equal(true);
+      expect(await page.evaluate('document.activeElement.textContent')).to.equal('Pause agents');
+      await page.context().close();
+    });
+
+    it('hides the tasks when the session has ended elsewhere, and refuses a form with a page that says so', async () => {
+      const { mandate } = running;
+      const id = await task(triage);
+      const page = await signedIn();
+      const stale = await page.context().newPage();
+      await stale.goto(`${mandate.issuer}/me`);
+      await page.clock.install();
+      await page.reload();
+      await mandate.sql('delete from me_sessions');
+      await page.clock.fastForward(15_000);
+      await page.getByRole('alert').waitFor();
+      expect(await page.locator('.task').count()).to.equal(0);
+      await shot(page, '8 session over');
+      const records = await mandate.recorded(async () => {
+        await stale.locator(`[id="${id}"]`).getByRole('button').click();
+        await stale.getByRole('heading', { name: 'Your sign-in has ended' }).waitFor();
+      });
+      expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([['me.denied', 'missing_token', null]]);
+      expect((await mandate.ledger()).filter((line) => line.task_id === id)).to.have.lengthOf(1);
+      await page.context().close();
+    });
+
+    it('refuses a form from another origin, though the browser is signed in, and records it', async () => {
+      const { mandate } = running;
+      const id = await task(triage);
+      const page = await signedIn();
+      const token = await page.locator('[name=form_token]').first().getAttribute('value');
+      // The provider's origin is another one on the same site, so the browser adds the cookie.
+      await page.route(`${mandate.provider.issuer}/attack`, (route) =>
+        route.fulfill({
+          contentType: 'text/html',
+          body: `<form method=post action="${mandate.issuer}/me/tasks/${id}/stop"><input name=form_token value="${token}"><button>Win</button></form>`,
+        }),
+      );
+      await page.goto(`${mandate.provider.issuer}/attack`);
+      const records = await mandate.recorded(async () => {
+        await press(page, 'Win');
+        await page.getByRole('heading', { name: 'Nothing was changed' }).waitFor();
+      });
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['me.denied', 'invalid_form_token']]);
+      await page.context().close();
+    });
+
+    it('tells a person, and not a program, about a wrong task and an address that cannot be read with a page', async () => {
+      const { mandate } = running;
+      const page = await signedIn();
+      const html = { accept: 'text/html' };
+      const cookies = await page.context().cookies(mandate.issuer);
+      const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+      const token = (await page.locator('[name=form_token]').first().getAttribute('value')) ?? '';
+      const post = (path: string, headers: Record<string, string>) =>
+        mandate.post(path, { form_token: token }, { cookie, origin: mandate.issuer, ...headers });
+      const unknown = await post('/me/tasks/task_01JDCK0000000000000000NONE/stop', html);
+      expect([unknown.status, unknown.text]).to.satisfy(
+        ([status, text]: [number, string]) => status === 404 && text.includes('There is no such task'),
+      );
+      const malformed = await mandate.get('/me?after=nonsense', { cookie, ...html });
+      expect([malformed.status, malformed.headers.get('content-type')]).to.deep.equal([
+        400,
+        'text/html; charset=utf-8',
+      ]);
+      const program = await post('/me/tasks/stop', {});
+      expect(program.headers.get('content-type')).to.contain('application/problem+json');
+      await page.context().close();
+    });
+
+    it('sends every page with a strict policy, never stored, and its files with a year', async () => {
+      const { mandate } = running;
+      const page = await signedIn();
+      const answer = await page.goto(`${mandate.issuer}/me`);
+      const { 'content-security-policy': policy, ...headers } = (await answer?.allHeaders()) ?? {};
+      expect(policy?.split('; ')).to.have.members([
+        ...["default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self'", "connect-src 'self'"],
+        ...["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
+      ]);
+      expect(headers).to.include({
+        ...{ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' },
+      });
+      const script = (await page.locator('script').getAttribute('src')) ?? '';
+      const asset = await mandate.get(script);
+      expect(asset.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+      await page.context().close();
+    });
+  });
+}
+
+/** Signs Ada in at the provider's own pages. */
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill(ada.username);
+  await page.getByLabel('Password').fill(ada.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Agree' }).click();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+}

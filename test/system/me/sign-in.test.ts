@@ -1,0 +1,392 @@
+/** The sign-in at the page `/me`, over HTTP at a real provider, and the sessions that it opens. */
+
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { formTokenOf, sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { databases } from '../../support/databases.ts';
+import { grace } from '../../support/identity-provider/people.ts';
+import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
+import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
+import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
+
+const SESSION = '__Host-mandate-me';
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** Whether the cookies hold a session. A return without a sign-in leads to the page only with one. */
+async function isSignedIn(mandate: Mandate, cookie: string): Promise<boolean> {
+  const answer = await mandate.get('/me/callback', { cookie });
+  expect(answer.status).to.be.oneOf([302, 400]);
+  return answer.status === 302;
+}
+
+function formToken(cookies: string): string {
+  const secret = sessionSecret(cookies);
+  if (secret === undefined) throw new Error('there is no session');
+  return formTokenOf(secret);
+}
+
+const signOut = (mandate: Mandate, cookie: string, form = formToken(cookie)) =>
+  postOwn(mandate, '/me/sign-out', cookie, { form_token: form });
+
+function expectNotice(answer: Answer, status: number, text: string): void {
+  expect(answer.status, answer.text).to.equal(status);
+  expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+  expect(answer.headers.get('cache-control')).to.equal('no-store');
+  expect(answer.headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
+  expect(answer.text).to.include(text);
+}
+
+for (const database of databases) {
+  describe(`The sign-in at /me on ${database.name}`, function () {
+    this.timeout(60_000);
+    let page: PageWithProvider;
+    let mandate: Mandate;
+    before(async () => {
+      page = await startWithPage(database, { 'Service:Audit:Aggregation:Enabled': 'false' });
+      mandate = page.mandate;
+    });
+    after(() => page.stop());
+
+    const signedIn = async (person?: typeof grace): Promise<string> => {
+      const browser = personBrowser(mandate, person);
+      const answer = await browser.signIn();
+      expect(answer.status, answer.text).to.equal(302);
+      return browser.cookies();
+    };
+
+    it('asks the provider by code, with PKCE, state and nonce, and opens a session that only this origin gets', async () => {
+      const person = personBrowser(mandate);
+      const records = await mandate.recorded(async () => {
+        const begun = await mandate.get('/me/sign-in');
+        const asked = Object.fromEntries(new URL(begun.headers.get('location') ?? '').searchParams);
+        const { state, nonce, code_challenge, ...rest } = asked;
+        expect(rest).to.deep.equal({
+          client_id: PAGE_CLIENT_ID,
+          redirect_uri: `${mandate.issuer}/me/callback`,
+          response_type: 'code',
+          scope: 'openid',
+          code_challenge_method: 'S256',
+        });
+        expect(new Set([state, nonce, code_challenge]).size).to.equal(3);
+        for (const value of [state, nonce, code_challenge]) expect(value).to.match(/^[\w-]{43}$/);
+        const answer = await person.signIn();
+        expect(answer.status, answer.text).to.equal(302);
+        expect(answer.headers.get('location')).to.equal('/me');
+        const [session, ended] = answer.headers.getSetCookie();
+        expect(session).to.match(/^__Host-mandate-me=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+        expect(ended).to.match(/^__Host-mandate-sign-in=; Max-Age=0; /);
+        for (const [name, value] of [
+          ['cache-control', 'no-store'],
+          ['referrer-policy', 'no-referrer'],
+          ['x-content-type-options', 'nosniff'],
+        ] as const) {
+          expect(answer.headers.get(name), name).to.equal(value);
+        }
+      });
+      expect(await isSignedIn(mandate, person.cookies())).to.equal(true);
+      expect(records, 'signing in is not recorded').to.deep.equal([]);
+    });
+
+    it('authenticates by the client secret in a file, at client_secret_basic', async () => {
+      const path = `/tmp/me-secret-${randomUUID()}`;
+      await writeFile(path, 'a secret:with + and %\n'.replaceAll(' ', '-'));
+      const secret = 'a-secret:with-+-and-%';
+      const other = await startWithPage(
+        database,
+        { 'Service:Me:ClientSecret:Path': path },
+        { page: { issuer: '', secret } },
+      );
+      const person = personBrowser(other.mandate);
+      expect((await person.signIn()).headers.get('location')).to.equal('/me');
+      await other.stop();
+    });
+
+    describe('refuses an answer', () => {
+      /** A finished sign-in at the provider, with these changes to the return address and the cookie of the sign-in. */
+      const finishWith = async (
+        change: (address: URL, cookies: string) => string | undefined,
+      ): Promise<readonly [Answer, string]> => {
+        const person = personBrowser(mandate);
+        const address = await person.returnAddress();
+        const cookies = change(address, person.cookies()) ?? person.cookies();
+        return [await person.finish(address, cookies), person.cookies()];
+      };
+      const otherBegun = async () => {
+        const other = personBrowser(mandate);
+        await other.browser.open(`${mandate.url}/me/sign-in`, page.provider.issuer);
+        return other.cookies();
+      };
+      const faults: Readonly<Record<string, (address: URL) => unknown>> = {
+        'without its state': (address) => address.searchParams.delete('state'),
+        'with another state': (address) => address.searchParams.set('state', 'x'.repeat(43)),
+        'with two states': (address) => address.searchParams.append('state', address.searchParams.get('state') ?? ''),
+        'without a code': (address) => address.searchParams.delete('code'),
+        'with a code that the provider did not issue': (address) => address.searchParams.set('code', 'x'.repeat(43)),
+        'of another issuer': (address) => address.searchParams.set('iss', 'https://other.example'),
+      };
+      for (const [what, change] of Object.entries(faults)) {
+        it(what, async () => {
+          const [answer, cookies] = await finishWith((address) => void change(address));
+          expectNotice(answer, 400, 'href="/me/sign-in"');
+          expect(cookies).not.to.include(SESSION);
+        });
+      }
+
+      it('to the sign-in of another browser, whose nonce and code verifier differ even with its state', async () => {
+        const [answer] = await finishWith(() => undefined);
+        expect(answer.status).to.equal(302);
+        const foreign = await otherBegun();
+        const [mismatched, cookies] = await finishWith(() => foreign);
+        expectNotice(mismatched, 400, 'Begin again');
+        expect(cookies).not.to.include(SESSION);
+      });
+
+      it('twice: the code is used up', async () => {
+        const person = personBrowser(mandate);
+        const address = await person.returnAddress();
+        const cookies = person.cookies();
+        expect((await person.finish(address)).status).to.equal(302);
+        expectNotice(await person.finish(address, cookies), 400, 'Begin again');
+      });
+
+      it('of a person who did not agree', async () => {
+        const person = personBrowser(mandate);
+        const address = await person.returnAddress();
+        address.searchParams.delete('code');
+        address.searchParams.set('error', 'access_denied');
+        expectNotice(await person.finish(address), 400, 'was not completed');
+      });
+
+      it('whose provider has no time, and says so with 503', async () => {
+        const person = personBrowser(mandate);
+        const address = await person.returnAddress();
+        address.searchParams.delete('code');
+        address.searchParams.set('error', 'temporarily_unavailable');
+        const answer = await person.finish(address);
+        expectNotice(answer, 503, 'Try again');
+        expect(answer.headers.get('retry-after')).to.equal('5');
+      });
+
+      const cookies: Readonly<Record<string, (cookie: string) => string>> = {
+        'without its cookie': () => '',
+        'with its cookie twice': (cookie) => `${cookie}; ${cookie}`,
+        'with an oversized cookie': (cookie) => `${cookie}${'x'.repeat(4000)}`,
+        'with a cookie of another version': (cookie) => cookie.replace('=me.', '=2.me.'),
+        'with a cookie that names another place': (cookie) => cookie.replace('=me.', '=https://evil.example/.'),
+      };
+      for (const [what, change] of Object.entries(cookies)) {
+        it(`${what}, but leads a person with a session to the page`, async () => {
+          const [answer, after] = await finishWith((_, cookie) => change(cookie));
+          expectNotice(answer, 400, 'was not completed');
+          expect(after).not.to.include(SESSION);
+          const session = await signedIn();
+          const [led] = await finishWith((_, cookie) => `${change(cookie)}; ${session}`);
+          expect([led.status, led.headers.get('location')]).to.deep.equal([302, '/me']);
+          expect(led.headers.getSetCookie()).to.deep.equal([]);
+        });
+      }
+    });
+
+    it('goes on only to a place of its own', async () => {
+      for (const to of ['https://evil.example/', '//evil.example', '/me', 'constructor', '', 'me&to=resume']) {
+        const answer = await mandate.get(`/me/sign-in?to=${to}`);
+        expectNotice(answer, 400, 'href="/me/sign-in"');
+        expect(answer.headers.getSetCookie()).to.deep.equal([]);
+      }
+      expectNotice(await mandate.get('/me/sign-in?next=/me'), 400, 'Begin again');
+    });
+
+    it('proves again who the person is before they resume, within five minutes', async () => {
+      const person = personBrowser(mandate);
+      const begun = await mandate.get('/me/sign-in?to=resume');
+      expect(new URL(begun.headers.get('location') ?? '').searchParams.get('max_age')).to.equal('300');
+      const answer = await person.signIn('/me/sign-in?to=resume');
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([302, '/me/resume']);
+      const again = await person.returnAddress('/me/sign-in?to=resume');
+      // The provider says when the person signed in: for this service, that is now too long ago.
+      mandate.clock.advance(600);
+      expectNotice(await person.finish(again), 403, 'href="/me/sign-in?to=resume"');
+      mandate.clock.advance(-600);
+    });
+
+    it('answers 405 to any other method', async () => {
+      for (const [path, method] of [
+        ['/me/sign-in', 'POST'],
+        ['/me/callback', 'POST'],
+        ['/me/sign-out', 'GET'],
+      ] as const) {
+        expect((await mandate.send(path, { method })).status, path).to.equal(405);
+      }
+    });
+
+    describe('opens a session', () => {
+      it('that counts only as one cookie of its form', async () => {
+        const cookie = await signedIn();
+        const value = cookie.slice(SESSION.length + 1);
+        expect(await isSignedIn(mandate, `a=b; ${cookie}; c=d`)).to.equal(true);
+        for (const bad of [
+          `${cookie}; ${cookie}`,
+          `${cookie}; ${SESSION}=`,
+          `${cookie}${'x'.repeat(5000)}`,
+          `${SESSION}=2.${value}`,
+          `${SESSION}=${value.slice(1)}`,
+          `${SESSION}="${value}"`,
+          `${SESSION.toLowerCase()}=${value}`,
+          `${SESSION}=${'x'.repeat(43)}`,
+        ]) {
+          expect(await isSignedIn(mandate, bad), bad.slice(0, 80)).to.equal(false);
+        }
+      });
+
+      it('that another replica serves and closes, and whose secret the database does not hold', async () => {
+        const cookie = await signedIn();
+        const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });
+        expect(await isSignedIn(replica, cookie)).to.equal(true);
+        expect((await signOut(replica, cookie)).status).to.equal(200);
+        expect(await isSignedIn(mandate, cookie)).to.equal(false);
+        await replica.stop();
+      });
+
+      it('that ends after the TTL without use, and is renewed by use for eight hours', async () => {
+        const person = personBrowser(mandate);
+        await person.signIn();
+        const cookie = person.cookies();
+        const idle = await signedIn();
+        mandate.clock.advance(899);
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
+        mandate.clock.advance(2);
+        expect(await isSignedIn(mandate, idle)).to.equal(false);
+        for (let used = 901; used + 800 < 8 * 3600; used += 800) {
+          mandate.clock.advance(800);
+          expect(await isSignedIn(mandate, cookie), `after ${used} s`).to.equal(true);
+        }
+        mandate.clock.advance(800);
+        expect(await isSignedIn(mandate, cookie)).to.equal(false);
+        mandate.clock.advance(-(901 + Math.floor((8 * 3600 - 901) / 800) * 800 + 800));
+      });
+
+      it('new at each sign-in, and closes the earlier one of the browser', async () => {
+        const person = personBrowser(mandate);
+        await person.signIn();
+        const first = person.cookies();
+        await person.signIn();
+        expect(person.cookies()).not.to.equal(first);
+        expect(await isSignedIn(mandate, first)).to.equal(false);
+        expect(await isSignedIn(mandate, person.cookies())).to.equal(true);
+      });
+    });
+
+    describe('ends', () => {
+      it('with a sign-out, here and at the provider', async () => {
+        const [cookie, other] = [await signedIn(), await signedIn()];
+        const records = await mandate.recorded(async () => {
+          const answer = await signOut(mandate, cookie);
+          expectNotice(answer, 200, 'You are signed out');
+          const to = `${page.provider.issuer}/session/end?client_id=${PAGE_CLIENT_ID}`;
+          expect(answer.headers.get('refresh')).to.equal(`0; url=${to}`);
+          expect(answer.headers.getSetCookie()[0]).to.match(/^__Host-mandate-me=; Max-Age=0; /);
+        });
+        expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, other)]).to.deep.equal([false, true]);
+        expect(records).to.deep.equal([]);
+        const again = await postOwn(mandate, '/me/sign-out', cookie, {});
+        expectNotice(again, 200, 'You are signed out');
+        expect(again.headers.get('refresh')).to.equal(null);
+      });
+
+      it('not by a write that another site could send, which is recorded', async () => {
+        const [cookie, foreign] = [await signedIn(), await signedIn(grace)];
+        const form_token = formToken(cookie);
+        const { origin } = new URL(mandate.issuer);
+        const attempts: readonly (readonly [string, Record<string, string>, Record<string, string>])[] = [
+          ['no token', { origin }, {}],
+          ["another session's token", { origin }, { form_token: formToken(foreign) }],
+          ['neither header', {}, { form_token }],
+          ['another origin', { origin: 'https://evil.example' }, { form_token }],
+          ['an opaque origin', { origin: 'null' }, { form_token }],
+          ['another site', { origin, 'sec-fetch-site': 'cross-site' }, { form_token }],
+          ['another origin of the site', { origin, 'sec-fetch-site': 'same-site' }, { form_token }],
+          ['no page at all', { origin, 'sec-fetch-site': 'none' }, { form_token }],
+        ];
+        for (const [what, headers, form] of attempts) {
+          const records = await mandate.recorded(async () => {
+            const answer = await mandate.send('/me/sign-out', {
+              method: 'POST',
+              headers: { ...FORM, ...headers, cookie },
+              body: new URLSearchParams(form).toString(),
+            });
+            expectNotice(answer, 403, 'href="/me"');
+          });
+          const expected = [['me.denied', 'deny', 'invalid_form_token', null]];
+          expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor'), what).to.deep.equal(expected);
+        }
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
+        const modern = { ...FORM, cookie, 'sec-fetch-site': 'same-origin', 'mandate-form-token': form_token };
+        expect((await mandate.send('/me/sign-out', { method: 'POST', headers: modern })).status).to.equal(200);
+      });
+
+      it('with a logout token for its client, which ends no task; a stolen session opens nothing after it', async () => {
+        const agent = await mandate.agent();
+        const issued = await agent.exchange();
+        const person = personBrowser(mandate);
+        await person.signIn();
+        const [stolen, elsewhere, other] = [person.cookies(), await signedIn(), await signedIn(grace)];
+        const records = await mandate.recorded(async () => {
+          const end = new URL(`${page.provider.issuer}/session/end?client_id=${PAGE_CLIENT_ID}`);
+          await person.browser.submit(await person.browser.open(end.href), { logout: 'yes' });
+        });
+        expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([
+          ['sponsor.signal', 'sponsor_logged_out', 'ada'],
+        ]);
+        expect(await isSignedIn(mandate, stolen)).to.equal(false);
+        // Its session is the provider's other one.
+        expect(await isSignedIn(mandate, elsewhere)).to.equal(true);
+        expect(await isSignedIn(mandate, other)).to.equal(true);
+        expect(await mandate.introspect(issued)).to.include({ active: true });
+        const iat = mandate.clock.seconds();
+        const claims = { aud: PAGE_CLIENT_ID, sub: 'ada', iat, exp: iat + 120 };
+        const everywhere = page.provider.signLogoutToken(claims);
+        expect((await mandate.post('/backchannel-logout', { logout_token: everywhere })).status).to.equal(200);
+        expect(await isSignedIn(mandate, elsewhere)).to.equal(false);
+        expect(await mandate.introspect(issued)).to.include({ active: true });
+      });
+
+      it('in one sign-in, if the logout comes before the browser is back', async () => {
+        const person = personBrowser(mandate, grace);
+        const address = await person.returnAddress();
+        const iat = mandate.clock.seconds() + 30;
+        const logout_token = page.provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'grace', iat, exp: iat + 120 });
+        expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
+        expectNotice(await person.finish(address), 400, 'was refused');
+        expect(person.cookies()).not.to.include(SESSION);
+      });
+    });
+
+    it('names the person by the claim of the sponsor key', async () => {
+      const settings = { 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' };
+      const keyed = await startWithPage(database, settings);
+      const person = personBrowser(keyed.mandate);
+      expect((await person.signIn()).status).to.equal(302);
+      await keyed.stop();
+      const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
+      expectNotice(await personBrowser(missing.mandate).signIn(), 400, 'was refused');
+      await missing.stop();
+    });
+
+    it('says that the provider is away, at its beginning and at its end', async () => {
+      const away = await startWithPage(database);
+      const person = personBrowser(away.mandate);
+      const address = await person.returnAddress();
+      await away.provider.goDown();
+      expectNotice(await person.finish(address), 503, 'href="/me/sign-in"');
+      const blind = await away.mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
+      const answer = await blind.get('/me/sign-in');
+      expectNotice(answer, 503, 'Try again');
+      expect([answer.headers.get('retry-after'), answer.headers.getSetCookie()]).to.deep.equal(['5', []]);
+      await blind.stop();
+      await away.provider.comeBack();
+      expect((await person.signIn()).status).to.equal(302);
+      await away.stop();
+    });
+  });
+}
