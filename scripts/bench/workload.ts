@@ -1,5 +1,6 @@
 /** A kind of request to a running server, and its rate under full load. */
 
+import { cpuSeconds, cpuSecondsWithChildren } from '../machine.ts';
 import { driveClosedLoop, type Target } from './load.ts';
 
 export interface Workload {
@@ -42,4 +43,24 @@ export async function measureCeiling(workload: Workload, seconds: number, fastes
 export function rateOf(...periods: readonly Throughput[]): number {
   const sum = (field: keyof Throughput) => periods.reduce((total, period) => total + period[field], 0);
   return sum('answers') / sum('seconds');
+}
+
+/** Seconds, longer than any load that ends when its requests are sent. */
+const UNTIL_SENT = 600;
+
+/** The CPU time of the service and its database server for one exchange, in milliseconds. */
+export async function costOf(
+  { target, expected, prepare, pid, databasePid }: Workload,
+  count: number,
+): Promise<number> {
+  const requests = prepare(count);
+  const cpu = () =>
+    (cpuSeconds(pid) ?? 0) + (databasePid === undefined ? 0 : (cpuSecondsWithChildren(databasePid) ?? 0));
+  const before = cpu();
+  const { answered } = await driveClosedLoop(target, requests, {
+    concurrency: CONCURRENCY,
+    seconds: UNTIL_SENT,
+    expected,
+  });
+  return ((cpu() - before) * 1000) / answered;
 }
