@@ -121,7 +121,8 @@ async function making(started: Started): Promise<boolean> {
           deflate: zlibDeflate,
           digest: sha256,
         },
-        ...{ monotonic: () => performance.now(), issuer: started.process.issuer, ttl: TTL, entries: ENTRIES },
+        ...{ monotonic: () => performance.now(), measurements: undefined },
+        ...{ issuer: started.process.issuer, ttl: TTL, entries: ENTRIES },
       });
       const delays = monitorEventLoopDelay({ resolution: 1 });
       delays.enable();
