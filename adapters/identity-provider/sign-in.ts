@@ -30,16 +30,10 @@ import type { ProviderKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { type Instant, instantFromSeconds, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
-import {
-  CLOCK_SKEW_SECONDS,
-  dateClaim,
-  isTextList,
-  readCompactJws,
-  textClaim,
-} from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, isTextList, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
@@ -154,25 +148,26 @@ async function judgeIdToken(
     return refused('provider_unavailable', signature.kind);
   }
   if (signature.kind !== 'verified') return refused('sign_in_refused', signature.kind);
+  // OpenID Connect Core 1.0 §3.1.3.7. The library checks `azp` only beside several audiences.
+  const usedBy = member(jws.claims, 'azp') ?? audience;
+  if (usedBy !== audience) return refused('sign_in_refused', 'other_azp');
   const now = clock.now();
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now });
   if (verdict.kind === 'refused') return refused('sign_in_refused', verdict.faults.join(' '));
-  const authenticatedAt = authenticationTime(jws.claims, now);
+  const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
+  const authenticatedAt = usableTime(verdict.person.authenticatedAt, now);
   const { maxAge } = attempt;
   // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1, §3.1.3.7).
   const isOld =
     maxAge !== undefined &&
     (authenticatedAt === undefined || plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now);
   if (isOld) return refused('sign_in_too_old', authenticatedAt === undefined ? 'no_auth_time' : 'old_auth_time');
-  const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
   return { kind: 'signed_in', person: { subject, sponsorKey, sessionId, authenticatedAt }, issuedAt };
 }
 
-/** A time in the future is now: the provider's clock is ahead. */
-function authenticationTime(claims: JsonObject, now: Instant): Instant | undefined {
-  const seconds = dateClaim(claims, 'auth_time');
-  if (seconds === undefined || seconds < 0) return undefined;
-  const stated = instantFromSeconds(seconds);
+/** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */
+function usableTime(stated: Instant | undefined, now: Instant): Instant | undefined {
+  if (stated === undefined || stated > plusSeconds(now, CLOCK_SKEW_SECONDS)) return undefined;
   return stated > now ? now : stated;
 }
 
@@ -236,7 +231,7 @@ function reasonOf(error: unknown, status: number | undefined): SignInDenial {
   return isSilent || status === 429 || (status ?? 0) >= 500 ? 'provider_unavailable' : 'sign_in_refused';
 }
 
-/** A code of OAuth or of the  Other text of the provider is not logged. */
+/** A code of OAuth or of the library. Other text of the provider is not logged. */
 function wordOf(error: unknown, name: 'code' | 'error'): string | undefined {
   const value = error instanceof Error ? (error as Error & Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' && /^[A-Za-z0-9_]{1,64}$/.test(value) ? value : undefined;

@@ -113,7 +113,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
 }
 
 /** OpenID Connect Core §2. A value that is not a whole number of seconds counts as absent. */
-export function authenticationTime(claims: JsonObject): Instant | undefined {
+function authenticationTime(claims: JsonObject): Instant | undefined {
   const seconds = member(claims, 'auth_time');
   return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0
     ? instantFromSeconds(seconds)

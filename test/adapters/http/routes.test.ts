@@ -58,6 +58,9 @@ describe('The path of a person’s own surface', () => {
     ['/me/tasks?limit=1', 'revoking'],
     ['/me/tasks/task_1', 'revoking'],
     ['/me/pause', 'revoking'],
+    ['/me/sign-out', 'revoking'],
+    ['/me/sign-in?to=me', 'other'],
+    ['/me/callback?code=x', 'other'],
     ['/me/records?limit=1', 'other'],
     ['/me/records/7/proof', 'proof'],
   ] as const) {

@@ -207,6 +207,7 @@ describe('The sign-in', () => {
   const claims: Readonly<Record<string, (now: number) => Members>> = {
     'for another client': () => ({ aud: 'people-desk' }),
     'for several clients, used by another': () => ({ aud: [CLIENT, 'people-desk'], azp: 'people-desk' }),
+    'for this client alone, used by another': () => ({ azp: 'people-desk' }),
     'of another issuer': () => ({ iss: 'https://other.example' }),
     'that is over': (now) => ({ iat: now - 900, exp: now - 300 }),
     'without a nonce': () => ({ nonce: undefined }),
@@ -264,8 +265,9 @@ describe('The sign-in', () => {
       expect(ahead.person.authenticatedAt).to.be.at.most(clock.now());
     });
 
-    it('refuses an older one, and a provider that does not say when', async () => {
+    it('refuses an older one, one far in the future, and a provider that does not say when', async () => {
       expect(await withAge(clock.seconds() - 400)).to.deep.equal(refused('sign_in_too_old'));
+      expect(await withAge(clock.seconds() + 90)).to.deep.equal(refused('sign_in_too_old'));
       expect(await withAge(undefined)).to.deep.equal(refused('sign_in_too_old'));
     });
   });
