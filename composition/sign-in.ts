@@ -39,7 +39,7 @@ export function signInSurface(parts: Needed): Parts['signIn'] {
   return traceable(parts, (storage) => {
     const service = sessionService(parts, storage);
     return {
-      ...{ issuer, provider, randomness, sessions: meSessions(parts, storage) },
+      ...{ issuer, provider, randomness, log, sessions: meSessions(parts, storage) },
       open: (signedIn, earlier) => openMySession(service, signedIn, earlier),
       close: (secret) => closeMySession(service, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),

@@ -54,7 +54,10 @@ export interface MeSurface extends MeAccess {
 export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
-  if (pages !== undefined) router.use(pages);
+  if (pages !== undefined) {
+    // A router of Express answers OPTIONS by itself, with the methods of its own routes alone.
+    router.use((request, response, next) => (request.method === 'OPTIONS' ? next() : pages(request, response, next)));
+  }
   router.use(requirePerson(surface));
   const as =
     <Params>(handle: (asked: Asked, request: Request<Params>, response: Response) => Promise<void>) =>

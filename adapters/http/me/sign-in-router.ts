@@ -6,6 +6,7 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { SignIn, SignInDenial } from '../../../application/ports/identity-provider.ts';
 import type { Randomness } from '../../../application/ports/runtime.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { SignedInPerson } from '../../../domain/sponsors/session.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
@@ -17,7 +18,7 @@ import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { attemptOf, begunSignIn, isPlace, type Place, pathOfPlace, sessionSecret, setCookie } from './cookies.ts';
 import { type MeSessions, mayWrite } from './identify.ts';
-import { answerNotice, type Notice } from './page/notice.ts';
+import { answerFaultsWithPages, answerNotice, type Notice, redirect } from './page/notice.ts';
 
 export interface SignInSurface {
   readonly issuer: string;
@@ -35,6 +36,7 @@ export interface SignInSurface {
   close(secret: string): Promise<void>;
   /** Writes the record of a write that does not come from the service's own page. */
   refuse(reason: 'invalid_form_token', trace?: Trace): Promise<void>;
+  readonly log: Log;
 }
 
 const SIGN_IN_SECRET_BYTES = 32;
@@ -66,12 +68,13 @@ export function signInRouter(surface: Traceable<SignInSurface>): Router {
     const begun = { place, secret: surface.randomness.secret(SIGN_IN_SECRET_BYTES) };
     const address = await surface.provider.begin(attemptOf(begun), request.trace);
     if (address === undefined) return again(response, base, NOTICES.provider_unavailable, place);
-    response.append('Set-Cookie', setCookie.signIn(begun)).redirect(address);
+    redirect(response.append('Set-Cookie', setCookie.signIn(begun)), address);
   });
   router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, base));
   router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, base));
   router.all(['/sign-in', '/callback'], methodNotAllowed('GET, HEAD'));
   router.all('/sign-out', methodNotAllowed('POST'));
+  router.use(answerFaultsWithPages(surface.log, base));
   return router;
 }
 
@@ -88,7 +91,7 @@ async function finish(surface: SignInSurface, request: Request, response: Respon
   const begun = begunSignIn(cookie);
   if (begun === undefined) {
     // The back button, or a second copy of the address: the sign-in has ended.
-    if ((await surface.sessions.find(cookie, request.trace)) !== undefined) return response.redirect(`${base}/me`);
+    if ((await surface.sessions.find(cookie, request.trace)) !== undefined) return redirect(response, `${base}/me`);
     return again(response, base, { status: 400, kind: 'sign_in_incomplete' });
   }
   const query = request.url.slice(request.path.length);
@@ -97,7 +100,7 @@ async function finish(surface: SignInSurface, request: Request, response: Respon
   const secret = await surface.open(outcome, sessionSecret(cookie));
   if (secret === undefined) return again(response, base, NOTICES.sign_in_refused, begun.place);
   response.append('Set-Cookie', [setCookie.session(secret), setCookie.noSignIn]);
-  response.redirect(`${base}${pathOfPlace(begun.place)}`);
+  redirect(response, `${base}${pathOfPlace(begun.place)}`);
 }
 
 function again(response: Response, base: string, notice: Pick<Notice, 'status' | 'kind'>, place: Place = 'me'): void {

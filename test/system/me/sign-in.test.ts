@@ -220,6 +220,42 @@ for (const database of databases) {
       }
     });
 
+    it('sends its redirects, and those of the page, with the headers of a page', async () => {
+      const person = personBrowser(mandate);
+      const returned = await person.finish(await person.returnAddress());
+      const cookie = person.cookies();
+      const redirects = [
+        returned,
+        await mandate.get('/me', { accept: 'text/html' }),
+        await mandate.get('/me/sign-in', { accept: 'text/html' }),
+        await mandate.get('/me/callback', { cookie, accept: 'text/html' }),
+        await mandate.send('/me/tasks/stop', {
+          method: 'POST',
+          headers: { ...FORM, cookie, accept: 'text/html', origin: mandate.issuer },
+          body: `form_token=${formToken(cookie)}`,
+        }),
+      ];
+      expect(redirects.map(({ status }) => status)).to.deep.equal([302, 302, 302, 302, 303]);
+      for (const { headers } of redirects) {
+        expect(headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
+        expect(headers.get('referrer-policy')).to.equal('no-referrer');
+        expect(headers.get('x-content-type-options')).to.equal('nosniff');
+        expect(headers.get('cache-control')).to.equal('no-store');
+      }
+    });
+
+    it('answers OPTIONS for no path of the page without a credential', async () => {
+      for (const path of ['/me', '/me/pause', '/me/tasks/stop']) {
+        const records = await mandate.recorded(async () => {
+          const answer = await mandate.send(path, { method: 'OPTIONS' });
+          expect([answer.status, answer.body.error, answer.headers.get('allow')], path).to.deep.equal([
+            ...[401, 'missing_token', null],
+          ]);
+        });
+        expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['me.denied', 'missing_token']]);
+      }
+    });
+
     describe('opens a session', () => {
       it('that counts only as one cookie of its form', async () => {
         const cookie = await signedIn();

@@ -1,7 +1,9 @@
 /** Answers with a page that says one thing, and links to what the person can do next. */
 
 import type { IncomingMessage } from 'node:http';
-import type { Response } from 'express';
+import type { ErrorRequestHandler, Response } from 'express';
+import type { Log } from '../../../../application/ports/telemetry.ts';
+import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
 import { renderMessage } from './page.ts';
 import type { MessageKind } from './texts.ts';
 import { type Language, languages } from './view.ts';
@@ -31,6 +33,29 @@ export function answerNotice(response: Response, notice: Notice): void {
     .status(status)
     .set(PAGE_HEADERS)
     .send(renderMessage(kind, languageOf(response.req), base, to));
+}
+
+/** Express adds a short page of its own, which needs the same headers. */
+export function redirect(response: Response, address: string, status = 302): void {
+  response.set(PAGE_HEADERS).redirect(status, address);
+}
+
+/** A program gets problem details. */
+export function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandler {
+  const page = (status: number, kind: MessageKind) => (response: Response) =>
+    answerNotice(response, { status, kind, base });
+  const pages = faultHandler(log, {
+    unavailable(response) {
+      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+      page(503, 'storage_unavailable')(response);
+    },
+    malformedPath: page(400, 'malformed'),
+    fault: page(500, 'fault'),
+  });
+  return (error, request, response, next) => {
+    if (wantsPage(request)) pages(error, request, response, next);
+    else next(error);
+  };
 }
 
 /** Whether a browser opens the address, or a program calls it. */

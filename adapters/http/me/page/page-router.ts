@@ -3,22 +3,14 @@
  * the API, which refuses or serves it.
  */
 
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { MyTasksCursor } from '../../../../application/me/my-tasks.ts';
 import { RESUME_MAX_AGE_SECONDS } from '../../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../../application/ports/runtime.ts';
-import type { Log } from '../../../../application/ports/telemetry.ts';
 import { parseAgentId, parseTaskId } from '../../../../domain/identifiers.ts';
 import { secondsBetween } from '../../../../domain/instant.ts';
 import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
-import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
 import { queryParameters } from '../../message/head.ts';
 import { GONE, readFormRequest } from '../../oauth/form.ts';
 import { issuerPath } from '../../routes.ts';
@@ -26,10 +18,17 @@ import { forRequest, type Traceable } from '../../traceable.ts';
 import { type MeSession, mayWrite } from '../identify.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
 import { assets } from './assets.ts';
-import { answerNotice, languageOf, type Notice as NoticePage, PAGE_HEADERS, wantsPage } from './notice.ts';
+import {
+  answerFaultsWithPages,
+  answerNotice,
+  languageOf,
+  type Notice as NoticePage,
+  PAGE_HEADERS,
+  redirect,
+  wantsPage,
+} from './notice.ts';
 import { noNoticeCookie, noticeCookie, noticeOf } from './notice-cookie.ts';
 import { renderMe, renderResume } from './page.ts';
-import type { MessageKind } from './texts.ts';
 import type { MeView, Notice } from './view.ts';
 
 export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sessionTtl'> {
@@ -61,7 +60,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
       const session = await find(request);
-      if (session === undefined) response.redirect(`${base}/me/sign-in`);
+      if (session === undefined) redirect(response, `${base}/me/sign-in`);
       else await answer(asked(request, session), request, response);
     };
 
@@ -83,7 +82,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
       const outcome = await change(asked(request as Request, session), request.params);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
       if (outcome.notice !== undefined) response.append('Set-Cookie', noticeCookie(outcome.notice));
-      response.redirect(303, `${base}${outcome.to ?? '/me'}`);
+      redirect(response, `${base}${outcome.to ?? '/me'}`, 303);
     };
 
   router.get('/', show(showTasks));
@@ -200,22 +199,4 @@ async function resume({ surface, person }: Asked): Promise<Outcome> {
     case 'not_owned':
       return { kind: 'refused', notice: { status: 409, kind: 'pause_elsewhere' } };
   }
-}
-
-/** A program gets problem details. */
-function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandler {
-  const page = (status: number, kind: MessageKind) => (response: Response) =>
-    answerNotice(response, { status, kind, base });
-  const pages = faultHandler(log, {
-    unavailable(response) {
-      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-      page(503, 'storage_unavailable')(response);
-    },
-    malformedPath: page(400, 'malformed'),
-    fault: page(500, 'fault'),
-  });
-  return (error, request, response, next) => {
-    if (wantsPage(request)) pages(error, request, response, next);
-    else next(error);
-  };
 }

@@ -57,11 +57,14 @@ describe("The person's page, if it cannot be served", () => {
       const origin = await service.serve();
       service.trouble = trouble;
       const page = await open(origin, { accept: 'text/html' });
+      const callback = await sendTo(`${origin}/me/callback`, { headers: { cookie: COOKIE, accept: 'text/html' } });
       const problem = await open(origin, { accept: '*/*' });
       service.trouble = undefined;
-      expect(page.status).to.equal(status);
-      expect(page.text).to.contain(`<h1>${title}</h1>`);
-      expect(page.headers.get('retry-after') !== null).to.equal(status === 503);
+      for (const { status: actual, text, headers } of [page, callback]) {
+        expect(actual).to.equal(status);
+        expect(text).to.contain(`<h1>${title}</h1>`);
+        expect(headers.get('retry-after') !== null).to.equal(status === 503);
+      }
       expect(problem.headers.get('content-type')).to.contain('application/problem+json');
       expect(problem.status).to.equal(status);
     });
