@@ -10,6 +10,7 @@ import { findPause, pauseAgents, resumeAgents } from '../../../../application/me
 import { stopMyTasks } from '../../../../application/me/stop-my-tasks.ts';
 import { denied } from '../../../../application/outcome.ts';
 import type { SponsorKey } from '../../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
 import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
 import { ledgerOf } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
@@ -130,5 +131,22 @@ describe('A session at /me', () => {
     expect(last).to.include({ event: 'me.denied', decision: 'deny', reason: 'sign_in_too_old', sponsor: 'ada' });
     clock.advance(-1);
     expect((await send('DELETE', '/me/pause', OWN_PAGE)).status).to.equal(204);
+  });
+
+  it('and a token resume up to the second: a token with the clock skew on both sides', async () => {
+    const pausing = { decisions: storage, clock };
+    const at = clock.now();
+    for (const [by, age, verdict] of [
+      ['session', 300, 'lifted'],
+      ['session', 301, 'sign_in_too_old'],
+      ['token', 360, 'lifted'],
+      ['token', 361, 'sign_in_too_old'],
+      ['token', -60, 'lifted'],
+      ['token', -61, 'sign_in_too_old'],
+    ] as const) {
+      const person = { ...ada, by, authenticatedAt: plusSeconds(at, -age) };
+      await pauseAgents(pausing, person);
+      expect(await resumeAgents(pausing, person), `${by} ${age}`).to.equal(verdict);
+    }
   });
 });
