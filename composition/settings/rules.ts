@@ -149,6 +149,8 @@ export const rules: readonly Rule[] = [
   // An ID token has the client id as its audience. It must not pass as an access token.
   audiencesDiffer('Service:Me:ClientId', 'Service:UpstreamIdp:Audience'),
   audiencesDiffer('Service:Me:ClientId', 'Service:Me:Audience'),
+  // This audience is a client id too, so its ID tokens must not open `/me`.
+  audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
   rule(['Service:Issuer'], (settings, { given, wrong }) => {
     const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
     if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
@@ -195,7 +197,8 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
   wrong(key, isGiven ? `is set beside ${other}` : `is not set, nor is ${other}`, 'exactly one of the two');
 }
 
-type AudienceKey = 'Service:UpstreamIdp:Audience' | 'Service:Me:Audience' | 'Service:Me:ClientId';
+type AudienceKey =
+  `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Me:Audience' | 'Me:ClientId'}`;
 
 function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
   return rule([key, other], (settings, { wrong }) => {

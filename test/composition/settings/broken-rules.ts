@@ -95,6 +95,11 @@ export const brokenRules: readonly BrokenRule[] = [
     `${ME}:ClientId: is the same as ${ME}:Audience`,
   ],
   [
+    'an audience of people that is the client of logout tokens',
+    { [`${ME}:Audience`]: `${MARK}-same`, [`${IDP}:BackchannelLogout:Audience`]: `${MARK}-same` },
+    `${ME}:Audience: is the same as ${IDP}:BackchannelLogout:Audience`,
+  ],
+  [
     'both an issuer and a metadata URL of the identity provider',
     { [`${IDP}:MetadataUrl`]: `https://${MARK}.example/meta` },
     `${IDP}:Issuer: is set beside ${IDP}:MetadataUrl`,

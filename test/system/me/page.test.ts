@@ -35,6 +35,10 @@ for (const database of databases) {
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} ${name}`);
     const said = (page: Page) => page.getByRole('status').first().textContent();
     const task = async (agent: RegisteredAgent): Promise<string> => String((await agent.exchange()).body.task_id);
+    const pauseAll = async (page: Page): Promise<void> => {
+      await page.locator('summary', { hasText: 'Pause agents' }).click();
+      await press(page, 'Pause all agents');
+    };
 
     it('signs in, stops a task, an agent and everything, and signs out', async () => {
       const { mandate } = running;
@@ -108,6 +112,119 @@ for (const database of databases) {
       expect(fieldsOf(resumed, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
         ['sponsor.unblocked', 'allow', 'sponsor_resumed', ada.username],
       ]);
+      await page.context().close();
+    });
+
+    it('lifts no pause if the sign-in turns too old between the page and its form, and records it with the person', async () => {
+      const { mandate } = running;
+      const page = await signedIn();
+      await pauseAll(page);
+      await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);
+      mandate.clock.advance(301);
+      const records = await mandate.recorded(async () => {
+        await press(page, 'Let agents act for me again');
+        await page.getByRole('link', { name: 'Let agents act for me again' }).waitFor();
+      });
+      expect(page.url()).to.equal(`${mandate.issuer}/me/resume`);
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
+        ['me.denied', 'deny', 'sign_in_too_old', ada.username],
+      ]);
+      expect((await triage.exchange()).body.reason).to.equal('sponsor_disabled');
+      mandate.clock.advance(-301);
+      await page.reload();
+      await press(page, 'Let agents act for me again');
+      expect(await said(page)).to.equal('Agents may act for you again.');
+      await page.context().close();
+    });
+
+    it("shows a blocked person their tasks and the stop, and lifts their own pause but not another's block", async () => {
+      const { mandate } = running;
+      await task(triage);
+      const page = await signedIn();
+      const stale = await page.context().newPage();
+      await stale.goto(`${mandate.issuer}/me`);
+      await mandate.block(ada.username, 'disabled');
+      await stale.locator('.task button').first().click();
+      expect(await said(stale)).to.equal('No task was running.');
+      await page.reload();
+      expect(await page.locator('.history li').first().textContent()).to.contain('An administrator blocked agents');
+      await pauseAll(page);
+      expect(await page.locator('.banner h2').allTextContents()).to.deep.equal([
+        ...['Your organisation has blocked agents for you', 'Agents are paused'],
+      ]);
+      await shot(page, '9 blocked and paused');
+      await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);
+      await stale.goto(`${mandate.issuer}/me/resume`);
+      await press(page, 'Let agents act for me again');
+      expect(await page.locator('.banner h2').allTextContents()).to.deep.equal([
+        'Your organisation has blocked agents for you',
+      ]);
+      const records = await mandate.recorded(async () => {
+        await press(stale, 'Let agents act for me again');
+        await stale.getByRole('heading', { name: 'Only your organisation can lift this' }).waitFor();
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
+        ['sponsor.unblocked', 'deny', 'sponsor_block_not_owned', ada.username],
+      ]);
+      expect((await triage.exchange()).body.reason).to.equal('sponsor_disabled');
+      expect((await mandate.admin('DELETE', `/admin/sponsors/${ada.username}/block`)).status).to.equal(204);
+      await page.context().close();
+    });
+
+    it('shows a person with 1,000 tasks all of them in pages of 100, and stops them at once', async () => {
+      const { mandate } = running;
+      const id = await task(triage);
+      await mandate.sql(`
+        insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at)
+        with recursive numbers (n) as (select 1000 union all select n + 1 from numbers where n < 1998)
+        select substr(task_id, 1, length(task_id) - 4) || n, agent_id, sponsor_key, sponsor, audience, scope,
+          delegation_depth, created_at, expires_at
+        from tasks, numbers where task_id = '${id}'`);
+      const page = await signedIn();
+      expect(await page.locator('.heading .quiet').textContent()).to.equal('100 tasks by 1 agent on this page');
+      expect(await page.getByRole('button', { name: 'Stop all tasks of Jira triage' }).count()).to.equal(1);
+      const shown = new Set<string>();
+      const next = page.getByRole('link', { name: 'More tasks' });
+      do {
+        for (const id of await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id)))
+          shown.add(id);
+        await next.click();
+      } while ((await page.locator('.task[id]').count()) > 0);
+      expect(shown.size).to.equal(1000);
+      // A page without live tasks does not say that none acts.
+      expect(await page.locator('h2').allTextContents()).to.deep.equal(['Ended', 'What a stop reaches']);
+      await page.getByRole('link', { name: 'Newest tasks' }).click();
+      await page.locator('summary', { hasText: 'Stop everything' }).click();
+      const records = await mandate.recorded(async () => {
+        await press(page, 'Stop all my tasks');
+        expect(await said(page)).to.equal('1000 tasks stopped.');
+      });
+      expect(new Set(fieldsOf(records, 'event', 'reason', 'sponsor').map(String))).to.deep.equal(
+        new Set([`task.revoked,sponsor_stopped,${ada.username}`]),
+      );
+      expect(records).to.have.lengthOf(1000);
+      await page.context().close();
+    });
+
+    it('stops renewing itself five minutes after the last touch, so that the session can end', async () => {
+      const { mandate } = running;
+      const page = await signedIn();
+      await page.clock.install();
+      await page.reload();
+      let renewals = 0;
+      page.on('request', (request) => {
+        if (request.resourceType() === 'fetch') renewals += 1;
+      });
+      await page.clock.runFor(6 * 60_000);
+      const whileAttended = renewals;
+      expect(whileAttended).to.be.greaterThan(15);
+      mandate.clock.advance(901);
+      await page.clock.runFor(800_000);
+      expect(renewals).to.equal(whileAttended);
+      // The session is over by now: one more request finds that out, and the tasks go.
+      await page.clock.runFor(120_000);
+      await page.getByRole('alert').waitFor();
+      mandate.clock.advance(-901);
       await page.context().close();
     });
 
@@ -210,6 +327,16 @@ for (const database of databases) {
       const token = (await page.locator('[name=form_token]').first().getAttribute('value')) ?? '';
       const post = (path: string, headers: Record<string, string>) =>
         mandate.post(path, { form_token: token }, { cookie, origin: mandate.issuer, ...headers });
+      const others = (await triage.exchangeFor({ sub: 'grace' })).body;
+      const records = await mandate.recorded(async () => {
+        const foreign = await post(`/me/tasks/${others.task_id}/stop`, html);
+        const unknown = await post('/me/tasks/task_01JDCK0000000000000000NONE/stop', html);
+        expect([foreign.status, foreign.text]).to.deep.equal([unknown.status, unknown.text]);
+        await mandate.get('/me?after=nonsense', { cookie, ...html });
+      });
+      // The ledger records no request that names nothing of the person.
+      expect(records).to.deep.equal([]);
+      expect(await mandate.introspect(String(others.access_token))).to.include({ active: true });
       const unknown = await post('/me/tasks/task_01JDCK0000000000000000NONE/stop', html);
       expect([unknown.status, unknown.text]).to.satisfy(
         ([status, text]: [number, string]) => status === 404 && text.includes('There is no such task'),

@@ -99,22 +99,25 @@ ${resumeButton(view, words.resume)}</div>`,
   ];
 }
 
-function liveTasks(view: MeView, words: Texts, language: Language): Html {
+function liveTasks(view: MeView, words: Texts, language: Language): Insert {
   const agents = new Map<string, MyTask[]>();
   for (const task of view.live) agents.set(task.agentId, [...(agents.get(task.agentId) ?? []), task]);
   const count = view.live.length;
+  // A later page has only ended tasks: live ones are on earlier pages, or there is none.
+  if (count === 0 && !view.isFirst) return undefined;
+  const isWhole = view.isFirst && (view.next === undefined || view.history.length > 0);
   const groups = [...agents.values()].map((tasks) => {
     const [first] = tasks;
     const agent = first && agentName(first, words);
     return html`<li class="card"><h3>${agent}</h3>
 ${tasks.map((task) => liveTask(view, task, words, language))}
 ${
-  tasks.length > 1 &&
-  html`<div class="task">${form(view, `/me/agents/${encodeURIComponent(first?.agentId ?? '')}/stop`, html`<button class="stop" id="agent-${first?.agentId}">${words.stopAgent(tasks.length, agent ?? html``)}</button>`)}</div>`
+  (tasks.length > 1 || !isWhole) &&
+  html`<div class="task">${form(view, `/me/agents/${encodeURIComponent(first?.agentId ?? '')}/stop`, html`<button class="stop" id="agent-${first?.agentId}">${words.stopAgent(isWhole ? tasks.length : undefined, agent ?? html``)}</button>`)}</div>`
 }</li>`;
   });
   return html`<section aria-labelledby="live">
-<div class="heading"><h2 id="live">${words.live}</h2>${count > 0 && html`<span class="quiet">${words.count(count, agents.size)}</span>`}</div>
+<div class="heading"><h2 id="live">${words.live}</h2>${count > 0 && html`<span class="quiet">${words.count(count, agents.size, isWhole)}</span>`}</div>
 ${everything(view, words)}
 ${count === 0 ? html`<p class="card">${words.nothingLive}</p>` : html`<ul>${groups}</ul>`}
 </section>`;

@@ -39,7 +39,8 @@ export interface Texts {
   readonly history: string;
   readonly nothingLive: string;
   readonly nothingEnded: string;
-  readonly count: (tasks: number, agents: number) => string;
+  /** `isWhole`: no live task is on another page. */
+  readonly count: (tasks: number, agents: number, isWhole: boolean) => string;
   readonly where: string;
   readonly may: string;
   readonly since: string;
@@ -49,7 +50,8 @@ export interface Texts {
   readonly removedAgent: string;
   readonly stop: string;
   readonly stopWhat: (agent: Html, where: Html) => Html;
-  readonly stopAgent: (tasks: number, agent: Html) => Html;
+  /** `tasks` is `undefined` if some may be on another page. */
+  readonly stopAgent: (tasks: number | undefined, agent: Html) => Html;
   readonly stopAll: string;
   readonly stopAllMeans: string;
   readonly stopAllNow: string;
@@ -87,7 +89,8 @@ const en: Texts = {
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
   nothingEnded: 'No task has ended lately.',
-  count: (tasks, agents) => `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}`,
+  count: (tasks, agents, isWhole) =>
+    `${plural(tasks, 'task', 'tasks')} by ${plural(agents, 'agent', 'agents')}${isWhole ? '' : ' on this page'}`,
   where: 'Where',
   may: 'May',
   since: 'Since',
@@ -97,7 +100,7 @@ const en: Texts = {
   removedAgent: 'removed agent',
   stop: 'Stop',
   stopWhat: (agent, where) => html`${agent} at ${where}`,
-  stopAgent: (tasks, agent) => html`Stop all ${tasks} tasks of ${agent}`,
+  stopAgent: (tasks, agent) => html`Stop all ${tasks && `${tasks} `}tasks of ${agent}`,
   stopAll: 'Stop everything',
   stopAllMeans: 'This ends all tasks that act for you now. They do not come back. An agent may begin a new task later.',
   stopAllNow: 'Stop all my tasks',
@@ -229,11 +232,8 @@ const de: Texts = {
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
   nothingEnded: 'In letzter Zeit endete keine Aufgabe.',
-  count: (tasks, agents) =>
-    `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${plural(agents, 'Agent', 'Agenten')}`.replace(
-      '1 Agent',
-      'einem Agenten',
-    ),
+  count: (tasks, agents, isWhole) =>
+    `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${agents === 1 ? 'einem' : agents} Agenten${isWhole ? '' : ' auf dieser Seite'}`,
   where: 'Wo',
   may: 'Darf',
   since: 'Seit',
@@ -243,7 +243,7 @@ const de: Texts = {
   removedAgent: 'entfernter Agent',
   stop: 'Stoppen',
   stopWhat: (agent, where) => html`${agent} bei ${where}`,
-  stopAgent: (tasks, agent) => html`Alle ${tasks} Aufgaben von ${agent} stoppen`,
+  stopAgent: (tasks, agent) => html`Alle ${tasks && `${tasks} `}Aufgaben von ${agent} stoppen`,
   stopAll: 'Alles stoppen',
   stopAllMeans:
     'Das beendet alle Aufgaben, die jetzt für Sie laufen. Sie kommen nicht wieder. Ein Agent kann später eine neue Aufgabe beginnen.',
