@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { ada } from './identity-provider/people.ts';
 
 export const devices = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
@@ -90,4 +91,13 @@ function unpacked(): string {
     rmSync(unfinished, { recursive: true, force: true });
   }
   return folder;
+}
+
+/** Signs Ada in at the test provider's own pages. */
+export async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill(ada.username);
+  await page.getByLabel('Password').fill(ada.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Agree' }).click();
+  await page.getByRole('heading', { level: 1 }).waitFor();
 }

@@ -23,10 +23,10 @@ export interface PageWithProvider {
 export async function startWithPage(
   database: TestDatabase,
   settings: Readonly<Record<string, string>> = {},
-  options: IdentityProviderOptions = {},
+  { issuerPath = '', ...options }: IdentityProviderOptions & { readonly issuerPath?: string } = {},
 ): Promise<PageWithProvider> {
   const port = await freePort();
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = `http://127.0.0.1:${port}${issuerPath}`;
   const provider = await startIdentityProvider({ ...options, page: { ...options.page, issuer } });
   const mandate = await startMandate({
     database,

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { accessibilityFaults, browse, closeBrowser, screenshot } from '../../support/browser.ts';
+import { accessibilityFaults, browse, closeBrowser, screenshot, signIn } from '../../support/browser.ts';
 import { databases } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
@@ -369,13 +369,4 @@ for (const database of databases) {
       await page.context().close();
     });
   });
-}
-
-/** Signs Ada in at the provider's own pages. */
-async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('Name').fill(ada.username);
-  await page.getByLabel('Password').fill(ada.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Agree' }).click();
-  await page.getByRole('heading', { level: 1 }).waitFor();
 }
