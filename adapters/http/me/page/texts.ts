@@ -296,7 +296,7 @@ const de: Texts = {
   },
   over: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an, um Ihre Aufgaben zu sehen.',
   signIn: 'Anmelden',
-  offline: 'Diese Seite konnte nicht erneuert werden. Ihre Angaben sind vielleicht veraltet.',
+  offline: 'Diese Seite konnte nicht erneuert werden. Was hier steht, ist vielleicht veraltet.',
   messages: {
     signed_out: { title: 'Sie sind abgemeldet', text: 'Agenten setzen ihre Aufgaben fort.', action: 'Neu anmelden' },
     sign_in_incomplete: {
