@@ -39,10 +39,13 @@ export interface Effects {
   /** Changes nothing if the session has closed. */
   renew_session: Pick<Session, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
   /**
-   * One session, or those that a logout names. If it names a provider's session and a person, the person's sessions without
-   * a `sid` close too: any of them may be meant.
+   * One session, those that a logout names, or all of a person but the `keep` that expire last. If a logout names a
+   * provider's session and a person, the person's sessions without a `sid` close too: any of them may be meant.
    */
-  close_sessions: { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut;
+  close_sessions:
+    | { readonly kind: 'one'; readonly sessionHash: SessionHash }
+    | { readonly kind: 'surplus'; readonly subject: string; readonly keep: number }
+    | LoggedOut;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };

@@ -88,6 +88,11 @@ const closeSessionsBySponsor = {
   name: 'close_sessions_by_sponsor',
   text: 'delete from me_sessions where sponsor = $1',
 };
+const closeSurplusSessions = {
+  name: 'close_surplus_sessions',
+  text: `delete from me_sessions where session_hash in (
+    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
+};
 
 const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
 const closeStatusList = {
@@ -254,6 +259,7 @@ const statements: Statements = {
       if (closed.kind === 'one') return { query: closeSession, values: [closed.sessionHash] };
       const sponsor = storableOrNull('sponsor', closed.subject);
       if (closed.kind === 'person') return { query: closeSessionsBySponsor, values: [sponsor] };
+      if (closed.kind === 'surplus') return { query: closeSurplusSessions, values: [sponsor, closed.keep] };
       return { query: closeSessionsBySid, values: [storable('sid', closed.sessionId), sponsor] };
     }),
   insert_session: (effects) => [

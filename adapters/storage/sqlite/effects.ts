@@ -72,6 +72,8 @@ const renewSession = 'update me_sessions set last_used_at = ?, expires_at = ? wh
 const closeSession = 'delete from me_sessions where session_hash = ?';
 const closeSessionsBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
 const closeSessionsBySponsor = 'delete from me_sessions where sponsor = ?';
+const closeSurplusSessions = `delete from me_sessions where session_hash in (
+  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
 
 const insertAgent = insertInto('agents', agentColumnNames);
 const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
@@ -129,6 +131,7 @@ const appliers: Appliers = {
   close_sessions: (run, closed) => {
     if (closed.kind === 'one') run(closeSession, [closed.sessionHash]);
     else if (closed.kind === 'person') run(closeSessionsBySponsor, [storable('sponsor', closed.subject)]);
+    else if (closed.kind === 'surplus') run(closeSurplusSessions, [storable('sponsor', closed.subject), closed.keep]);
     else run(closeSessionsBySid, [storable('sid', closed.sessionId), storableOrNull('sponsor', closed.subject)]);
   },
   insert_session: (run, session) => {
