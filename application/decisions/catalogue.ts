@@ -3,12 +3,12 @@
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
-import { endTasks } from './end-tasks.ts';
+import { endOwnTasks, endTasks } from './end-tasks.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
-import { placeBlock } from './place-block.ts';
+import { placeBlock, placePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
 import { revokeGrant } from './revoke-grant.ts';
@@ -30,6 +30,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   deleteAgent,
   deleteEndedTasks,
   deleteUser,
+  endOwnTasks,
   endTasks,
   expireDueTasks,
   liftBlock,
@@ -38,6 +39,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   openStatusList,
   openTask,
   placeBlock,
+  placePause,
   refuse,
   renewGrant,
   revokeGrant,

@@ -21,8 +21,9 @@ export interface Judgement<Verdict> {
  * - `own`: touches more rows, or locks exclusively.
  * - `operator`, `provider`: like `own`, but may end very many tasks. Each of the two has its own connections, so that
  *   neither can use up those of the other.
+ * - `person`: like `operator`, but with some of its connections only. People's stops never delay all of an operator's.
  */
-export type TransactionUse = 'shared' | 'own' | 'operator' | 'provider';
+export type TransactionUse = 'shared' | 'own' | 'operator' | 'person' | 'provider';
 
 /** A decision with the types of its questions: `asks` names them, and `judge` gets the answers under the same names. */
 interface TypedDecision<Input, Asked extends Questions, Verdict> {

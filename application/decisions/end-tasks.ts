@@ -47,3 +47,6 @@ export const endTasks = decision({
     return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
   },
 });
+
+/** The same for a person, at `/me`. */
+export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };

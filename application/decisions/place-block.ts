@@ -51,6 +51,9 @@ export const placeBlock = decision({
   },
 });
 
+/** The same for a person's own pause. */
+export const placePause: typeof placeBlock = { ...placeBlock, name: 'place_pause', transaction: 'person' };
+
 function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock): SponsorBlock {
   return { sponsorKey, source, kind, blockedAt };
 }

@@ -6,7 +6,7 @@ import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
-import { placeBlock } from '../decisions/place-block.ts';
+import { placePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Sponsors } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -37,7 +37,7 @@ export interface PauseOutcome {
 
 export async function pauseAgents({ decisions, clock }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
   const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: clock.now() } as const;
-  const { blocks, revokedTasks } = await decisions.decide(placeBlock, { block, reason: 'sponsor_paused' });
+  const { blocks, revokedTasks } = await decisions.decide(placePause, { block, reason: 'sponsor_paused' });
   return { own: pauseAmong(blocks).own, revokedTasks };
 }
 

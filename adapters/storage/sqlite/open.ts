@@ -96,5 +96,5 @@ export function checkpointsOf(call: Call<DatabaseMethods>): Checkpoints {
 }
 
 function answerLimit(transaction: Decision<never, unknown>['transaction']): number {
-  return transaction === 'operator' || transaction === 'provider' ? REVOKING_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
+  return transaction === 'shared' || transaction === 'own' ? ANSWER_LIMIT_MS : REVOKING_ANSWER_LIMIT_MS;
 }

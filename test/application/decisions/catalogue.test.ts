@@ -54,6 +54,8 @@ describe('The catalogue of decisions', () => {
       // These may end many tasks.
       end_tasks: 'operator',
       place_block: 'operator',
+      end_own_tasks: 'person',
+      place_pause: 'person',
       add_user: 'provider',
       apply_security_event: 'provider',
       change_user: 'provider',
