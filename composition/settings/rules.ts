@@ -151,6 +151,8 @@ export const rules: readonly Rule[] = [
   audiencesDiffer('Service:Me:ClientId', 'Service:Me:Audience'),
   // This audience is a client id too, so its ID tokens must not open `/me`.
   audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
+  // The transmitter may be the provider itself: a security event about a person must not pass as their access token.
+  audiencesDiffer('Service:Me:Audience', 'Service:Ssf:Audience'),
   rule(['Service:Issuer'], (settings, { given, wrong }) => {
     const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
     if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
@@ -198,7 +200,7 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
 }
 
 type AudienceKey =
-  `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Me:Audience' | 'Me:ClientId'}`;
+  `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Ssf:Audience' | 'Me:Audience' | 'Me:ClientId'}`;
 
 function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
   return rule([key, other], (settings, { wrong }) => {

@@ -100,6 +100,11 @@ export const brokenRules: readonly BrokenRule[] = [
     `${ME}:Audience: is the same as ${IDP}:BackchannelLogout:Audience`,
   ],
   [
+    'an audience of people that is that of security events',
+    { ...transmitter, [`${ME}:Audience`]: `${MARK}-stream` },
+    `${ME}:Audience: is the same as ${SSF}:Audience`,
+  ],
+  [
     'both an issuer and a metadata URL of the identity provider',
     { [`${IDP}:MetadataUrl`]: `https://${MARK}.example/meta` },
     `${IDP}:Issuer: is set beside ${IDP}:MetadataUrl`,
