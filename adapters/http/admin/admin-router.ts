@@ -20,17 +20,11 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
-import {
-  type AdminAccess,
-  PAGE_SIZE_SENTENCE,
-  parsePageSize,
-  readJsonBody,
-  readQuery,
-  requireAdminKey,
-} from './requests.ts';
+import { type AdminAccess, readJsonBody, requireAdminKey } from './requests.ts';
 import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 

@@ -8,33 +8,19 @@ import type {
   LedgerAnswer,
   LedgerQuestion,
 } from '../../../application/ledger/query.ts';
-import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
-import { toShortText } from '../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
-import { type LedgerDecision, presentRecord } from '../../../domain/ledger/record.ts';
+import type { LedgerDecision } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
 import { neverStored } from '../message/head.ts';
-import {
-  answerFaults,
-  answerInvalid,
-  answerProblem,
-  methodNotAllowed,
-  unknownPath,
-} from '../message/problem-details.ts';
+import { answerProof, answerRecords } from '../message/ledger-answers.ts';
+import { answerFaults, answerInvalid, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
+import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import {
-  type AdminAccess,
-  CURSOR,
-  DEFAULT_PAGE,
-  PAGE_SIZE_SENTENCE,
-  parseOrdinal,
-  parsePageSize,
-  readQuery,
-  requireAdminKey,
-} from './requests.ts';
+import { type AdminAccess, requireAdminKey } from './requests.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
@@ -70,19 +56,6 @@ async function page(surface: AuditSurface, request: Request, response: Response)
   answerRecords(response, await surface.query(parsed.question));
 }
 
-export function answerRecords(response: Response, answer: LedgerAnswer): void {
-  if (answer.kind === 'foreign_cursor') {
-    const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
-    answerInvalid(response, fieldErrors(CURSOR, sentence));
-    return;
-  }
-  response.json({
-    records: answer.records.map(presentRecord),
-    next_cursor: answer.nextCursor ?? null,
-    archived_before: answer.archivedBefore === undefined ? null : toShortText(answer.archivedBefore),
-  });
-}
-
 async function checkpoints(surface: AuditSurface, request: Request, response: Response): Promise<void> {
   const query = readQuery(request.originalUrl, ['after', 'limit']);
   const after = query.read('after', parseOrdinal, 'Must be a checkpoint_id.') ?? 0;
@@ -98,55 +71,6 @@ const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
   answerProof(surface.log, request, response, seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq));
-}
-
-export function answerProof(
-  log: Log,
-  request: Request<{ seq: string }>,
-  response: Response,
-  outcome: ProofOutcome,
-): void {
-  switch (outcome.kind) {
-    case 'not_found':
-      answerProblem(response, {
-        status: 404,
-        detail: 'No sealed record has this number: there is none, or it is not sealed yet.',
-        reason: 'no_sealed_record',
-      });
-      return;
-    case 'archived': {
-      const { checkpointId } = outcome.checkpoint;
-      answerProblem(response, {
-        status: 410,
-        detail: `The record has left the ledger with its month: the export that holds checkpoint ${checkpointId} proves it.`,
-        checkpoint: checkpointId,
-        reason: 'record_archived',
-      });
-      return;
-    }
-    case 'broken': {
-      const { checkpointId } = outcome.checkpoint;
-      const fault = new Error('The seal is broken.');
-      log.error('the records do not produce the root that was signed', fault, {
-        ...traceFields(request.trace),
-        checkpoint: checkpointId,
-      });
-      answerProblem(response, {
-        status: 500,
-        detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,
-        checkpoint: checkpointId,
-        reason: 'seal_broken',
-      });
-      return;
-    }
-    case 'proof':
-      response.json({
-        seq: outcome.proof.seq,
-        checkpoint: presentCheckpoint(outcome.proof.checkpoint),
-        leaf_index: outcome.proof.leafIndex,
-        audit_path: outcome.proof.auditPath,
-      });
-  }
 }
 
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;

@@ -1,7 +1,7 @@
-/** The check of the admin key, and parsers for query, path and body, for `/admin` and `/audit`. `/me` uses those for queries. */
+/** The check of the admin key, and parsers for path and body, for `/admin` and `/audit`. */
 
 import type { Request, RequestHandler, Response } from 'express';
-import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+import { fieldErrors } from '../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../domain/identifiers.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
@@ -9,7 +9,6 @@ import { isJsonObject, type JsonObject } from '../../../domain/tokens/strict-jso
 import type { Trace } from '../../../domain/trace-context.ts';
 import { requireBearer } from '../message/bearer.ts';
 import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
-import { queryParameters } from '../message/head.ts';
 import { answerInvalid, answerProblem } from '../message/problem-details.ts';
 
 export interface AdminAccess {
@@ -31,63 +30,6 @@ export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler
     const detail = 'The admin API is disabled: no admin key is configured.';
     answerProblem(response, { status: 503, detail, reason: 'admin_api_disabled' });
   };
-}
-
-interface QueryReader {
-  /** The parsed parameter. `undefined` if the parameter is absent or invalid; an invalid one adds an error. */
-  read<T>(name: string, parse: (text: string) => T | undefined, sentence: string): T | undefined;
-  readonly errors: readonly FieldError[];
-}
-
-/**
- * Parses a query string strictly: only known parameters, each once, correctly encoded. If a mistyped or repeated filter
- * were ignored, an auditor would see other records than requested.
- *
- * @param url the request's URL, unchanged
- */
-export function readQuery(url: string, known: readonly string[]): QueryReader {
-  const values = new Map<string, string>();
-  const errors: FieldError[] = [];
-  for (const { rawName, name, value } of queryParameters(url)) {
-    if (name === undefined || !known.includes(name)) {
-      errors.push(...fieldErrors(name ?? rawName, 'Is not a parameter here.'));
-    } else if (value === undefined) {
-      errors.push(...fieldErrors(name, 'Must be percent-encoded UTF-8.'));
-    } else if (values.has(name)) {
-      errors.push(...fieldErrors(name, 'Must not be repeated.'));
-    }
-    if (name !== undefined && value !== undefined) values.set(name, value);
-  }
-  const read: QueryReader['read'] = (name, parse, sentence) => {
-    const text = values.get(name);
-    if (text === undefined) return undefined;
-    const value = parse(text);
-    if (value === undefined) errors.push(...fieldErrors(name, sentence));
-    return value;
-  };
-  return { read, errors };
-}
-
-/** The maximum page size (specification "Other limits"). */
-const MAX_PAGE = 1000;
-
-export const PAGE_SIZE_SENTENCE = `Must be an integer from 1 to ${MAX_PAGE}.`;
-
-export function parsePageSize(text: string): number | undefined {
-  const size = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined;
-  return size !== undefined && size <= MAX_PAGE ? size : undefined;
-}
-
-/** The parameter that continues a page of records. */
-export const CURSOR = 'cursor';
-
-/** The page size if the request names none. */
-export const DEFAULT_PAGE = 100;
-
-/** A sequence number in plain digits without leading zeros; `undefined` for anything else. */
-export function parseOrdinal(text: string): number | undefined {
-  const number = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined;
-  return Number.isSafeInteger(number) ? number : undefined;
 }
 
 const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';

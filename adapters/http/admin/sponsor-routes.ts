@@ -6,8 +6,7 @@ import type { Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
 import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
-import { toShortText } from '../../../domain/instant.ts';
-import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
@@ -72,10 +71,6 @@ async function unblock(surface: SponsorSurface, text: string, response: Response
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };
-}
-
-export function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
-  return { sponsor_key: sponsorKey, source, kind, blocked_at: toShortText(blockedAt) };
 }
 
 function answerNotBlocked(response: Response): void {

@@ -15,15 +15,14 @@ import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, toShortText } from '../../../domain/instant.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
+import { presentBlock } from '../../../domain/sponsors/block.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import { decodeCanonical } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
-import { answerProof, answerRecords } from '../admin/audit-router.ts';
-import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../admin/requests.ts';
-import { presentBlock } from '../admin/sponsor-routes.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, singleHeader } from '../message/head.ts';
+import { answerProof, answerRecords } from '../message/ledger-answers.ts';
 import {
   answerFaults,
   answerInvalid,
@@ -31,6 +30,7 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
 
