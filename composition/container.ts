@@ -27,7 +27,6 @@ import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
-import { signInSurface } from './sign-in.ts';
 import { storageWithin } from './traces.ts';
 
 export function wire(given: Given): ServiceParts {
@@ -116,12 +115,12 @@ export function wire(given: Given): ServiceParts {
     receivers,
   );
   provide(
-    'signIn',
+    'me',
     [
-      ...(['settings', 'storage', 'storageWithin', 'anonymousDenials', 'meClientSecret', 'providerMetadata'] as const),
-      ...(['providerKeys', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
+      ...(['openMe', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
+      ...(['providerKeys', 'sealedTrees', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
     ],
-    signInSurface,
+    ({ openMe, ...parts }) => openMe?.(parts),
   );
   provide(
     'surfaces',
@@ -135,8 +134,7 @@ export function wire(given: Given): ServiceParts {
         'providerKeys',
         'directory',
         'anonymousDenials',
-        'signIn',
-        'scopeWords',
+        'me',
       ] as const),
       ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
     ],

@@ -30,7 +30,6 @@ import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
-import { me, mePage } from './me.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 import { traceable } from './traces.ts';
@@ -48,8 +47,7 @@ export function httpSurfaces(
         | 'providerKeys'
         | 'directory'
         | 'anonymousDenials'
-        | 'signIn'
-        | 'scopeWords'
+        | 'me'
       )
     | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
@@ -129,8 +127,7 @@ export function httpSurfaces(
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
       log,
     })),
-    me: me(parts),
-    page: mePage(parts),
+    me: parts.me,
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
     // Requests share the read of a list, so it is in no trace.
     statusLists: tokenService.statusLists && {
@@ -142,7 +139,6 @@ export function httpSurfaces(
       ...{ issuer, ttl },
     },
     ...parts.receivers,
-    signIn: parts.signIn,
     readiness: [parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
   };
 }

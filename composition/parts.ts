@@ -2,7 +2,6 @@
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
-import type { ScopeWords } from '../adapters/http/me/page/view.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
@@ -15,7 +14,6 @@ import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
-import type { Secret } from '../domain/secret.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
@@ -33,10 +31,15 @@ export interface Given {
   readonly tracing: Tracing | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
-  /** Of the client of the page `/me`; `undefined` if it has none. */
-  readonly meClientSecret: Secret | undefined;
-  readonly scopeWords: ScopeWords;
+  /** Makes the surface `/me`; `undefined` if it is not configured. */
+  readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
 }
+
+export type MeNeeds = Pick<
+  Parts,
+  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
+  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+>;
 
 /** The parts that the wiring creates. */
 export interface Made {
@@ -58,7 +61,7 @@ export interface Made {
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
-  readonly signIn: HttpSurfaces['signIn'];
+  readonly me: HttpSurfaces['me'];
   readonly surfaces: HttpSurfaces;
   readonly jobs: Jobs;
   readonly observed: Observed;

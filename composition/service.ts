@@ -18,8 +18,7 @@ import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
-import { loadScopeWords } from './scope-words.ts';
-import { transmitterChoice } from './settings/alternatives.ts';
+import { isMeOpen, transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadSigningKeys } from './signing.ts';
@@ -59,27 +58,32 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
-  const meClientSecret = await loadClientSecret(settings);
-  const scopeWords = await loadScopeWords(settings);
+  const clientSecret = await loadClientSecret(settings);
+  const words = settings['Service:Me:ScopeDescriptions'];
+  const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
   refuseMissingFile(settings);
   const opening = openDatabase(settings, { clock, log });
   // Load most of the code while the database opens: opening waits for another thread or another machine.
-  const loading = Promise.all([import('./container.ts'), import('../adapters/http/app.ts')]);
+  const loading = Promise.all([
+    import('./container.ts'),
+    import('../adapters/http/app.ts'),
+    isMeOpen(settings) ? import('./me.ts') : undefined,
+  ]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
   const { opened, isThere } = await opening;
   let published: Published | undefined;
   try {
-    const [{ wire }, { httpApp }] = await loading;
+    const [{ wire }, { httpApp }, me] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
     const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, meClientSecret },
-      scopeWords,
+      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
+      openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
     });
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { mePage } from '../../composition/me.ts';
-import type { Parts } from '../../composition/parts.ts';
 
 const page = (settings: Record<string, unknown>) =>
   mePage({
     settings: { 'Service:Me:ClientId': 'people', 'Service:Agents:MaxTokenTtl': 300, ...settings },
-  } as unknown as Parts);
+  } as unknown as Parameters<typeof mePage>[0]);
 
 describe("What the person's page says about a stop", () => {
   it('promises no less time than a tool server with its default settings may take to read the list', () => {

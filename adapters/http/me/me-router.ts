@@ -33,6 +33,7 @@ import {
 import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
+import type { AnswerBrowser } from './page/notice.ts';
 
 export interface MeSurface extends MeAccess {
   /** Records a refusal. The record names no person. */
@@ -50,15 +51,24 @@ export interface MeSurface extends MeAccess {
   readonly log: Log;
 }
 
-/** @param pages the routes of the page, which come first; `undefined` without `Service:Me:ClientId` */
-export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router {
+/** What `/me` has for browsers. */
+interface Pages {
+  /** The routes of the page, which come first. */
+  readonly router: Router;
+  readonly answerBrowser: AnswerBrowser;
+}
+
+/** @param pages `undefined` without `Service:Me:ClientId` */
+export function meRouter(surface: Traceable<MeSurface>, pages?: Pages): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (pages !== undefined) {
     // The page's router would answer OPTIONS without a credential, and name only its own methods.
-    router.use((request, response, next) => (request.method === 'OPTIONS' ? next() : pages(request, response, next)));
+    router.use((request, response, next) =>
+      request.method === 'OPTIONS' ? next() : pages.router(request, response, next),
+    );
   }
-  router.use(requirePerson(surface));
+  router.use(requirePerson(surface, pages));
   const as =
     <Params>(handle: (asked: Asked, request: Request<Params>, response: Response) => Promise<void>) =>
     (request: Request<Params>, response: Response) => {
@@ -75,7 +85,9 @@ export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router 
   router.route('/pause').put(as(pause)).delete(as(resume)).all(methodNotAllowed('PUT, DELETE'));
   router.route('/records').get(as(listRecords)).all(methodNotAllowed('GET, HEAD'));
   router.route('/records/:seq/proof').get(as(proof)).all(methodNotAllowed('GET, HEAD'));
-  router.use(unknownPath);
+  router.use((request, response, next) => {
+    if (!pages?.answerBrowser(response, { status: 404, kind: 'unknown_path' })) unknownPath(request, response, next);
+  });
   router.use(answerFaults(surface.log));
   return router;
 }
@@ -86,14 +98,16 @@ interface Asked {
 }
 
 /** Checks the credential before the path and the query are read. */
-function requirePerson(surface: Traceable<MeSurface>): RequestHandler {
+function requirePerson(surface: Traceable<MeSurface>, pages: Pages | undefined): RequestHandler {
   return async (request, response, next) => {
     const access = forRequest(surface, request);
     const identified = await identify(access, request, request.trace);
     if (identified.kind === 'refused') {
       discardRest(request);
       await access.refuse(identified.reason, request.trace);
-      answerUnidentified(response, identified);
+      const isBrowser =
+        identified.reason === 'missing_token' && pages?.answerBrowser(response, { status: 401, kind: 'session_over' });
+      if (!isBrowser) answerUnidentified(response, identified);
       return;
     }
     const formToken = singleHeader(request, 'mandate-form-token');
@@ -120,7 +134,7 @@ function personOf({ locals }: Response): MePerson {
 }
 
 /** RFC 6750 §3.1: a request without a token gets no error code in its challenge. */
-export function answerUnidentified(
+function answerUnidentified(
   response: Response,
   { reason, fault }: Extract<Identified, { readonly kind: 'refused' }>,
 ): void {

@@ -127,7 +127,9 @@ describe('openapi.json', () => {
   it('has each method that a path answers, and no others', async () => {
     const service = await troubledService({});
     const { me } = service.surfaces;
-    const url = await service.serve({ me: me && { ...me, validate: async () => allowed(SOMEBODY) } });
+    const url = await service.serve({
+      me: me && { ...me, api: { ...me.api, validate: async () => allowed(SOMEBODY) } },
+    });
     for (const path of paths) {
       const documented = operations.filter((operation) => operation.path === path);
       const credential = CREDENTIALS[documented[0]?.scheme ?? ''];

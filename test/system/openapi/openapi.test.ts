@@ -343,7 +343,7 @@ describe('The API while storage fails or limits are reached', () => {
       ['broken', 500, 'seal_broken'],
     ] as const) {
       const prove = async () => ({ kind, checkpoint: CHECKPOINT });
-      const at = await service.serve({ audit: { ...audit, prove }, me: me && { ...me, prove } });
+      const at = await service.serve({ audit: { ...audit, prove }, me: me && { ...me, api: { ...me.api, prove } } });
       for (const operation of [operationOf('proveRecord'), operationOf('proveMyRecord')]) {
         const answer = await sendExample(at, operation);
         expect(answer.status).to.equal(status);
@@ -360,7 +360,7 @@ describe('The API while storage fails or limits are reached', () => {
       authenticatedAt: NOON,
     };
     const sessions = { find: async () => ({ person: { ...person, by: 'session' } as const, formToken: 'x' }) };
-    const at = await service.serve({ me: { ...me, sessions, canPause: false } });
+    const at = await service.serve({ me: { ...me, api: { ...me.api, sessions, canPause: false } } });
     for (const operation of served.filter(({ scheme, method }) => scheme === 'meToken' && method !== 'get')) {
       const init = { method: operation.method.toUpperCase(), headers: { cookie: 'a=b' } };
       const answer = await sendTo(`${at}${targetOf(operation, {})}`, init);
