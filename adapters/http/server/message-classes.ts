@@ -5,6 +5,7 @@
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type express from 'express';
+import type { Operator } from '../../../domain/operators/operator.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 
 export type BodyOutcome =
@@ -28,6 +29,8 @@ interface RequestState {
   trace?: Trace | undefined;
   /** The path, if a handler in front of Express serves it. */
   endpoint?: string | undefined;
+  /** Who calls `/admin` or `/audit`, once authenticated. */
+  operator?: Operator | undefined;
 }
 
 interface ResponseState {
@@ -66,6 +69,7 @@ export function messageClasses(app: express.Express): MessageClasses {
     readAhead: BodyOutcome | undefined = undefined;
     trace: Trace | undefined = undefined;
     endpoint: string | undefined = undefined;
+    operator: Operator | undefined = undefined;
   }
   class AppResponse extends ServerResponse implements ServedResponse {
     refusal: AdmissionRefusal | undefined = undefined;
