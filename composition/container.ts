@@ -26,7 +26,13 @@ import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
-import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import {
+  operatorsChoice,
+  sinkChoice,
+  sponsorCheckChoice,
+  transmitterChoice,
+  upstreamChoice,
+} from './settings/alternatives.ts';
 import { storageWithin } from './traces.ts';
 
 export function wire(given: Given): ServiceParts {
@@ -64,6 +70,11 @@ export function wire(given: Given): ServiceParts {
     if (transmitter === undefined) return undefined;
     const metadata = discovery({ kind: 'transmitter', issuer: transmitter.issuer }, network, log);
     return providerKeys(metadata, network, clock, log, undefined, 'transmitter');
+  });
+  provide('operatorKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) => {
+    const issuer = operatorsChoice(settings)?.issuer;
+    if (issuer === undefined) return undefined;
+    return providerKeys(discovery({ kind: 'issuer', issuer }, network, log), network, clock, log);
   });
   provide('circuit', ['settings', 'clock'], ({ settings, clock }) =>
     sponsorCheckChoice(settings).mode === 'poll' ? circuit(clock) : undefined,
@@ -124,6 +135,7 @@ export function wire(given: Given): ServiceParts {
         'signingKeys',
         'agentKeys',
         'providerKeys',
+        'operatorKeys',
         'directory',
         'anonymousDenials',
       ] as const),
@@ -143,7 +155,7 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'service',
-    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'anonymousDenials'],
+    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'operatorKeys', 'anonymousDenials'],
     (parts) => parts,
   );
   return container.resolve<ServiceParts>('service');

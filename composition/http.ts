@@ -10,6 +10,7 @@ import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
+import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
@@ -30,9 +31,10 @@ import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
+import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
-import { traceable } from './traces.ts';
+import { actedOn, traceable } from './traces.ts';
 
 export function httpSurfaces(
   parts: Pick<
@@ -45,6 +47,7 @@ export function httpSurfaces(
         | 'signingKeys'
         | 'agentKeys'
         | 'providerKeys'
+        | 'operatorKeys'
         | 'directory'
         | 'anonymousDenials'
       )
@@ -73,10 +76,12 @@ export function httpSurfaces(
       : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const named = operators(parts);
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
       anonymous.record({ event: 'admin.denied', reason }, trace),
+    operators: named?.access,
   };
 
   return {
@@ -99,7 +104,7 @@ export function httpSurfaces(
         log,
       };
     }),
-    admin: traceable(parts, (storage) => {
+    admin: actedOn(parts, named?.explain, (storage) => {
       const { agents, tasks, sponsors } = storage;
       const service = { ...registration, decisions: storage, agents };
       return {
@@ -113,7 +118,9 @@ export function httpSurfaces(
         stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
         block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
-        unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
+        unblock: (sponsorKey) =>
+          unblockSponsor({ decisions: storage, clock, twoPersons: named?.twoPersons }, sponsorKey),
+        listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
         log,
       };
     }),

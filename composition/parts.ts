@@ -44,6 +44,8 @@ export interface Made {
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
   readonly transmitterKeys: RefreshedProviderKeys | undefined;
+  /** The keys of the operators' own identity provider; `undefined` if they use the upstream's, or there are no operators. */
+  readonly operatorKeys: RefreshedProviderKeys | undefined;
   /** `undefined` in mode `signals`, as is the directory. */
   readonly circuit: Circuit | undefined;
   readonly directory: SponsorDirectory | undefined;
@@ -64,5 +66,5 @@ export type Parts = Given & Made;
 /** The parts that a running service starts and stops. */
 export type ServiceParts = Pick<
   Parts,
-  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials'
+  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'operatorKeys' | 'anonymousDenials'
 >;

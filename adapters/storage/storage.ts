@@ -4,7 +4,14 @@ import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../application/ports/queries.ts';
+import type {
+  Agents,
+  OperatorActs,
+  ProvisionedUsers,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
@@ -24,6 +31,7 @@ export interface Storage extends Decisions {
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
+  readonly operatorActs: OperatorActs;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
   /** The check `database` of `/readyz`. */

@@ -58,7 +58,16 @@ export async function inSpan<Result>(
 }
 
 /** The ports whose calls are spans. */
-const PORTS = ['agents', 'tasks', 'sponsors', 'provisionedUsers', 'ledger', 'checkpoints', 'sweeping'] as const;
+const PORTS = [
+  'agents',
+  'tasks',
+  'sponsors',
+  'provisionedUsers',
+  'ledger',
+  'operatorActs',
+  'checkpoints',
+  'sweeping',
+] as const;
 
 type Traced = Decisions & Readonly<Record<(typeof PORTS)[number], object>>;
 

@@ -10,15 +10,17 @@ import type { Clock } from '../ports/runtime.ts';
 export interface SubjectValidation {
   readonly providerKeys: ProviderKeys;
   readonly clock: Clock;
-  /** `Service:UpstreamIdp:Audience`. */
+  /** `Service:UpstreamIdp:Audience`; of an operator, `Service:Operators:Audience`. */
   readonly audience: string;
+  /** An audience that the token must not have as well. */
+  readonly foreignAudience?: string | undefined;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
 }
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  { providerKeys, clock, audience, sponsorKeyClaim }: SubjectValidation,
+  { providerKeys, clock, audience, foreignAudience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<Person>> {
@@ -27,7 +29,8 @@ export async function validateSubjectToken(
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer } = signature;
-  const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now: clock.now() });
+  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, now: clock.now() };
+  const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.
     const [first = 'subject_malformed'] = verdict.faults;

@@ -1,46 +1,83 @@
 /** Lifts the block of one source (specification "Sponsor block"). Ended tasks stay ended. */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { isAbout } from '../../domain/operators/operator.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
+import { type Explained, explained } from './operator-act.ts';
 
-export interface BlockLift {
+export interface BlockLift extends Explained {
   readonly sponsorKey: SponsorKey;
   readonly source: BlockSource;
   /** Appended if the block is lifted. */
   readonly entry: LedgerEntry;
   /** Appended if only other sources block the person. */
   readonly refusal: LedgerEntry;
+  /** Whether a second, different operator must ask as well. The admin key lifts alone. */
+  readonly twoPersons?: boolean | undefined;
 }
+
+/** How long a first operator's request awaits the second one's. */
+const PENDING_SECONDS = 3600;
 
 export type LiftVerdict =
   /** This source's block is removed. Other sources may still block the person. */
   | 'lifted'
   | 'not_blocked'
   /** Only other sources block the person; their blocks stay. */
-  | 'not_owned';
+  | 'not_owned'
+  /** The operator who asks is the blocked person. */
+  | 'operator_is_sponsor'
+  /** The block stays until a second operator asks. */
+  | 'pending';
 
-export const liftBlock = decision({
-  name: 'lift_block',
-  transaction: 'own',
-  locks: ({ sponsorKey }: BlockLift) => [exclusive('sponsor', sponsorKey)],
-  asks: ({ sponsorKey }) => ({ blocks: ask('blocks', sponsorKey) }),
+export const liftBlock = explained(
+  decision({
+    name: 'lift_block',
+    transaction: 'own',
+    locks: ({ sponsorKey }: BlockLift) => [exclusive('sponsor', sponsorKey)],
+    asks: ({ sponsorKey, twoPersons }) => ({
+      blocks: ask('blocks', sponsorKey),
+      ...(twoPersons ? { pending: ask('pending_unblock', sponsorKey) } : {}),
+    }),
 
-  judge: ({ sponsorKey, source, entry, refusal }, { blocks }): Judgement<LiftVerdict> => {
-    if (blocks.length === 0) return { verdict: 'not_blocked', effects: [] };
-    if (!blocks.some((block) => block.source === source)) {
-      return { verdict: 'not_owned', effects: recorded([refusal]) };
-    }
-    return {
-      verdict: 'lifted',
-      effects: [{ effect: 'remove_block', sponsorKey, source }, ...recorded([entry])],
-    };
-  },
+    judge: ({ sponsorKey, source, entry, refusal, twoPersons, act }, { blocks, pending }): Judgement<LiftVerdict> => {
+      if (blocks.length === 0) return { verdict: 'not_blocked', effects: [] };
+      if (!blocks.some((block) => block.source === source)) {
+        return { verdict: 'not_owned', effects: recorded([refusal]) };
+      }
+      const operator = act?.operator.kind === 'person' ? act.operator : undefined;
+      if (operator !== undefined && isAbout(operator, sponsorKey)) {
+        const reason = 'operator_is_sponsor';
+        return { verdict: reason, effects: recorded([{ ...refusal, reason }]) };
+      }
+      if (operator !== undefined && twoPersons === true) {
+        const { issuer, subject } = operator;
+        if (pending === undefined || pending.forgetAt <= entry.at) {
+          const forgetAt = plusSeconds(entry.at, PENDING_SECONDS);
+          const first = { effect: 'put_pending_unblock', sponsorKey, issuer, subject, forgetAt } as const;
+          return { verdict: 'pending', effects: [first] };
+        }
+        if (pending.issuer === issuer && pending.subject === subject) return { verdict: 'pending', effects: [] };
+      }
+      return {
+        verdict: 'lifted',
+        effects: [
+          { effect: 'remove_block', sponsorKey, source },
+          ...(act === undefined ? [] : [{ effect: 'remove_pending_unblock', sponsorKey } as const]),
+          ...recorded([entry]),
+        ],
+      };
+    },
 
-  denial: ({ refusal }, verdict) =>
-    verdict === 'not_owned' ? { event: refusal.event, reason: 'sponsor_block_not_owned' } : undefined,
-});
+    denial: ({ refusal }, verdict) => {
+      if (verdict === 'not_owned') return { event: refusal.event, reason: 'sponsor_block_not_owned' };
+      return verdict === 'operator_is_sponsor' ? { event: refusal.event, reason: verdict } : undefined;
+    },
+  }),
+);

@@ -55,8 +55,11 @@ const FINGERPRINT_LENGTH = 32;
 
 /** The `limit` is not part of the fingerprint: it may change from page to page. */
 function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
-  const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
-  return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);
+  return fingerprint(digest, [sponsor, agentId, taskId, from, to, decision]);
+}
+
+export function fingerprint(digest: Digest, filters: readonly (string | number | undefined)[]): string {
+  return digest(JSON.stringify(filters.map((filter) => filter ?? null))).slice(0, FINGERPRINT_LENGTH);
 }
 
 export interface CheckpointsQuestion {

@@ -2,6 +2,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
+import type { StoredAct } from '../../domain/operators/operator-act.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
@@ -47,6 +48,22 @@ export interface StoredStatusList extends ListedTasks {
 export interface Sponsors {
   /** The person's blocks, at most one per source, oldest first. Empty if the person is not blocked. */
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
+}
+
+export interface ActsQuestion {
+  /** Acts whose own record has this number, or that explain it: their records lie between their first one and their own. */
+  readonly seq?: number | undefined;
+  /** The `sub` of the operator. */
+  readonly subject?: string | undefined;
+  /** Only acts whose record has a lower number. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+/** The acts of operators. */
+export interface OperatorActs {
+  /** Newest first. */
+  list(question: ActsQuestion): Promise<readonly StoredAct[]>;
 }
 
 export interface UsersQuestion {

@@ -72,7 +72,12 @@ export const outcomes = [
 export type RequestOutcome = (typeof outcomes)[number];
 
 /** A refusal that the admin API's own transaction records. */
-export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned';
+export type ConflictReason =
+  | 'agent_already_exists'
+  | 'agent_has_tasks'
+  | 'sponsor_block_not_owned'
+  | 'operator_is_sponsor'
+  | 'operator_role_missing';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =

@@ -39,6 +39,18 @@ const POLL_NEEDS = [
   'Service:UpstreamIdp:SponsorCheck:TokenUrl',
   'Service:UpstreamIdp:SponsorCheck:ClientId',
 ] as const;
+const OPERATOR_ROLES = [
+  'Service:Operators:Roles:Viewer',
+  'Service:Operators:Roles:Auditor',
+  'Service:Operators:Roles:Registrar',
+  'Service:Operators:Roles:Responder',
+] as const;
+const OPERATORS_NEED_A_WAY_IN = [
+  'Service:Operators:Issuer',
+  'Service:Operators:RoleClaim',
+  ...OPERATOR_ROLES,
+  'Service:Operators:TwoPersonUnblock',
+] as const;
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
 
 /**
@@ -135,6 +147,21 @@ export const rules: readonly Rule[] = [
     const accepted = 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid';
     wrong('Service:Signing:ActiveKid', 'does not name a signing key', accepted);
   }),
+  rule([], (_settings, { given, refuse, wrong }) => {
+    if (!given('Service:Operators:Audience') && !given('Service:Operators:ClientId')) {
+      const when = 'while neither Service:Operators:Audience nor Service:Operators:ClientId is';
+      for (const key of OPERATORS_NEED_A_WAY_IN) refuse(key, when);
+    } else if (!OPERATOR_ROLES.some(given)) {
+      const accepted =
+        'the value of Service:Operators:RoleClaim that gives the role, for at least one of the four roles';
+      wrong('Service:Operators:Roles:Viewer', 'is not set, nor is any other role', accepted);
+    }
+  }),
+  // An agent holds the person's access tokens: one that opens `/admin` would let the agent act there as the person.
+  audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:Audience'),
+  // An ID token has the client id as its audience. It must not pass as an access token.
+  audiencesDiffer('Service:Operators:ClientId', 'Service:UpstreamIdp:Audience'),
+  audiencesDiffer('Service:Operators:ClientId', 'Service:Operators:Audience'),
   inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
   inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
@@ -174,6 +201,15 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
   const isGiven = given(key);
   if (isGiven !== given(other)) return;
   wrong(key, isGiven ? `is set beside ${other}` : `is not set, nor is ${other}`, 'exactly one of the two');
+}
+
+type AudienceKey = 'Service:UpstreamIdp:Audience' | 'Service:Operators:Audience' | 'Service:Operators:ClientId';
+
+function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
+  return rule([key, other], (settings, { wrong }) => {
+    if (settings[key] === undefined || settings[key] !== settings[other]) return;
+    wrong(key, `is the same as ${other}`, 'another value');
+  });
 }
 
 function credentialsDiffer(receiver: 'Service:Scim' | 'Service:Ssf'): Rule {

@@ -1,5 +1,8 @@
 /** Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. */
 
+import { isTextList } from '../tokens/compact-jws.ts';
+import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+
 export const operatorRoles = ['viewer', 'auditor', 'registrar', 'responder'] as const;
 /** Each role includes what a viewer may do. Several roles add up. */
 export type OperatorRole = (typeof operatorRoles)[number];
@@ -17,8 +20,32 @@ export interface OperatorPerson {
 
 export type Operator = { readonly kind: 'key' } | OperatorPerson;
 
+/** Whether blocks name this operator by the key. */
+export function isAbout({ subject, sponsorKey }: OperatorPerson, key: string): boolean {
+  return subject === key || sponsorKey === key;
+}
+
 /** The role by which an operator may do what needs this role. `undefined` if they may not. */
 export function roleFor(operator: Operator, needed: OperatorRole): OperatorRole | 'key' | undefined {
   if (operator.kind === 'key') return 'key';
-  return operator.roles.find((role) => role === needed || needed === 'viewer');
+  if (operator.roles.includes(needed)) return needed;
+  return needed === 'viewer' ? operator.roles[0] : undefined;
+}
+
+/** The claim's value that gives each role. Without one, nobody has the role. */
+export type RoleValues = Readonly<Record<OperatorRole, string | undefined>>;
+
+/**
+ * The roles in an access token: the values of the claim, compared exactly.
+ *
+ * @param claim a member of the claims by this name, or else a path of members with dots between them
+ */
+export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): readonly OperatorRole[] {
+  const found = member(claims, claim) ?? claim.split('.').reduce<Json | undefined>(memberOf, claims);
+  const held = typeof found === 'string' ? [found] : isTextList(found) ? found : [];
+  return operatorRoles.filter((role) => values[role] !== undefined && held.includes(values[role]));
+}
+
+function memberOf(parent: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(parent) ? member(parent, name) : undefined;
 }

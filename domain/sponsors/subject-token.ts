@@ -60,6 +60,8 @@ export type SubjectVerdict =
 interface Expectations {
   readonly issuer: string;
   readonly audience: string;
+  /** An audience that the token must not have as well. */
+  readonly foreignAudience?: string | undefined;
   readonly sponsorKeyClaim: string;
   readonly now: Instant;
 }
@@ -78,7 +80,9 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const issued = dateClaim(claims, 'iat');
   const starts = Math.max(dateClaim(claims, 'nbf') ?? now, issued ?? now);
   if (starts > now + CLOCK_SKEW_SECONDS) faults.push('subject_not_yet_valid');
-  if (!audienceClaim(claims)?.includes(expected.audience)) faults.push('subject_audience_mismatch');
+  const audience = audienceClaim(claims) ?? [];
+  const isForeign = expected.foreignAudience !== undefined && audience.includes(expected.foreignAudience);
+  if (!audience.includes(expected.audience) || isForeign) faults.push('subject_audience_mismatch');
 
   const sub = judgeSub(member(claims, 'sub'));
   if (sub.fault !== undefined) faults.push(sub.fault);

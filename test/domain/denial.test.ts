@@ -55,6 +55,7 @@ describe('the catalogue of refusals', () => {
 const OF_SURFACES: Readonly<Record<CredentialDenialReason | ConflictReason, true>> = {
   ...{ missing_api_key: true, invalid_api_key: true },
   ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true },
+  ...{ operator_is_sponsor: true, operator_role_missing: true },
 };
 
 describe('the documentation of refusals', () => {

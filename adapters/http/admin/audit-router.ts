@@ -25,6 +25,7 @@ import {
   unknownPath,
 } from '../message/problem-details.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
+import { requireOperator } from './operators.ts';
 import {
   type AdminAccess,
   DEFAULT_PAGE,
@@ -34,6 +35,7 @@ import {
   readQuery,
   requireAdminKey,
 } from './requests.ts';
+import type { AdminRoute } from './roles.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
@@ -44,19 +46,24 @@ export interface AuditSurface extends AdminAccess {
 
 export function auditRouter(surface: Traceable<AuditSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
-    .get((request, response) => page(forRequest(surface, request), request, response))
+    .get(permit('GET /audit'), (request, response) => page(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/checkpoints')
-    .get((request, response) => checkpoints(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/checkpoints'), (request, response) =>
+      checkpoints(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get((request, response) => proof(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/records/{seq}/proof'), (request, response) =>
+      proof(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

@@ -6,6 +6,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type express from 'express';
 import type { Operator } from '../../../domain/operators/operator.ts';
+import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 
 export type BodyOutcome =
@@ -31,6 +32,8 @@ interface RequestState {
   endpoint?: string | undefined;
   /** Who calls `/admin` or `/audit`, once authenticated. */
   operator?: Operator | undefined;
+  /** What the operator's request changes. `undefined` for a request that only reads. */
+  act?: RequestedAct | undefined;
 }
 
 interface ResponseState {
@@ -70,6 +73,7 @@ export function messageClasses(app: express.Express): MessageClasses {
     trace: Trace | undefined = undefined;
     endpoint: string | undefined = undefined;
     operator: Operator | undefined = undefined;
+    act: RequestedAct | undefined = undefined;
   }
   class AppResponse extends ServerResponse implements ServedResponse {
     refusal: AdmissionRefusal | undefined = undefined;

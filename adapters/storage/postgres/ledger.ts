@@ -4,6 +4,7 @@ import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import {
   type ArchivedBeforeRow,
   type ByName,
@@ -14,6 +15,7 @@ import {
   toPage,
 } from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
+import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
@@ -62,6 +64,26 @@ const appendTaskEnds = {
 export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
   const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
   return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
+}
+
+/**
+ * Appends an act's record, and keeps the act. The number of the first record must be read before: with no record yet, this
+ * append becomes the first.
+ */
+const appendAct = {
+  name: 'append_act',
+  text: `with first as materialized (select nullif(current_setting('mandate.first_record', true), '') as seq)
+    insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+      select append_records(array[row(
+          act.at, 'operator.acted', null, null, null, null, null, null, null, 'allow', null, null,
+          $2::text || coalesce(first.seq, '') || $3::text
+        )::ledger_entry]), first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
+      from first, json_populate_record(null::operator_acts, $1::json) act`,
+};
+
+/** The last append of the caller's transaction. */
+export function appendOperatorAct(act: OperatorAct): Statement {
+  return { query: appendAct, values: [JSON.stringify(actRow(act, bindInstant)), ...actDetail(act)] };
 }
 
 /**

@@ -1,11 +1,19 @@
 /** Reads agents, tasks, blocks and users on Postgres (application/ports/queries.ts). */
 
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
+import type {
+  Agents,
+  OperatorActs,
+  ProvisionedUsers,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
 import { storable } from '../rows/column.ts';
+import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -115,6 +123,16 @@ export function postgresSponsors({ run }: Pick<Connections, 'run'>): Sponsors {
   };
 }
 
+export function postgresOperatorActs({ knex, transact }: Connections): OperatorActs {
+  return {
+    async list(question) {
+      // In a transaction the planner uses no sequential scan.
+      const { rows } = await transact((read) => read<OperatorActRow>(selectActs(knex, question)));
+      return rows.map(toStoredAct);
+    },
+  };
+}
+
 export function postgresProvisionedUsers({ knex, run }: Connections): ProvisionedUsers {
   return {
     async find(userId) {
@@ -138,11 +156,13 @@ const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_loc
  * postpone `forget_at` of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres
  * before 17.7 does not check the `ctid` of a changed row again.
  */
-const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => ({
-  name: `forget_${table}`,
-  text: `delete from ${table} where ctid = any (array(
+const deletions = ['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts', 'pending_unblocks'].map(
+  (table) => ({
+    name: `forget_${table}`,
+    text: `delete from ${table} where ctid = any (array(
     select ctid from ${table} where forget_at <= $1 order by forget_at limit $2)) and forget_at <= $1`,
-}));
+  }),
+);
 
 /** Locked rows are left to the next pass: their tasks end, in another order. */
 const freeIndices = {
@@ -167,8 +187,16 @@ const deleteUnused = {
   text: `delete from status_lists where created_at <= $1 and closed_at <= $2 and ${UNUSED}`,
 };
 
+const eraseReasons = {
+  name: 'erase_reasons',
+  text: `update operator_acts set reason = null, salt = null where seq = any (array(
+    select seq from operator_acts where at <= $1 and reason is not null order by at limit $2))`,
+};
+
 export function postgresSweeping({ transact }: Connections): Sweeping {
   return {
+    eraseReasons: (until, limit) =>
+      transact(async (run) => (await run(eraseReasons, [bindInstant(until), limit])).count),
     // A serving role may not lock rows of all these tables, so an advisory lock lets one instance delete at a time.
     forget: (until, limit) =>
       transact(async (run) => {

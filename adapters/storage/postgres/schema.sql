@@ -139,7 +139,9 @@ create type ledger_entry as (
 -- An entry is not dated before an existing record: clocks of instances differ, and a decision waits for locks after it was
 -- dated. A record more than a minute ahead is ignored, because its clock was wrong. A decision may have taken long since
 -- it was dated, so the minute counts from now.
-create function append_records(p_entries ledger_entry[]) returns void
+-- Returns the number of the first record. It also keeps that number for the rest of the transaction, unless an earlier call
+-- has: an operator's act names the first record that it explains.
+create function append_records(p_entries ledger_entry[]) returns bigint
 language plpgsql security definer set enable_seqscan = off set jit = off as $$
 declare
   v_from timestamptz;
@@ -171,6 +173,10 @@ begin
   if (select min(last_seq) from checkpoints where last_seq >= v_first) is not null then
     raise exception 'ledger_seq was set back below sealed numbers' using errcode = '55000';
   end if;
+  if coalesce(current_setting('mandate.first_record', true), '') = '' then
+    perform set_config('mandate.first_record', v_first::text, true);
+  end if;
+  return v_first;
 end $$;
 
 -- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
@@ -412,6 +418,35 @@ create table logouts (
   primary key (kind, name)
 );
 create index logouts_by_forgetting on logouts (forget_at);
+
+-- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
+create table operator_acts (
+  -- The number of the act's own record.
+  seq bigint primary key,
+  -- The number of the first record that the act explains; null if it wrote no other record.
+  explains bigint,
+  iss text not null,
+  sub text collate "C" not null,
+  role text not null,
+  act text not null,
+  -- Null with the admin key, and once erased.
+  reason text,
+  salt text,
+  at timestamptz not null
+);
+create index operator_acts_by_subject on operator_acts (sub, seq);
+create index operator_acts_by_record on operator_acts (explains) where explains is not null;
+create index operator_acts_with_reason on operator_acts (at) where reason is not null;
+
+-- The first operator's request to lift a block, until a second operator's (Service:Operators:TwoPersonUnblock).
+create table pending_unblocks (
+  sponsor_key text collate "C" primary key,
+  iss text not null,
+  sub text not null,
+  -- From this time it no longer counts.
+  forget_at timestamptz not null
+);
+create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
 
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (

@@ -7,6 +7,7 @@ import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import {
   type ArchivedBeforeRow,
   type ByName,
@@ -16,6 +17,7 @@ import {
   toPage,
 } from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
+import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 import { queryBuilder } from './queries.ts';
@@ -58,6 +60,24 @@ export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): 
   const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
   const { count } = run(insertEnds, [dateOf(run, at), renewalsEvent, JSON.stringify(ended)]);
   run(queueLast, [count]);
+}
+
+/** The highest number that the ledger has given to a record. */
+export function lastNumber(run: Run): number {
+  return run<{ seq: number }>("select seq from sqlite_sequence where name = 'ledger'").rows[0]?.seq ?? 0;
+}
+
+const insertAct = `insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+  values ((select max(seq) from ledger), ${['explains', ...actColumns].map(() => '?').join(', ')})`;
+
+/** Appends an act's record, and keeps the act. @param before the last number before the decision's own records */
+export function appendOperatorAct(run: Run, act: OperatorAct, before: number): void {
+  // Numbers have no gaps here: one transaction runs at a time.
+  const explains = lastNumber(run) > before ? before + 1 : null;
+  const detail = actDetail(act).join(String(explains ?? ''));
+  appendEntries(run, [{ at: act.at, event: 'operator.acted', decision: 'allow', detail }]);
+  const row = actRow(act, bindInstant);
+  run(insertAct, [explains, ...actColumns.map((column) => row[column])]);
 }
 
 const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';

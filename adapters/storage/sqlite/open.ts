@@ -47,7 +47,8 @@ export async function openSqlite(
     sponsors: { findBlocks: ask('findBlocks') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
     ledger: { page: ask('ledgerPage') },
-    sweeping: { forget: ask('forget') },
+    operatorActs: { list: ask('listActs') },
+    sweeping: { forget: ask('forget'), eraseReasons: ask('eraseReasons') },
     checkpoints: checkpointsOf(thread.call),
     outbox: sqliteOutbox(
       {

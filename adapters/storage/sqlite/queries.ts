@@ -1,13 +1,21 @@
 /** Reads agents, tasks, blocks and users on SQLite (application/ports/queries.ts). */
 
 import createKnex from 'knex';
-import type { Agents, ProvisionedUsers, Sponsors, StatusLists, Tasks } from '../../../application/ports/queries.ts';
+import type {
+  Agents,
+  OperatorActs,
+  ProvisionedUsers,
+  Sponsors,
+  StatusLists,
+  Tasks,
+} from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
 import { silentKnex } from '../rows/migrations.ts';
+import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -97,6 +105,12 @@ export function sqliteSponsors({ read }: Connection): Sponsors {
   return { findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)) };
 }
 
+export function sqliteOperatorActs({ read }: Connection): OperatorActs {
+  return {
+    list: (question) => read((run) => run<OperatorActRow>(selectActs(queryBuilder, question)).rows.map(toStoredAct)),
+  };
+}
+
 export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
   return {
     find: (userId) =>
@@ -120,6 +134,7 @@ const deletions = [
   deleteFrom('revoked_tokens', 'jti'),
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
+  deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 
 function deleteFrom(table: string, key: string): string {
@@ -137,8 +152,12 @@ const UNUSED = `not exists (
 const closeUnused = `update status_lists set closed_at = ? where created_at <= ? and closed_at is null and ${UNUSED}`;
 const deleteUnused = `delete from status_lists where created_at <= ? and closed_at <= ? and ${UNUSED}`;
 
+const eraseReasons = `update operator_acts set reason = null, salt = null where seq in (
+  select seq from operator_acts where at <= ? and reason is not null order by at limit ?)`;
+
 export function sqliteSweeping({ write }: Connection): Sweeping {
   return {
+    eraseReasons: (until, limit) => write((run) => run(eraseReasons, [until, limit]).count),
     forget: (until, limit) =>
       write((run) => {
         run(openLists, [until, limit]);

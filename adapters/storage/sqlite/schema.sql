@@ -31,6 +31,35 @@ create table sponsor_blocks (
   primary key (sponsor_key, source)
 ) strict;
 
+-- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
+create table operator_acts (
+  -- The number of the act's own record.
+  seq integer primary key,
+  -- The number of the first record that the act explains; null if it wrote no other record.
+  explains integer,
+  iss text not null,
+  sub text not null,
+  role text not null,
+  act text not null,
+  -- Null with the admin key, and once erased.
+  reason text,
+  salt text,
+  at integer not null
+) strict;
+create index operator_acts_by_subject on operator_acts (sub, seq);
+create index operator_acts_by_record on operator_acts (explains) where explains is not null;
+create index operator_acts_with_reason on operator_acts (at) where reason is not null;
+
+-- The first operator's request to lift a block, until a second operator's (Service:Operators:TwoPersonUnblock).
+create table pending_unblocks (
+  sponsor_key text primary key,
+  iss text not null,
+  sub text not null,
+  -- From this time it no longer counts.
+  forget_at integer not null
+) strict, without rowid;
+create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
+
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (
   user_id text primary key,

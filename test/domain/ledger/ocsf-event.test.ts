@@ -39,6 +39,7 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'scim.denied': ['API Activity', 'Unknown', 'unknown'],
   'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
+  'operator.acted': ['API Activity', 'Operator Act', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
 };
 

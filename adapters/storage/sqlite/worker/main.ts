@@ -12,6 +12,7 @@ import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
 import { sqliteOutboxEntries } from '../outbox.ts';
 import {
   sqliteAgents,
+  sqliteOperatorActs,
   sqliteProvisionedUsers,
   sqliteSponsors,
   sqliteStatusLists,
@@ -53,7 +54,9 @@ function methodsOf(connection: Connection) {
     findUser: users.find,
     listUsers: users.list,
     ledgerPage: sqliteLedger(connection).page,
+    listActs: sqliteOperatorActs(connection).list,
     forget: sqliteSweeping(connection).forget,
+    eraseReasons: sqliteSweeping(connection).eraseReasons,
     unsealed: checkpoints.unsealed,
     sealedRecords: checkpoints.records,
     addCheckpoint: checkpoints.add,
