@@ -18,32 +18,13 @@ import {
   startMandate,
 } from '../support/mandate.ts';
 import { operations } from '../support/openapi/api-document.ts';
+import { OPERATORS, OPERATORS_AUDIENCE, operatorToken, ROLE_VALUES, TWO_PERSONS } from '../support/operators.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
-const AUDIENCE = 'https://mandate.example/operators';
-const VALUES = {
-  viewer: 'mandate-read',
-  auditor: 'mandate-audit',
-  registrar: 'mandate-agents',
-  responder: 'mandate-stop',
-};
-const OPERATORS = {
-  'Service:Operators:Audience': AUDIENCE,
-  'Service:Operators:Roles:Viewer': VALUES.viewer,
-  'Service:Operators:Roles:Auditor': VALUES.auditor,
-  'Service:Operators:Roles:Registrar': VALUES.registrar,
-  'Service:Operators:Roles:Responder': VALUES.responder,
-};
-const TWO_PERSONS = { ...OPERATORS, 'Service:Operators:TwoPersonUnblock': 'true' };
 const WHY = 'The agent loops: incident 4711';
 const RUNS = repetitions(5);
 
 type Claims = Readonly<Record<string, unknown>>;
-
-/** A person's access token for operators. Given claims replace the defaults; `undefined` removes one. */
-function tokenOf({ provider, clock }: Pick<Mandate, 'provider' | 'clock'>, claims: Claims): string {
-  return provider.mintAccessToken({ aud: AUDIENCE, sub: 'olga', exp: clock.seconds() + 3600, ...claims });
-}
 
 type Sent = {
   readonly body?: unknown;
@@ -67,8 +48,8 @@ function sendAs(mandate: Mandate, token: string, route: string, { body, reason, 
 }
 
 /** An operator of one sub and these roles. Every change has a reason. */
-function operator(mandate: Mandate, sub: string, ...roles: readonly (keyof typeof VALUES)[]) {
-  const token = tokenOf(mandate, { sub, roles: roles.map((role) => VALUES[role]) });
+function operator(mandate: Mandate, sub: string, ...roles: readonly (keyof typeof ROLE_VALUES)[]) {
+  const token = operatorToken(mandate, { sub, roles: roles.map((role) => ROLE_VALUES[role]) });
   return (route: string, sent: Sent = {}) => sendAs(mandate, token, route, { reason: WHY, ...sent });
 }
 
@@ -268,7 +249,7 @@ for (const database of databases) {
     const refused: readonly (readonly [string, Claims | ((mandate: Mandate) => Claims)])[] = [
       ['for another audience', { aud: 'https://mandate.example/other' }],
       ['without an audience', { aud: undefined }],
-      ['that agents may hold as well', ({ provider }) => ({ aud: [AUDIENCE, provider.audience] })],
+      ['that agents may hold as well', ({ provider }) => ({ aud: [OPERATORS_AUDIENCE, provider.audience] })],
       ['of a person, for agents', ({ provider }) => ({ aud: provider.audience })],
       ['of another issuer', { iss: 'https://elsewhere.example' }],
       ['that has expired', ({ clock }) => ({ exp: clock.seconds() - 61 })],
@@ -279,8 +260,8 @@ for (const database of databases) {
     ];
     for (const [what, claims] of refused) {
       it(`refuse a token ${what} with 401, although it names every role`, async () => {
-        const roles = Object.values(VALUES);
-        const token = tokenOf(mandate, { roles, ...(typeof claims === 'function' ? claims(mandate) : claims) });
+        const roles = Object.values(ROLE_VALUES);
+        const token = operatorToken(mandate, { roles, ...(typeof claims === 'function' ? claims(mandate) : claims) });
         await mandate.jobs.closeWindows();
         mandate.clock.advance(120);
         const records = await mandate.recorded(async () => {
@@ -295,14 +276,16 @@ for (const database of databases) {
     }
 
     it('refuse a token whose signature does not verify', async () => {
-      const token = tokenOf(mandate, { roles: Object.values(VALUES) });
+      const token = operatorToken(mandate, { roles: Object.values(ROLE_VALUES) });
       const forged = `${token.slice(0, -8)}${token.slice(-8) === 'AAAAAAAA' ? 'BBBBBBBB' : 'AAAAAAAA'}`;
       expect((await sendAs(mandate, forged, 'GET /admin/agents')).status).to.equal(401);
     });
 
     it('never make a sponsor of an operator by the token', async () => {
       const agent = await mandate.agent();
-      const answer = await agent.exchange({ subject_token: tokenOf(mandate, { roles: Object.values(VALUES) }) });
+      const answer = await agent.exchange({
+        subject_token: operatorToken(mandate, { roles: Object.values(ROLE_VALUES) }),
+      });
       expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
       const last = (await mandate.ledger()).at(-1);
       expect(last).to.include({ event: 'token.denied', reason: 'subject_audience_mismatch' });
@@ -310,15 +293,15 @@ for (const database of databases) {
 
     it('compare the values of the claim exactly, in a text or in a list of texts', async () => {
       for (const [roles, status] of [
-        [VALUES.viewer, 200],
-        [[VALUES.viewer, 'other'], 200],
-        [VALUES.viewer.toUpperCase(), 403],
-        [`${VALUES.viewer} ${VALUES.auditor}`, 403],
-        [[VALUES.viewer, 7], 403],
-        [{ [VALUES.viewer]: true }, 403],
+        [ROLE_VALUES.viewer, 200],
+        [[ROLE_VALUES.viewer, 'other'], 200],
+        [ROLE_VALUES.viewer.toUpperCase(), 403],
+        [`${ROLE_VALUES.viewer} ${ROLE_VALUES.auditor}`, 403],
+        [[ROLE_VALUES.viewer, 7], 403],
+        [{ [ROLE_VALUES.viewer]: true }, 403],
         [undefined, 403],
       ] as const) {
-        const answer = await sendAs(mandate, tokenOf(mandate, { roles }), 'GET /admin/agents');
+        const answer = await sendAs(mandate, operatorToken(mandate, { roles }), 'GET /admin/agents');
         expect(answer.status, JSON.stringify(roles)).to.equal(status);
       }
     });
@@ -459,10 +442,10 @@ for (const database of databases) {
           'Service:Operators:RoleClaim': 'realm_access.roles',
         },
       });
-      const claims = { realm_access: { roles: [VALUES.viewer] }, roles: [VALUES.auditor] };
+      const claims = { realm_access: { roles: [ROLE_VALUES.viewer] }, roles: [ROLE_VALUES.auditor] };
       const { clock } = mandate;
       const statusOf = async (provider: typeof own, path: string, more: Claims = {}) =>
-        (await sendAs(mandate, tokenOf({ provider, clock }, { ...claims, ...more }), `GET ${path}`)).status;
+        (await sendAs(mandate, operatorToken({ provider, clock }, { ...claims, ...more }), `GET ${path}`)).status;
       expect(await statusOf(own, '/admin/agents')).to.equal(200);
       expect(await statusOf(own, '/audit')).to.equal(403);
       expect(await statusOf(own, '/admin/agents', { 'realm_access.roles': 'other' })).to.equal(403);
@@ -476,7 +459,7 @@ for (const database of databases) {
       await own.goDown();
       const settings = { ...OPERATORS, 'Service:Operators:Issuer': own.issuer };
       const mandate = await startMandate({ database, settings });
-      const token = tokenOf({ provider: own, clock: mandate.clock }, { roles: VALUES.viewer });
+      const token = operatorToken({ provider: own, clock: mandate.clock }, { roles: ROLE_VALUES.viewer });
       const records = await mandate.recorded(async () => {
         const answer = await sendAs(mandate, token, 'GET /admin/agents');
         expect([answer.status, answer.body.error]).to.deep.equal([503, 'temporarily_unavailable']);
@@ -499,7 +482,7 @@ for (const database of databases) {
         expect((await mandate.admin('PUT', '/admin/sponsors/mallory/block')).status).to.equal(200);
         expect((await mandate.admin('DELETE', '/admin/sponsors/mallory/block')).status).to.equal(204);
         expect((await mandate.admin('GET', '/admin/acts')).status).to.equal(404);
-        const token = tokenOf(mandate, { roles: Object.values(VALUES) });
+        const token = operatorToken(mandate, { roles: Object.values(ROLE_VALUES) });
         expect((await sendAs(mandate, token, 'GET /admin/agents')).status).to.equal(401);
       });
       expect(records.map(({ event, detail }) => [event, detail])).to.deep.equal([

@@ -21,7 +21,7 @@ interface Media {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly example?: unknown;
 }
 

@@ -35,6 +35,7 @@ import {
 import { confirm, confirmResponse, wasSeen } from '../../support/openapi/confirm.ts';
 import { type Changes, sendExample, wasSent } from '../../support/openapi/send-example.ts';
 import { type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
+import { operatorToken, ROLE_VALUES, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
@@ -66,6 +67,7 @@ for (const database of databases) {
           ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
           ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
+          ...TWO_PERSONS,
         },
       });
       started.push(mandate);
@@ -113,8 +115,25 @@ for (const database of databases) {
           for (const authorization of ['', 'Bearer wrong', 'Basic d3Jvbmc=']) {
             const answer = await send({ headers: { authorization } });
             expect(answer.status).to.equal(401);
-            confirm(operation, answer, 'invalid_api_key');
+            confirm(operation, answer, scheme === 'adminKey' ? 'not_an_operator' : 'invalid_api_key');
           }
+        });
+      }
+
+      if (scheme === 'adminKey') {
+        it(`answers ${id} 403 to a person without a role, and 400 to a change without a reason`, async () => {
+          const as = (roles: readonly string[]) => {
+            const authorization = `Bearer ${operatorToken(world.mandate, { roles })}`;
+            return send({ headers: { authorization } });
+          };
+          const refused = await as([]);
+          expect(refused.status).to.equal(403);
+          const isExample = /the role responder/.test(String(refused.body.detail));
+          confirm(operation, refused, isExample ? 'operator_role_missing' : undefined);
+          if (operation.method === 'get') return;
+          const unexplained = await as(Object.values(ROLE_VALUES));
+          expect(unexplained.status).to.equal(400);
+          confirm(operation, unexplained, 'reason_required');
         });
       }
 
@@ -307,7 +326,8 @@ describe('The API while storage fails or limits are reached', () => {
     const { admin, scim } = service.surfaces;
     const change = async () => ({ kind: 'kept_changing' }) as const;
     const at = await service.serve({
-      admin: { ...admin, update: change },
+      // Also for a request of an operator, whose surface `acting` makes.
+      admin: { ...admin, acting: undefined, update: change },
       scim: scim && { ...scim, replace: change, patch: change, remove: async () => 'kept_changing' },
     });
     for (const [id, status, example] of [
