@@ -199,7 +199,10 @@ for (const database of databases) {
           route,
         ).to.deep.equal([...events, 'operator.acted']);
         const act = records.at(-1) as LedgerLine;
-        expect(detailOf(act).seq, route).to.equal(events.length === 0 ? '' : String(records[0]?.seq));
+        const explains = events.length === 0 ? null : records[0]?.seq;
+        expect(detailOf(act).seq, route).to.equal(String(explains ?? ''));
+        const { body: listed } = await mandate.admin('GET', `/admin/acts?seq=${act.seq}`);
+        expect((listed.acts as readonly object[])[0], route).to.include({ seq: act.seq, explains });
       }
     });
 
