@@ -34,6 +34,7 @@ import {
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { LOCK } from './locks.ts';
+import { readInOrder } from './read-in-order.ts';
 import { type RowLookup, setReader } from './set-reader.ts';
 
 const findAgent = {
@@ -126,8 +127,7 @@ export function postgresSponsors({ run }: Pick<Connections, 'run'>): Sponsors {
 export function postgresOperatorActs({ knex, transact }: Connections): OperatorActs {
   return {
     async list(question) {
-      // In a transaction the planner uses no sequential scan.
-      const { rows } = await transact((read) => read<OperatorActRow>(selectActs(knex, question)));
+      const { rows } = await readInOrder<OperatorActRow>({ transact }, selectActs(knex, question));
       return rows.map(toStoredAct);
     },
   };
