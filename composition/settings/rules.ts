@@ -147,7 +147,7 @@ export const rules: readonly Rule[] = [
     const accepted = 'the Kid of one of Service:Signing:Keys, or the RFC 7638 thumbprint of one that has no Kid';
     wrong('Service:Signing:ActiveKid', 'does not name a signing key', accepted);
   }),
-  rule([], (_settings, { given, refuse, wrong }) => {
+  rule(['Service:Operators:Audience', 'Service:Operators:ClientId'], (_settings, { given, refuse, wrong }) => {
     if (!given('Service:Operators:Audience') && !given('Service:Operators:ClientId')) {
       const when = 'while neither Service:Operators:Audience nor Service:Operators:ClientId is';
       for (const key of OPERATORS_NEED_A_WAY_IN) refuse(key, when);
