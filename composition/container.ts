@@ -13,13 +13,14 @@ import { agentKeys } from '../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
-import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
+import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import {
   anonymousDenials,
   measuredAnonymousDenials,
   measuredDenials,
 } from '../application/ledger/anonymous-denials.ts';
+import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
@@ -104,6 +105,12 @@ export function wire(given: Given): ServiceParts {
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
   );
+  provide(
+    'recordStream',
+    ['settings', 'storage'],
+    ({ settings, storage: { ledger, checkpoints } }) =>
+      operatorsChoice(settings) && recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit }),
+  );
   provide('sink', ['settings', 'network', 'log'], ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);
     return chosen && httpSink(chosen, network, log);
@@ -139,13 +146,26 @@ export function wire(given: Given): ServiceParts {
         'directory',
         'anonymousDenials',
       ] as const),
-      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
+      ...([
+        'sealedTrees',
+        'recordStream',
+        'admission',
+        'receivers',
+        'clock',
+        'log',
+        'randomness',
+        'measurements',
+        'tracing',
+      ] as const),
     ],
     httpSurfaces,
   );
   provide(
     'jobs',
-    ['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink', 'clock'],
+    [
+      ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
+      ...(['recordStream', 'sink', 'clock'] as const),
+    ],
     jobs,
   );
   provide(
@@ -155,7 +175,16 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'service',
-    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'operatorKeys', 'anonymousDenials'],
+    [
+      'surfaces',
+      'jobs',
+      'observed',
+      'providerKeys',
+      'transmitterKeys',
+      'operatorKeys',
+      'recordStream',
+      'anonymousDenials',
+    ],
     (parts) => parts,
   );
   return container.resolve<ServiceParts>('service');

@@ -12,6 +12,8 @@ import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
 import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
+import { listBlocks } from '../application/admin/list-blocks.ts';
+import { listTasks, showTask } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
@@ -51,7 +53,7 @@ export function httpSurfaces(
         | 'directory'
         | 'anonymousDenials'
       )
-    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
+    | ('sealedTrees' | 'recordStream' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
@@ -105,8 +107,9 @@ export function httpSurfaces(
       };
     }),
     admin: actedOn(parts, named?.explain, (storage) => {
-      const { agents, tasks, sponsors } = storage;
+      const { agents, tasks, sponsors, ledger } = storage;
       const service = { ...registration, decisions: storage, agents };
+      const reading = { tasks, sponsors, ledger, clock, digest: sha256 };
       return {
         ...access,
         issuer,
@@ -121,6 +124,9 @@ export function httpSurfaces(
         unblock: (sponsorKey) =>
           unblockSponsor({ decisions: storage, clock, twoPersons: named?.twoPersons }, sponsorKey),
         listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
+        listTasks: (question) => listTasks(reading, question),
+        showTask: (taskId) => showTask(reading, taskId),
+        listBlocks: (question) => listBlocks(reading, question),
         log,
       };
     }),
@@ -129,6 +135,10 @@ export function httpSurfaces(
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      streaming: parts.recordStream && {
+        stream: parts.recordStream,
+        refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
+      },
       log,
     })),
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),

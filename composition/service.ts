@@ -73,9 +73,10 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, providerKeys, transmitterKeys, operatorKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
-    });
+    const { surfaces, jobs, observed, providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } =
+      wire({
+        ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
+      });
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     metrics?.observe(observed);
@@ -91,6 +92,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       ...{ host, port, storage: opened, jobs },
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
+        recordStream?.close();
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
         for (const keys of [providerKeys, transmitterKeys, operatorKeys]) keys?.stop();
         // All requests and jobs have ended, so no further denial is counted or written.

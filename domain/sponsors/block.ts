@@ -8,7 +8,13 @@ import type { DenialReason } from '../denial.ts';
 import type { SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 
-export type BlockSource = 'admin' | 'scim' | 'ssf';
+export const blockSources = ['admin', 'scim', 'ssf'] as const;
+export type BlockSource = (typeof blockSources)[number];
+
+export function parseBlockSource(text: string): BlockSource | undefined {
+  return blockSources.find((source) => source === text);
+}
+
 export type BlockKind = 'disabled' | 'deleted';
 
 export interface SponsorBlock {

@@ -13,6 +13,8 @@ import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { blockSponsor, unblockSponsor } from '../../application/admin/block-sponsor.ts';
 import { listActs } from '../../application/admin/list-acts.ts';
 import { listAgents } from '../../application/admin/list-agents.ts';
+import { listBlocks } from '../../application/admin/list-blocks.ts';
+import { listTasks, showTask } from '../../application/admin/list-tasks.ts';
 import { registerAgent } from '../../application/admin/register-agent.ts';
 import { removeAgent } from '../../application/admin/remove-agent.ts';
 import { stopTasks } from '../../application/admin/stop-tasks.ts';
@@ -126,6 +128,9 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       unblock: (sponsorKey) => unblockSponsor(service, sponsorKey),
+      listTasks: (question) => listTasks(service, question),
+      showTask: (taskId) => showTask(service, taskId),
+      listBlocks: (question) => listBlocks(service, question),
     }),
   );
   app.use(

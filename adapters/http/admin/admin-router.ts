@@ -25,6 +25,7 @@ import { forRequest, type Traceable } from '../traceable.ts';
 import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
+import { addReadingRoutes } from './reading-routes.ts';
 import {
   type AdminAccess,
   type Answer,
@@ -76,6 +77,7 @@ export function adminRouter(surface: Traceable<AdminSurface>): Router {
       .route('/acts')
       .get(permit('GET /admin/acts'), (request, response) => listActs(forRequest(surface, request), request, response))
       .all(methodNotAllowed('GET, HEAD'));
+    addReadingRoutes(router, surface);
   }
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

@@ -113,6 +113,23 @@ export function parsePageSize(text: string): number | undefined {
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
 
+/** The parameter that continues a page. */
+export const CURSOR = 'cursor';
+export const CURSOR_SENTENCE = 'Must be the next_cursor of a page.';
+
+export function answerForeignCursor(response: Response): void {
+  const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
+  answerInvalid(response, fieldErrors(CURSOR, sentence));
+}
+
+/** As long as a `resource`, and made of the same characters. */
+const AUDIENCE = /^[^\s\p{Cc}]{1,2048}$/u;
+export const AUDIENCE_SENTENCE = 'Must be 1 to 2048 characters, none of them white space or a control character.';
+
+export function parseAudience(text: string): string | undefined {
+  return AUDIENCE.test(text) ? text : undefined;
+}
+
 /** The page size if the request names none. */
 export const DEFAULT_PAGE = 100;
 
@@ -122,7 +139,7 @@ export function parseOrdinal(text: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
+export const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
 
 /** Parses a sponsor key in a path (specification "Admin API"). Returns the answer if it is invalid. */
 export function readSponsorKey(text: string): SponsorKey | Answer {

@@ -85,7 +85,7 @@ function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };
 }
 
-function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
+export function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
   return { sponsor_key: sponsorKey, source, kind, blocked_at: toShortText(blockedAt) };
 }
 

@@ -4,20 +4,27 @@ import type { Request, Router } from 'express';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../message/body.ts';
-import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import type { Traceable } from '../traceable.ts';
+import { methodNotAllowed } from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
-import { type AdminAccess, type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
+import { requireOperator } from './operators.ts';
+import { answerUnknownTask, type ReadingSurface, showTask } from './reading-routes.ts';
+import { type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
 
-export interface StopSurface extends AdminAccess, Settling {
+export interface StopSurface extends ReadingSurface, Settling {
   stop(selection: StopSelection): Promise<StopOutcome>;
 }
 
 export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): void {
+  const hasReading = surface.operators !== undefined;
+  const allowed = methodNotAllowed(hasReading ? 'GET, HEAD, DELETE' : 'DELETE');
   router
     .route('/tasks/:taskId')
+    .get(hasReading ? requireOperator(surface.operators, 'GET /admin/tasks/{task_id}') : allowed, (request, response) =>
+      showTask(forRequest(surface, request), request.params.taskId, response),
+    )
     .delete(changing(surface, 'DELETE /admin/tasks/{task_id}', stopTask))
-    .all(methodNotAllowed('DELETE'));
+    .all(allowed);
   router
     .route('/agents/:agentId/tasks')
     .delete(changing(surface, 'DELETE /admin/agents/{agent_id}/tasks', stopAgentTasks))
@@ -32,9 +39,7 @@ async function stopTask(surface: StopSurface, request: Request<{ taskId: string 
   discardRest(request);
   const taskId = parseTaskId(request.params.taskId);
   const outcome = taskId && (await surface.stop({ kind: 'task', taskId }));
-  if (outcome?.kind === 'ended') return ended(outcome.tasks);
-  return (response) =>
-    answerProblem(response, { status: 404, detail: 'There is no such task.', reason: 'unknown_task' });
+  return outcome?.kind === 'ended' ? ended(outcome.tasks) : answerUnknownTask;
 }
 
 async function stopAgentTasks(surface: StopSurface, request: Request<{ agentId: string }>): Promise<Answer> {

@@ -11,7 +11,7 @@ import type {
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, type OfSource, OLDEST_FIRST, pageOfBlocks, toBlocks } from '../rows/block-row.ts';
 import { storable } from '../rows/column.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
@@ -24,6 +24,13 @@ import {
 } from '../rows/provisioned-user-row.ts';
 import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
 import {
+  type ByNames,
+  type ListedTaskRow,
+  selectListedTask,
+  selectListedTasks,
+  toListedTask,
+} from '../rows/task-list.ts';
+import {
   GRANT_COLUMNS,
   type GrantRow,
   TOKEN_FACTS_COLUMNS,
@@ -31,7 +38,7 @@ import {
   toGrant,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import { bindInstant } from './column-types.ts';
+import { AUDIENCE_KEY, audienceKey, bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { LOCK } from './locks.ts';
 import { readInOrder } from './read-in-order.ts';
@@ -69,8 +76,30 @@ const tokenLookup: RowLookup = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = q.jti where t.task_id = q.task_id`,
 };
 
+/**
+ * Reads along the index of the most selective name, as a page of the ledger does (`ledger.ts`): bounds replace equalities,
+ * or the planner may read all tasks in the order of their ids.
+ */
+const byNames: ByNames = (select, names, state, before) => {
+  const [first, ...others] = names;
+  for (const [column, value] of others) select.where(column, value);
+  if (first?.[0] === 'audience') select.where(...first);
+  const keys: (readonly [key: string, value: string])[] =
+    first === undefined
+      ? [['lower(state)', state]]
+      : [first[0] === 'audience' ? [AUDIENCE_KEY, audienceKey(first[1])] : first, ['state', state]];
+  const columns = keys.map(([key]) => key);
+  const values = keys.map(([, value]) => value);
+  const marks = values.map(() => '?').join(', ');
+  select
+    .whereRaw(`${columns[0]} >= ? and ${columns[0]} <= ?`, [values[0] ?? '', values[0] ?? ''])
+    .whereRaw(`(${columns.join(', ')}) >= (${marks})`, values)
+    .whereRaw(`(${columns.join(', ')}, task_id) < (${marks}, ?)`, [...values, before])
+    .orderByRaw([...columns, 'task_id'].map((column) => `${column} desc`).join(', '));
+};
+
 /** @param waitMs how long a read may wait while Postgres does not answer */
-export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
+export function postgresTasks({ knex, run, transact }: Connections, waitMs: number): Tasks {
   const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
   const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
   return {
@@ -85,6 +114,16 @@ export function postgresTasks({ run }: Connections, waitMs: number): Tasks {
     async tokenFacts(tokenId, taskId) {
       const row = await readTokenFacts({ task_id: taskId, jti: tokenId });
       return row && toTokenFacts(row);
+    },
+    async list(question) {
+      const select = selectListedTasks(knex, question, bindInstant, byNames);
+      const { rows } = await readInOrder<ListedTaskRow>({ transact }, select);
+      return rows.map((row) => toListedTask(row, question.now));
+    },
+    async findListed(taskId, now) {
+      // In a transaction the planner uses no sequential scan.
+      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toListedTask(rows[0], now);
     },
   };
 }
@@ -116,10 +155,19 @@ const findBlocks = {
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
 };
 
-export function postgresSponsors({ run }: Pick<Connections, 'run'>): Sponsors {
+/** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
+const ofSource: OfSource = (select, source, after) =>
+  select
+    .whereRaw('source >= ? and source <= ?', [source, source])
+    .whereRaw('(source, blocked_at, sponsor_key) < (?, ?, ?)', [source, ...after]);
+
+export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'knex' | 'run' | 'transact'>): Sponsors {
   return {
     async findBlocks(sponsorKey) {
       return toBlocks((await run<BlockRow>(findBlocks, [storable('sponsor_key', sponsorKey)])).rows);
+    },
+    async list(question) {
+      return toBlocks((await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows);
     },
   };
 }

@@ -35,6 +35,9 @@ create table sponsor_blocks (
   stated_at timestamptz not null,
   primary key (sponsor_key, source)
 );
+-- For lists, newest first. The conditions keep the planner from these indexes where a lookup does not name their key.
+create index sponsor_blocks_newest on sponsor_blocks (blocked_at, sponsor_key, source) where blocked_at is not null;
+create index sponsor_blocks_by_source on sponsor_blocks (source, blocked_at, sponsor_key) where source is not null;
 
 -- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, with one partition for each month.
 -- The sequence has no cache: with cached ranges a later append could get a lower number.
@@ -43,11 +46,11 @@ create sequence ledger_seq as bigint cache 1;
 create table ledger (
   seq bigint not null default nextval('ledger_seq'),
   ts timestamptz not null,
-  event text not null,
+  event text collate "C" not null,
   task_id text collate "C",
   agent_id text collate "C",
   sponsor text collate "C",
-  audience text,
+  audience text collate "C",
   scope text,
   jti text,
   delegation_depth integer,
@@ -68,6 +71,9 @@ create index ledger_by_seq on ledger (seq);
 create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
 create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
 create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null;
+-- An audience may be longer than an entry of a B-tree.
+create index ledger_by_audience on ledger (left(audience, 512), ts, seq) where audience is not null;
+create index ledger_by_event on ledger (event, ts, seq);
 create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
 
 create table ledger_archives (
@@ -233,12 +239,12 @@ create table tasks (
   sponsor text not null,
   session_id text collate "C",
   parent_task_id text collate "C",
-  audience text not null,
+  audience text collate "C" not null,
   scope text not null,
   delegation_depth integer not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  state text not null default 'live',
+  state text collate "C" not null default 'live',
   ended_at timestamptz,
   end_reason text,
   -- The task's index in a status list, until no token of the task can be valid.
@@ -254,8 +260,12 @@ create table tasks (
 
 -- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
 -- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find one task.
-create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null;
-create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null;
+-- With the task, whose id tells its age: a list begins with the newest.
+create index tasks_by_agent on tasks (agent_id, state, task_id) where agent_id is not null;
+create index tasks_by_sponsor on tasks (sponsor_key, state, task_id) where sponsor_key is not null;
+create index tasks_by_audience on tasks (left(audience, 512), state, task_id) where left(audience, 512) is not null;
+-- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
+create index tasks_by_state on tasks (lower(state), task_id) where lower(state) is not null;
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;

@@ -61,7 +61,7 @@ export const insertedTaskColumns = [
   'status_index',
 ] as const satisfies readonly (keyof TaskRow)[];
 
-const taskColumns = [
+export const taskColumns = [
   ...insertedTaskColumns,
   'state',
   'ended_at',
@@ -99,7 +99,7 @@ export function toTokenFacts(row: TokenFactsRow): TokenFacts {
   };
 }
 
-function toTask(row: TaskRow): Task {
+export function toTask(row: TaskRow): Task {
   return {
     taskId: row.task_id,
     agentId: row.agent_id,
@@ -120,7 +120,7 @@ function toStatusReference({ status_list: listId, status_index: index }: TaskRow
   return listId === null || index === null ? undefined : { listId, index };
 }
 
-function toTaskState(row: TaskStateRow): TaskState {
+export function toTaskState(row: TaskStateRow): TaskState {
   if (row.state === 'live') return { kind: 'live' };
   const revocation = toRevocation(row.ended_at, row.end_reason);
   if (row.state === 'revoked' && revocation !== undefined) return { kind: 'revoked', ...revocation };

@@ -111,5 +111,7 @@ export function sqliteLedger({ read }: Connection): Ledger {
           query.limit,
         ),
       ),
+    settledThrough: () =>
+      read((run) => run<{ seq: number | null }>('select max(seq) as seq from ledger').rows[0]?.seq ?? 0),
   };
 }

@@ -13,7 +13,7 @@ import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import { BLOCK_COLUMNS, type BlockRow, type OfSource, OLDEST_FIRST, pageOfBlocks, toBlocks } from '../rows/block-row.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
@@ -26,6 +26,13 @@ import {
 } from '../rows/provisioned-user-row.ts';
 import { type StatusListRow, statusListColumns, toStatusList, unusedLists } from '../rows/status-list-row.ts';
 import {
+  type ByNames,
+  type ListedTaskRow,
+  selectListedTask,
+  selectListedTasks,
+  toListedTask,
+} from '../rows/task-list.ts';
+import {
   GRANT_COLUMNS,
   type GrantRow,
   TOKEN_FACTS_COLUMNS,
@@ -33,7 +40,7 @@ import {
   toGrant,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import type { Connection } from './connection.ts';
+import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
 /** Builds the queries that are not hot, and never connects. */
@@ -61,6 +68,15 @@ const selectSponsor = 'select sponsor_key from tasks where task_id = ?';
 const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?`;
 
+/** Makes SQLite use the index of the first name: a `+` before a column excludes its index. */
+const byNames: ByNames = (select, names, state, before) => {
+  for (const [at, [column, value]] of names.entries()) select.whereRaw(`${at === 0 ? '' : '+'}${column} = ?`, [value]);
+  select
+    .whereRaw(`${names.length === 0 ? 'lower(state)' : 'state'} = ?`, [state])
+    .where('task_id', '<', before)
+    .orderBy('task_id', 'desc');
+};
+
 export function sqliteTasks({ read }: Connection): Tasks {
   return {
     findGrant: (agentId, grantHash) =>
@@ -76,6 +92,19 @@ export function sqliteTasks({ read }: Connection): Tasks {
       read((run) => {
         const row = run<TokenFactsRow>(selectTokenFacts, [tokenId, taskId]).rows[0];
         return row && toTokenFacts(row);
+      }),
+
+    list: (question) =>
+      read((run) =>
+        run<ListedTaskRow>(selectListedTasks(queryBuilder, question, bindInstant, byNames)).rows.map((row) =>
+          toListedTask(row, question.now),
+        ),
+      ),
+
+    findListed: (taskId, now) =>
+      read((run) => {
+        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toListedTask(row, now);
       }),
   };
 }
@@ -101,8 +130,14 @@ export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBl
   return toBlocks(run<BlockRow>(selectBlocks, [sponsorKey]).rows);
 }
 
+const ofSource: OfSource = (select, source, after) =>
+  select.whereRaw('source = ? and (blocked_at, sponsor_key) < (?, ?)', [source, ...after]);
+
 export function sqliteSponsors({ read }: Connection): Sponsors {
-  return { findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)) };
+  return {
+    findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
+    list: (question) => read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
+  };
 }
 
 export function sqliteOperatorActs({ read }: Connection): OperatorActs {

@@ -38,6 +38,7 @@ function methodsOf(connection: Connection) {
   const statusLists = sqliteStatusLists(connection);
   const sponsors = sqliteSponsors(connection);
   const users = sqliteProvisionedUsers(connection);
+  const ledger = sqliteLedger(connection);
   const checkpoints = sqliteCheckpoints(connection);
   const outbox = sqliteOutboxEntries(connection);
   const condition = sqliteCondition(connection);
@@ -48,12 +49,16 @@ function methodsOf(connection: Connection) {
     findGrant: tasks.findGrant,
     findSponsor: tasks.findSponsor,
     tokenFacts: tasks.tokenFacts,
+    listTasks: tasks.list,
+    findListedTask: tasks.findListed,
     findStatusList: statusLists.find,
     listStatusLists: statusLists.list,
     findBlocks: sponsors.findBlocks,
+    listBlocks: sponsors.list,
     findUser: users.find,
     listUsers: users.list,
-    ledgerPage: sqliteLedger(connection).page,
+    ledgerPage: ledger.page,
+    settledThrough: ledger.settledThrough,
     listActs: sqliteOperatorActs(connection).list,
     forget: sqliteSweeping(connection).forget,
     eraseReasons: sqliteSweeping(connection).eraseReasons,
