@@ -236,6 +236,15 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { task_id } });
   },
   'stopTask 404 unknown_task': nothing,
+  async 'listTasks 200 page'(world) {
+    await freshTask(world, 'ada');
+    return sent({ query: { sponsor: 'ada' } });
+  },
+  'listTasks 400 invalid_fields': () => sent({ query: { state: 'dead' } }),
+  async 'getTask 200 task'(world) {
+    return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
+  },
+  'getTask 404 unknown_task': nothing,
   async 'stopSponsorTasks 200 ended'(world) {
     await freshTask(world, 'ada');
     return {};
@@ -267,6 +276,11 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   'listAgents 401 invalid_api_key': ({ lonely }) => ({ url: lonely.url, changes: { headers: { authorization: '' } } }),
   'unblockSponsor 404 not_blocked': nothing,
   'unblockSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+  async 'listBlocks 200 page'(world) {
+    await pushed(world, 'barbara');
+    return sent({ query: { source: 'ssf' } });
+  },
+  'listBlocks 400 invalid_fields': () => sent({ query: { source: 'x' } }),
   async 'unblockSponsor 409 sponsor_block_not_owned'(world) {
     await pushed(world, 'grace');
     return sent({ path: { sponsor_key: 'grace' } });
@@ -278,6 +292,8 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { sponsor_key: 'grace' } });
   },
 
+  'streamRecords 200': nothing,
+  'streamRecords 400 invalid_fields': () => sent({ headers: { 'last-event-id': 'x' } }),
   async 'readLedger 200 page'(world) {
     const { task_id } = await issued(world);
     return sent({ query: { task_id, from: day(-1), to: day(1) } });
