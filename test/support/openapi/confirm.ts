@@ -94,7 +94,9 @@ export function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
     // The number of hashes in a proof depends on the number of sealed records.
-    return name === 'audit_path' ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
+    if (name === 'audit_path') return [...new Set(value.map(kindOf))];
+    // The numbers of a task's records.
+    return value.map((item) => settled(item, typeof item === 'number' ? 'seq' : ''));
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]));
