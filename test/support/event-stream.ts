@@ -15,8 +15,8 @@ export interface EventStream {
   readonly events: Event[];
   readonly comments: string[];
   /** Resolves when the server ends the stream, or the connection breaks. */
-  readonly ended: Promise<void>;
-  /** Waits for the first event with this id, or for so many events. */
+  readonly ended: Promise<'ended' | 'broken'>;
+  /** Waits for so many events. */
   until(count: number): Promise<void>;
   close(): void;
 }
@@ -48,7 +48,10 @@ export async function openEventStream(url: string, headers: Readonly<Record<stri
     headers: response.headers,
     events,
     comments,
-    ended: read().catch(() => undefined),
+    ended: read().then(
+      () => 'ended',
+      () => 'broken',
+    ),
     until: (count) => eventually(() => events.length >= count),
     close: () => leaving.abort(),
   };

@@ -267,8 +267,11 @@ for (const database of databases) {
       const seen: number[] = [];
       const first = await listen(one, { 'last-event-id': String(before) });
       await first.until(20);
+      const began = performance.now();
       await one.stop();
-      await first.ended;
+      // A stop waits ten seconds for requests that do not end.
+      expect(performance.now() - began).to.be.below(9_000);
+      expect(await first.ended).to.equal('ended');
       seen.push(...numbers(first));
       const second = await listen(two, { 'last-event-id': String(seen.at(-1)) });
       await second.until(40);

@@ -11,7 +11,14 @@ import type {
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, type OfSource, OLDEST_FIRST, pageOfBlocks, toBlocks } from '../rows/block-row.ts';
+import {
+  BLOCK_COLUMNS,
+  type BlockRow,
+  type OfSource,
+  OLDEST_FIRST,
+  pageOfBlocks,
+  toBlocks,
+} from '../rows/block-row.ts';
 import { storable } from '../rows/column.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
@@ -167,7 +174,9 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
       return toBlocks((await run<BlockRow>(findBlocks, [storable('sponsor_key', sponsorKey)])).rows);
     },
     async list(question) {
-      return toBlocks((await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows);
+      return toBlocks(
+        (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
+      );
     },
   };
 }

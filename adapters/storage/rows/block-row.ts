@@ -32,7 +32,11 @@ export function toBlocks(rows: readonly BlockRow[]): readonly SponsorBlock[] {
 const LAST = { blockedAt: instantFromMicros(Number.MAX_SAFE_INTEGER), sponsorKey: '', source: '' } as const;
 
 /** Selects the blocks of a source that come after a position, by an index that begins with the source. */
-export type OfSource = (select: Knex.QueryBuilder, source: BlockSource, after: readonly [Bound, SponsorKey | '']) => Knex.QueryBuilder;
+export type OfSource = (
+  select: Knex.QueryBuilder,
+  source: BlockSource,
+  after: readonly [Bound, SponsorKey | ''],
+) => Knex.QueryBuilder;
 
 export function pageOfBlocks(
   knex: Knex,

@@ -13,7 +13,14 @@ import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, type OfSource, OLDEST_FIRST, pageOfBlocks, toBlocks } from '../rows/block-row.ts';
+import {
+  BLOCK_COLUMNS,
+  type BlockRow,
+  type OfSource,
+  OLDEST_FIRST,
+  pageOfBlocks,
+  toBlocks,
+} from '../rows/block-row.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
@@ -136,7 +143,8 @@ const ofSource: OfSource = (select, source, after) =>
 export function sqliteSponsors({ read }: Connection): Sponsors {
   return {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
-    list: (question) => read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
+    list: (question) =>
+      read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
   };
 }
 

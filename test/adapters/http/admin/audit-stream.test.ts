@@ -92,6 +92,20 @@ describe('The stream of records', () => {
     for (const client of [ahead, ...behind]) client.close();
   });
 
+  it('begins after the newest record, although older ones are not handed over yet', async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    newest = 10;
+    const early = await openEventStream(url, {});
+    newest = 20;
+    const late = await openEventStream(url, {});
+    await stream.advance();
+    newest = 21;
+    await stream.advance();
+    await Promise.all([early.until(11), late.until(1)]);
+    expect([early.events[0]?.id, late.events.map(({ id }) => id)]).to.deep.equal(['11', ['21']]);
+    for (const client of [early, late]) client.close();
+  });
+
   it('reads the ledger once for all listeners, and not at all without one', async () => {
     let reads = 0;
     const counted = recordStream({
