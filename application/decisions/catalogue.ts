@@ -8,6 +8,7 @@ import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
+import { recordAct, refuseOperator } from './operator-act.ts';
 import { placeBlock } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
@@ -38,7 +39,9 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   openStatusList,
   openTask,
   placeBlock,
+  recordAct,
   refuse,
+  refuseOperator,
   renewGrant,
   revokeGrant,
   revokeSingleToken,

@@ -40,6 +40,7 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
+  'operator.acted': ['API Activity', 'Operator Act', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
 };
 
