@@ -9,6 +9,7 @@ import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
 import { myTasks } from '../application/me/my-tasks.ts';
 import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { Parts } from './parts.ts';
 import { isMeOpen } from './settings/alternatives.ts';
 import { meSessions } from './sign-in.ts';
@@ -62,7 +63,9 @@ export function mePage({
     scopeWords,
     reach: {
       tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: settings['Service:StatusLists:Enabled'] ? settings['Service:StatusLists:Ttl'] : undefined,
+      statusLists: settings['Service:StatusLists:Enabled']
+        ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
+        : undefined,
     },
   };
 }

@@ -8,11 +8,11 @@ import type { Log, Measurements, Tracing } from '../../application/ports/telemet
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
-import { refusalPages } from './admission/refusals.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import { type MeSurface, meRouter } from './me/me-router.ts';
 import { type PageOptions, pageRouter } from './me/page/page-router.ts';
+import { refusalPages } from './me/page/refusal-pages.ts';
 import { type SignInSurface, signInRouter } from './me/sign-in-router.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
@@ -43,9 +43,9 @@ export interface HttpSurfaces {
   readonly events: Traceable<EventsSurface> | undefined;
   /** `undefined` if it is not configured. */
   readonly scim: Traceable<ScimSurface> | undefined;
-  /** `undefined` without `Service:Me:ClientId`: nobody signs in. */
+  /** `undefined` without `Service:Me:ClientId`. */
   readonly signIn: Traceable<SignInSurface> | undefined;
-  /** As `signIn`. */
+  /** `undefined` without `Service:Me:ClientId`. */
   readonly page: PageOptions | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;

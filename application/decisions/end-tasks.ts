@@ -1,6 +1,7 @@
 /**
  * The kill switches of operators and of people: end one task, or all tasks of an agent, of a person, or of an agent for
- * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry). All of them use ending.ts.
+ * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry).
+ * All of them use ending.ts.
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';

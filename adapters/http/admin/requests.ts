@@ -1,4 +1,4 @@
-/** Shared by routes of `/admin` and `/audit`: the check of the admin key, and parsers for query, path and body. */
+/** The check of the admin key, and parsers for query, path and body, for `/admin` and `/audit`. `/me` uses those for queries. */
 
 import type { Request, RequestHandler, Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';

@@ -39,7 +39,7 @@ import { forRequest, type Traceable } from '../traceable.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
 
 export interface MeSurface extends MeAccess {
-  /** Writes the record of a request that names nobody. */
+  /** Records a refusal. The record names no person. */
   refuse(reason: MeDenialReason, trace?: Trace): Promise<void>;
   tasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
   /** `not_found` only for a task that is not stored, or is another person's. */
@@ -59,7 +59,7 @@ export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router 
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (pages !== undefined) {
-    // A router of Express answers OPTIONS by itself, with the methods of its own routes alone.
+    // The page's router would answer OPTIONS without a credential, and name only its own methods.
     router.use((request, response, next) => (request.method === 'OPTIONS' ? next() : pages(request, response, next)));
   }
   router.use(requirePerson(surface));
@@ -143,7 +143,7 @@ export function answerUnidentified(
 }
 
 const AFTER = 'after';
-/** Specification "Limits" has no larger page of tasks. */
+/** The largest page of tasks, and the page if the request names no size. */
 const MAX_TASKS = 100;
 
 async function listTasks({ surface, person }: Asked, request: Request, response: Response): Promise<void> {
@@ -265,7 +265,7 @@ async function proof({ surface, person }: Asked, request: Request<{ seq: string 
   const seq = parseOrdinal(request.params.seq);
   const outcome = seq === undefined ? undefined : await surface.prove(person, seq);
   if (outcome === undefined || outcome.kind === 'not_found') {
-    const detail = 'No sealed record about you has this number: there is none, or it is not sealed yet.';
+    const detail = 'No sealed record with this number is about you.';
     return answerProblem(response, { status: 404, detail, reason: 'unknown_record' });
   }
   answerProof(surface.log, request, response, outcome);

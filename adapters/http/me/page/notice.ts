@@ -35,7 +35,7 @@ export function answerNotice(response: Response, notice: Notice): void {
     .send(renderMessage(kind, languageOf(response.req), base, to));
 }
 
-/** Express adds a short page of its own, which needs the same headers. */
+/** The body that Express sends with a redirect is a page too, so it gets the headers of a page. */
 export function redirect(response: Response, address: string, status = 302): void {
   response.set(PAGE_HEADERS).redirect(status, address);
 }

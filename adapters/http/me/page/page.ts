@@ -103,7 +103,7 @@ function liveTasks(view: MeView, words: Texts, language: Language): Insert {
   const agents = new Map<string, MyTask[]>();
   for (const task of view.live) agents.set(task.agentId, [...(agents.get(task.agentId) ?? []), task]);
   const count = view.live.length;
-  // A later page has only ended tasks: live ones are on earlier pages, or there is none.
+  // On a later page without live tasks nobody knows here whether an earlier page shows some.
   if (count === 0 && !view.isFirst) return undefined;
   const isWhole = view.isFirst && (view.next === undefined || view.history.length > 0);
   const groups = [...agents.values()].map((tasks) => {

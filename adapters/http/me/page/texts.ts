@@ -123,7 +123,7 @@ const en: Texts = {
     'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
     statusLists === undefined
       ? `Later: other services accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`
-      : `Within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
+      : `Usually within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
     'Never: what the agent has already done. A stop does not undo it.',
     'A stopped task does not come back, but the agent may begin a new one. Pause agents to prevent that.',
   ],
@@ -160,7 +160,7 @@ const en: Texts = {
     },
     sign_in_refused: {
       title: 'The sign-in was refused',
-      text: 'Your organisation signed you in, but not as somebody who can use this page. Ask your administrator.',
+      text: 'Your organisation signed you in, but your account cannot use this page. Ask your administrator.',
       action: 'Begin again',
     },
     sign_in_too_old: {
@@ -268,7 +268,7 @@ const de: Texts = {
     'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
     statusLists === undefined
       ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
-      : `Nach höchstens ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
+      : `Meist innerhalb von ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
     'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
     'Eine gestoppte Aufgabe kommt nicht wieder, aber der Agent kann eine neue beginnen. Pausieren Sie Agenten, um das zu verhindern.',
   ],
