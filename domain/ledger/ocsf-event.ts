@@ -181,12 +181,12 @@ function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Re
 }
 
 function apiActivity(
-  { event, agentId, sponsor, taskId, detail }: LedgerRecord,
+  { event, reason, agentId, sponsor, taskId, detail }: LedgerRecord,
   { actor }: Extract<Mapping, { readonly class: 'api_activity' }>,
 ): Readonly<Record<string, unknown>> {
   const resources = [resource('agent', agentId), resource('person', sponsor), resource('task', taskId)].flat();
   return {
-    actor: { user: event === 'operator.acted' ? operatorIn(detail) : actor },
+    actor: { user: event === 'operator.acted' || reason === 'operator_role_missing' ? operatorIn(detail) : actor },
     api: { operation: event, service: { name: PRODUCT } },
     // OCSF requires the address of the source. Records have none.
     src_endpoint: { name: UNKNOWN },
