@@ -13,20 +13,27 @@ import { agentKeys } from '../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
-import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
+import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import {
   anonymousDenials,
   measuredAnonymousDenials,
   measuredDenials,
 } from '../application/ledger/anonymous-denials.ts';
+import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
-import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import {
+  operatorsChoice,
+  sinkChoice,
+  sponsorCheckChoice,
+  transmitterChoice,
+  upstreamChoice,
+} from './settings/alternatives.ts';
 import { storageWithin } from './traces.ts';
 
 export function wire(given: Given): ServiceParts {
@@ -65,6 +72,11 @@ export function wire(given: Given): ServiceParts {
     const metadata = discovery({ kind: 'transmitter', issuer: transmitter.issuer }, network, log);
     return providerKeys(metadata, network, clock, log, undefined, 'transmitter');
   });
+  provide('operatorKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) => {
+    const issuer = operatorsChoice(settings)?.issuer;
+    if (issuer === undefined) return undefined;
+    return providerKeys(discovery({ kind: 'issuer', issuer }, network, log), network, clock, log);
+  });
   provide('circuit', ['settings', 'clock'], ({ settings, clock }) =>
     sponsorCheckChoice(settings).mode === 'poll' ? circuit(clock) : undefined,
   );
@@ -92,6 +104,12 @@ export function wire(given: Given): ServiceParts {
       ...{ checkpoints: storage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
+  );
+  provide(
+    'recordStream',
+    ['settings', 'storage'],
+    ({ settings, storage: { ledger, checkpoints } }) =>
+      operatorsChoice(settings) && recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit }),
   );
   provide('sink', ['settings', 'network', 'log'], ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);
@@ -132,17 +150,31 @@ export function wire(given: Given): ServiceParts {
         'signingKeys',
         'agentKeys',
         'providerKeys',
+        'operatorKeys',
         'directory',
         'anonymousDenials',
         'me',
       ] as const),
-      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
+      ...([
+        'sealedTrees',
+        'recordStream',
+        'admission',
+        'receivers',
+        'clock',
+        'log',
+        'randomness',
+        'measurements',
+        'tracing',
+      ] as const),
     ],
     httpSurfaces,
   );
   provide(
     'jobs',
-    ['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink', 'clock'],
+    [
+      ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
+      ...(['recordStream', 'sink', 'clock'] as const),
+    ],
     jobs,
   );
   provide(
@@ -152,7 +184,16 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'service',
-    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'anonymousDenials'],
+    [
+      'surfaces',
+      'jobs',
+      'observed',
+      'providerKeys',
+      'transmitterKeys',
+      'operatorKeys',
+      'recordStream',
+      'anonymousDenials',
+    ],
     (parts) => parts,
   );
   return container.resolve<ServiceParts>('service');

@@ -10,7 +10,10 @@ import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
+import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
+import { listBlocks } from '../application/admin/list-blocks.ts';
+import { listTasks, showTask } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
@@ -30,9 +33,10 @@ import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
+import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
-import { traceable } from './traces.ts';
+import { actedOn, traceable } from './traces.ts';
 
 export function httpSurfaces(
   parts: Pick<
@@ -45,11 +49,12 @@ export function httpSurfaces(
         | 'signingKeys'
         | 'agentKeys'
         | 'providerKeys'
+        | 'operatorKeys'
         | 'directory'
         | 'anonymousDenials'
         | 'me'
       )
-    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
+    | ('sealedTrees' | 'recordStream' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
@@ -76,10 +81,12 @@ export function httpSurfaces(
       : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const named = operators(parts);
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
       anonymous.record({ event: 'admin.denied', reason }, trace),
+    operators: named?.access,
   };
 
   return {
@@ -102,9 +109,10 @@ export function httpSurfaces(
         log,
       };
     }),
-    admin: traceable(parts, (storage) => {
-      const { agents, tasks, sponsors } = storage;
+    admin: actedOn(parts, named?.explain, (storage) => {
+      const { agents, tasks, sponsors, ledger } = storage;
       const service = { ...registration, decisions: storage, agents };
+      const reading = { tasks, sponsors, ledger, clock, digest: sha256 };
       return {
         ...access,
         issuer,
@@ -116,7 +124,12 @@ export function httpSurfaces(
         stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
         block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
-        unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
+        unblock: (sponsorKey) =>
+          unblockSponsor({ decisions: storage, clock, twoPersons: named?.twoPersons }, sponsorKey),
+        listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
+        listTasks: (question) => listTasks(reading, question),
+        showTask: (taskId) => showTask(reading, taskId),
+        listBlocks: (question) => listBlocks(reading, question),
         log,
       };
     }),
@@ -125,6 +138,10 @@ export function httpSurfaces(
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      streaming: parts.recordStream && {
+        stream: parts.recordStream,
+        refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
+      },
       log,
     })),
     me: parts.me,

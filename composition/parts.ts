@@ -7,6 +7,7 @@ import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
 import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
@@ -52,11 +53,15 @@ export interface Made {
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
   readonly transmitterKeys: RefreshedProviderKeys | undefined;
+  /** The keys of the operators' own identity provider; `undefined` if they use the upstream's, or there are no operators. */
+  readonly operatorKeys: RefreshedProviderKeys | undefined;
   /** `undefined` in mode `signals`, as is the directory. */
   readonly circuit: Circuit | undefined;
   readonly directory: SponsorDirectory | undefined;
   readonly anonymousDenials: AnonymousDenials;
   readonly sealedTrees: SealedTrees;
+  /** `undefined` without `Service:Operators`. */
+  readonly recordStream: RecordStream | undefined;
   /** `undefined` without `Service:Audit:Sink:Url`. */
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
@@ -73,5 +78,12 @@ export type Parts = Given & Made;
 /** The parts that a running service starts and stops. */
 export type ServiceParts = Pick<
   Parts,
-  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials'
+  | 'surfaces'
+  | 'jobs'
+  | 'observed'
+  | 'providerKeys'
+  | 'transmitterKeys'
+  | 'operatorKeys'
+  | 'recordStream'
+  | 'anonymousDenials'
 >;

@@ -81,10 +81,11 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
-      openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
-    });
+    const { surfaces, jobs, observed, providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } =
+      wire({
+        ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
+        openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
+      });
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     metrics?.observe(observed);
@@ -92,7 +93,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
     const server = await listen(settings, { ...httpApp(surfaces), log, ...limits });
     // A slow or unreachable provider delays readiness, not the start.
-    for (const keys of [providerKeys, transmitterKeys]) void keys?.start();
+    for (const keys of [providerKeys, transmitterKeys, operatorKeys]) void keys?.start();
     const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
     const { host, port } = server.address;
     log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
@@ -100,8 +101,9 @@ export async function startService(settings: Settings, surroundings: Surrounding
       ...{ host, port, storage: opened, jobs },
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
+        recordStream?.close();
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
-        for (const keys of [providerKeys, transmitterKeys]) keys?.stop();
+        for (const keys of [providerKeys, transmitterKeys, operatorKeys]) keys?.stop();
         // All requests and jobs have ended, so no further denial is counted or written.
         await anonymousDenials.closeAll();
         await published?.close();

@@ -8,6 +8,7 @@ import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
+import { recordAct, refuseOperator } from './operator-act.ts';
 import { placeBlock, placePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
@@ -40,7 +41,9 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   openTask,
   placeBlock,
   placePause,
+  recordAct,
   refuse,
+  refuseOperator,
   renewGrant,
   revokeGrant,
   revokeSingleToken,

@@ -34,6 +34,8 @@ interface TypedDecision<Input, Asked extends Questions, Verdict> {
   asks(input: Input): Asked;
   /** Pure: the same input and facts give the same judgement. */
   judge(input: Input, facts: Answers<Asked>): Judgement<Verdict>;
+  /** Whether a decision with this verdict records the act of its operator (operator-act.ts). */
+  recordsAct?(verdict: Verdict): boolean;
   /** The denial that this verdict recorded, for the metrics. */
   denial?(input: Input, verdict: Verdict): Denial | undefined;
 }

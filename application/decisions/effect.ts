@@ -7,13 +7,14 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
-import type { AssertionName, LogoutName, LogoutTimes, SignalName } from './fact.ts';
+import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
@@ -33,6 +34,9 @@ export interface Effects {
   /** Inserts the block, or replaces the one of its source. */
   put_block: StatedBlock;
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
+  /** Inserts the request of the first operator, or replaces it. */
+  put_pending_unblock: PendingUnblock & { readonly sponsorKey: SponsorKey };
+  remove_pending_unblock: { readonly sponsorKey: SponsorKey };
   /** Inserts the logout, or replaces its times. */
   put_logout: LogoutName & LogoutTimes;
   insert_session: Session;
@@ -62,6 +66,11 @@ export interface Effects {
   close_status_list: { readonly listId: string; readonly at: Instant };
   /** Appends the entries in order, then the records of the ended tasks in their order. */
   append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
+  /**
+   * Appends `operator.acted`, and keeps its reason beside the ledger. The engine adds the number of the first record that the
+   * decision appends. At most one in a decision, which shares its transaction with no other.
+   */
+  operator_act: OperatorAct;
 }
 
 /** Possibly very many tasks. The engine fills their records from the columns of their rows. */
@@ -104,6 +113,8 @@ export const EFFECT_ORDER = [
   'revoke_token',
   'put_block',
   'remove_block',
+  'put_pending_unblock',
+  'remove_pending_unblock',
   'put_logout',
   'close_sessions',
   'insert_session',
@@ -117,6 +128,7 @@ export const EFFECT_ORDER = [
   'insert_status_list',
   'close_status_list',
   'append',
+  'operator_act',
 ] as const satisfies readonly EffectName[];
 
 /** Appends the entries, then the records of the ended tasks. No effect if there are none. */

@@ -44,8 +44,11 @@ export async function pauseAgents({ decisions, clock }: Pausing, { sponsorKey }:
 /** How long after signing in a person may lift their pause (RFC 9470 `max_age`). */
 export const RESUME_MAX_AGE_SECONDS = 300;
 
+/** The verdicts that need no operator. */
+export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pending'>;
+
 /** An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. */
-export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<LiftVerdict> {
+export async function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<ResumeVerdict> {
   const { sponsorKey, subject } = person;
   const at = clock.now();
   const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
@@ -54,7 +57,9 @@ export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): P
   const tooOld: LedgerEntry | undefined = isSignInRecent(person, at)
     ? undefined
     : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
-  return decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+  const verdict = await decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+  if (verdict === 'operator_is_sponsor' || verdict === 'pending') throw new Error('this verdict needs an operator');
+  return verdict;
 }
 
 /** The provider dates the sign-in of a token, and its clock may differ. */

@@ -24,6 +24,7 @@ export const ledgerEvents = [
   'ssf.denied',
   'admin.denied',
   'me.denied',
+  'operator.acted',
   'audit.archived',
 ] as const;
 export type LedgerEvent = (typeof ledgerEvents)[number];
@@ -47,7 +48,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`. */
+  /** Only on `audit.archived`, `operator.acted`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

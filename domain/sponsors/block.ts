@@ -9,7 +9,13 @@ import type { SponsorKey } from '../identifiers.ts';
 import { type Instant, toShortText } from '../instant.ts';
 
 /** `self`: the person's own pause. */
-export type BlockSource = 'admin' | 'scim' | 'self' | 'ssf';
+export const blockSources = ['admin', 'scim', 'self', 'ssf'] as const;
+export type BlockSource = (typeof blockSources)[number];
+
+export function parseBlockSource(text: string): BlockSource | undefined {
+  return blockSources.find((source) => source === text);
+}
+
 export type BlockKind = 'disabled' | 'deleted';
 
 export interface SponsorBlock {

@@ -13,45 +13,76 @@ import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
-import type { LedgerDecision } from '../../../domain/ledger/record.ts';
+import { type LedgerDecision, type LedgerEvent, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
 import { neverStored } from '../message/head.ts';
 import { answerProof, answerRecords } from '../message/ledger-answers.ts';
 import { answerFaults, answerInvalid, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
-import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
+import {
+  AUDIENCE_SENTENCE,
+  CURSOR,
+  CURSOR_SENTENCE,
+  DEFAULT_PAGE,
+  PAGE_SIZE_SENTENCE,
+  parseAudience,
+  parseOrdinal,
+  parsePageSize,
+  parseSubject,
+  readQuery,
+  SUBJECT_SENTENCE,
+} from '../message/query.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
+import { type StreamSurface, streamRecords } from './audit-stream.ts';
+import { requireOperator } from './operators.ts';
 import { type AdminAccess, requireAdminKey } from './requests.ts';
+import type { AdminRoute } from './roles.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
   checkpoints(question: CheckpointsQuestion): Promise<CheckpointsPage>;
   prove(seq: number): Promise<ProofOutcome>;
+  /** `undefined` without `Service:Operators`: the path is then unknown. */
+  readonly streaming?: StreamSurface | undefined;
   readonly log: Log;
 }
 
 export function auditRouter(surface: Traceable<AuditSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
-    .get((request, response) => page(forRequest(surface, request), request, response))
+    .get(permit('GET /audit'), (request, response) => page(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/checkpoints')
-    .get((request, response) => checkpoints(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/checkpoints'), (request, response) =>
+      checkpoints(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get((request, response) => proof(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/records/{seq}/proof'), (request, response) =>
+      proof(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
+  const { streaming } = surface;
+  if (streaming !== undefined) {
+    router
+      .route('/stream')
+      .get(requireOperator(surface.operators, 'GET /audit/stream'), (request, response) =>
+        streamRecords(streaming, request, response),
+      )
+      .all(methodNotAllowed('GET, HEAD'));
+  }
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
   return router;
 }
 
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
-  const parsed = parseAuditQuestion(request.originalUrl);
+  const parsed = parseAuditQuestion(request.originalUrl, surface.operators !== undefined);
   if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
   answerRecords(response, await surface.query(parsed.question));
 }
@@ -74,10 +105,7 @@ async function proof(surface: AuditSurface, request: Request<{ seq: string }>, r
 }
 
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
-
-/** The maximum length of a person's `sub`, and of a sponsor key. */
-const MAX_SPONSOR_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
+const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
 
 const POINT_SENTENCE =
   'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
@@ -86,19 +114,26 @@ type ParsedQuestion =
   | { readonly kind: 'parsed'; readonly question: LedgerQuestion }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
-/** Parses the query string of `GET /audit`. @param url the request's URL, unchanged */
-function parseAuditQuestion(url: string): ParsedQuestion {
-  const query = readQuery(url, PARAMETERS);
+/**
+ * Parses the query string of `GET /audit`.
+ *
+ * @param url the request's URL, unchanged
+ * @param hasOperators without `Service:Operators` there are no further filters
+ */
+function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQuestion {
+  const query = readQuery(url, [...PARAMETERS, ...(hasOperators ? OPERATOR_PARAMETERS : [])]);
   const filters = {
-    sponsor: query.read('sponsor', parseSponsor, `Must be 1 to ${MAX_SPONSOR_LENGTH} characters.`),
+    sponsor: query.read('sponsor', parseSubject, SUBJECT_SENTENCE),
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
     taskId: query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.'),
     from: query.read('from', parseRangeStart, POINT_SENTENCE),
     to: query.read('to', parseRangeEnd, POINT_SENTENCE),
     decision: query.read('decision', parseDecision, 'Must be allow or deny.'),
+    event: hasOperators ? query.read('event', parseEvent, 'Must be an event of the ledger.') : undefined,
+    audience: hasOperators ? query.read('audience', parseAudience, AUDIENCE_SENTENCE) : undefined,
   };
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
+  const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
   const { from, to } = filters;
   // Such a range is always empty, and an empty page would suggest that nothing happened.
   const backwards = from !== undefined && to !== undefined && to < from;
@@ -106,11 +141,10 @@ function parseAuditQuestion(url: string): ParsedQuestion {
   return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, limit, cursor } };
 }
 
-function parseSponsor(text: string): string | undefined {
-  const usable = text.length >= 1 && text.length <= MAX_SPONSOR_LENGTH && !CONTROL.test(text);
-  return usable ? text : undefined;
-}
-
 function parseDecision(text: string): LedgerDecision | undefined {
   return text === 'allow' || text === 'deny' ? text : undefined;
+}
+
+function parseEvent(text: string): LedgerEvent | undefined {
+  return ledgerEvents.find((event) => event === text);
 }

@@ -10,16 +10,25 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { requireBearer } from '../message/bearer.ts';
 import { discardRest, parseJson, readTypedBody } from '../message/body.ts';
 import { answerInvalid, answerProblem } from '../message/problem-details.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
+import { authenticateOperator, type OperatorAccess, requireOperator } from './operators.ts';
+import type { AdminRoute } from './roles.ts';
+
+/** Writes the answer to a request. */
+export type Answer = (response: Response) => void;
 
 export interface AdminAccess {
   /** `undefined` disables the admin API. */
   readonly apiKey: Secret | undefined;
   /** Writes the record of a refused request. */
   refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
+  /** `undefined` without `Service:Operators`. */
+  readonly operators?: OperatorAccess | undefined;
 }
 
-/** Requires the admin key (specification "Authentication"). */
-export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler {
+/** Requires the admin key (specification "Authentication"), or of an operator a valid access token. */
+export function requireAdminKey({ apiKey, refuse, operators }: AdminAccess): RequestHandler {
+  if (operators !== undefined) return authenticateOperator({ apiKey, refuse }, operators);
   if (apiKey !== undefined) {
     return requireBearer({ credentials: [apiKey], refuse }, (response, reason) =>
       answerProblem(response, { status: 401, detail: 'The admin key is missing or wrong.', reason }),
@@ -32,24 +41,51 @@ export function requireAdminKey({ apiKey, refuse }: AdminAccess): RequestHandler
   };
 }
 
-const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
-
-/** Parses a sponsor key in a path (specification "Admin API"). If it is invalid, answers and returns `undefined`. */
-export function readSponsorKey(text: string, response: Response): SponsorKey | undefined {
-  const sponsorKey = parseSponsorKey(text);
-  if (sponsorKey === undefined) answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
-  return sponsorKey;
+/** The part of a surface that settles a change before it is answered. */
+export interface Settling {
+  /** Records the act of the request's operator, unless a decision has. Absent without an act. */
+  settle?(): Promise<void>;
 }
 
 /**
- * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns `undefined` if it has
- * already answered the request, or the client has disconnected.
+ * A route that changes something. What the handler did is durable, and so is the record of who asked for it, before the
+ * answer leaves. The handler returns `undefined` if the client has disconnected.
  */
-export async function readJsonBody(request: Request, response: Response): Promise<JsonObject | undefined> {
+export function changing<Surface extends AdminAccess & Settling, Parameters>(
+  surface: Traceable<Surface>,
+  route: AdminRoute,
+  handle: (own: Surface, request: Request<Parameters>) => Promise<Answer | undefined>,
+): RequestHandler<Parameters>[] {
+  return [
+    requireOperator(surface.operators, route) as RequestHandler<Parameters>,
+    async (request, response) => {
+      const own = forRequest<Surface>(surface, request);
+      const answer = await handle(own, request);
+      await own.settle?.();
+      answer?.(response);
+    },
+  ];
+}
+
+export const SPONSOR_KEY_SENTENCE = 'Must be 1 to 256 characters, none of them white space or a control character.';
+
+/** Parses a sponsor key in a path (specification "Admin API"). Returns the answer if it is invalid. */
+export function readSponsorKey(text: string): SponsorKey | Answer {
+  const invalid: Answer = (response) => answerInvalid(response, fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE));
+  return parseSponsorKey(text) ?? invalid;
+}
+
+/**
+ * Reads the JSON object in the request's body (supplement "Token endpoint", "Agents"). Returns the answer if there is none,
+ * and `undefined` if the client has disconnected.
+ */
+export async function readJsonBody(request: Request): Promise<JsonObject | Answer | undefined> {
   const body = await readTypedBody(request, ['application/json'], 'The body must be application/json, in UTF-8.');
   if (body.kind === 'aborted') return undefined;
-  const refuse = (status: 400 | 415, detail: string, reason: string): undefined =>
-    void answerProblem(response, { status, detail, reason });
+  const refuse =
+    (status: 400 | 415, detail: string, reason: string): Answer =>
+    (response) =>
+      answerProblem(response, { status, detail, reason });
   if (body.kind === 'refused') {
     return refuse(body.reason === 'body_too_large' ? 400 : 415, body.sentence, body.reason);
   }

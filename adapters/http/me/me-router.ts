@@ -2,12 +2,16 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { EndVerdict } from '../../../application/decisions/end-tasks.ts';
-import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
 import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
 import type { MyTask, MyTasksCursor, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
-import { type MyPause, type PauseOutcome, RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
+import {
+  type MyPause,
+  type PauseOutcome,
+  RESUME_MAX_AGE_SECONDS,
+  type ResumeVerdict,
+} from '../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { describeDenial } from '../../../domain/denial.ts';
@@ -45,7 +49,7 @@ export interface MeSurface extends MeAccess {
   readonly canPause: boolean;
   pauseOf(person: MePerson): Promise<MyPause>;
   pause(person: MePerson): Promise<PauseOutcome>;
-  resume(person: MePerson): Promise<LiftVerdict>;
+  resume(person: MePerson): Promise<ResumeVerdict>;
   records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
   prove(person: MePerson, seq: number): Promise<ProofOutcome>;
   readonly log: Log;

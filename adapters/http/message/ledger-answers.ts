@@ -4,17 +4,15 @@ import type { Request, Response } from 'express';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
 import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
-import { fieldErrors } from '../../../domain/field-error.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
-import { answerInvalid, answerProblem } from './problem-details.ts';
-import { CURSOR } from './query.ts';
+import { answerProblem } from './problem-details.ts';
+import { answerForeignCursor } from './query.ts';
 
 export function answerRecords(response: Response, answer: LedgerAnswer): void {
   if (answer.kind === 'foreign_cursor') {
-    const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
-    answerInvalid(response, fieldErrors(CURSOR, sentence));
+    answerForeignCursor(response);
     return;
   }
   response.json({

@@ -1,7 +1,9 @@
 /** Reads the query of a request, and the parameters that pages and records share. */
 
+import type { Response } from 'express';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { queryParameters } from './head.ts';
+import { answerInvalid } from './problem-details.ts';
 
 interface QueryReader {
   /** The parsed parameter. `undefined` if the parameter is absent or invalid; an invalid one adds an error. */
@@ -48,8 +50,31 @@ export function parsePageSize(text: string): number | undefined {
   return size !== undefined && size <= MAX_PAGE ? size : undefined;
 }
 
-/** The parameter that continues a page of records. */
+/** The parameter that continues a page. */
 export const CURSOR = 'cursor';
+export const CURSOR_SENTENCE = 'Must be the next_cursor of a page.';
+
+export function answerForeignCursor(response: Response): void {
+  const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
+  answerInvalid(response, fieldErrors(CURSOR, sentence));
+}
+
+/** The maximum length of a person's `sub`, and of a sponsor key. */
+const MAX_SUBJECT_LENGTH = 256;
+const CONTROL = /\p{Cc}/u;
+export const SUBJECT_SENTENCE = `Must be 1 to ${MAX_SUBJECT_LENGTH} characters.`;
+
+export function parseSubject(text: string): string | undefined {
+  return text.length >= 1 && text.length <= MAX_SUBJECT_LENGTH && !CONTROL.test(text) ? text : undefined;
+}
+
+/** As long as a `resource`, and made of the same characters. */
+const AUDIENCE = /^[^\s\p{Cc}]{1,2048}$/u;
+export const AUDIENCE_SENTENCE = 'Must be 1 to 2048 characters, none of them white space or a control character.';
+
+export function parseAudience(text: string): string | undefined {
+  return AUDIENCE.test(text) ? text : undefined;
+}
 
 /** The page size if the request names none. */
 export const DEFAULT_PAGE = 100;

@@ -19,7 +19,7 @@ import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { appendEnds, appendEntries } from './ledger.ts';
+import { appendEnds, appendEntries, appendOperatorAct } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 type Statements = {
@@ -67,6 +67,11 @@ const putBlocks = insertInto(
   ['sponsor_key', 'source', 'kind', 'blocked_at', 'stated_at'],
   `on conflict (sponsor_key, source) do update
     set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`,
+);
+const putPendingUnblocks = insertInto(
+  'pending_unblocks',
+  ['sponsor_key', 'iss', 'sub', 'forget_at'],
+  'on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at',
 );
 const putLogouts = insertInto(
   'logouts',
@@ -125,6 +130,11 @@ const updateToExpired = {
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 const removeBlock = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
+
+const removePendingUnblock = {
+  name: 'remove_pending_unblock',
+  text: 'delete from pending_unblocks where sponsor_key = $1',
+};
 
 const statements: Statements = {
   spend_assertion: (effects) => [
@@ -240,6 +250,25 @@ const statements: Statements = {
       values: [storable('sponsor_key', sponsorKey), source],
     })),
 
+  put_pending_unblock: (effects) => [
+    {
+      query: putPendingUnblocks,
+      values: [
+        rows(effects, ({ sponsorKey, issuer, subject, forgetAt }) => ({
+          sponsor_key: storable('sponsor_key', sponsorKey),
+          iss: storable('iss', issuer),
+          sub: storable('sub', subject),
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
+  remove_pending_unblock: (effects) =>
+    effects.map(({ sponsorKey }) => ({
+      query: removePendingUnblock,
+      values: [storable('sponsor_key', sponsorKey)],
+    })),
+
   put_logout: (effects) => [
     {
       query: putLogouts,
@@ -314,6 +343,8 @@ const statements: Statements = {
     }
     if (entries.length > 0) yield appendEntries(entries);
   },
+
+  operator_act: (effects) => effects.map(appendOperatorAct),
 };
 
 /** Two transactions that take the same indices in one order cannot deadlock: the second one waits for the first. */

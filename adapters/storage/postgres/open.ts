@@ -22,6 +22,7 @@ import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.t
 import { postgresOutbox } from './outbox.ts';
 import {
   postgresAgents,
+  postgresOperatorActs,
   postgresProvisionedUsers,
   postgresSessions,
   postgresSponsors,
@@ -102,6 +103,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),
+    operatorActs: postgresOperatorActs(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     readiness: postgresReadiness(readiness, clock),

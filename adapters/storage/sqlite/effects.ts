@@ -17,7 +17,7 @@ import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './connection.ts';
 import type { Run } from './handle.ts';
-import { appendEnds, appendEntries } from './ledger.ts';
+import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
@@ -25,19 +25,27 @@ import { ENDED_AT_ONCE } from './limits.ts';
  * @throws StorageUnavailable after the deadline. The decision is then rolled back, and is not retried
  */
 export function applyEffects(run: Run, effects: readonly Effect[], deadline: number): void {
+  const isActed = effects.some(({ effect }) => effect === 'operator_act');
+  const applying = { deadline, before: isActed ? lastNumber(run) : 0 };
   for (const name of EFFECT_ORDER) {
-    for (const effect of effects) if (effect.effect === name) apply(run, effect, deadline);
+    for (const effect of effects) if (effect.effect === name) apply(run, effect, applying);
   }
 }
 
-type Appliers = { readonly [Name in EffectName]: (run: Run, effect: Effects[Name], deadline: number) => void };
+interface Applying {
+  readonly deadline: number;
+  /** The number of the last record before this decision, if it records an operator's act. */
+  readonly before: number;
+}
+
+type Appliers = { readonly [Name in EffectName]: (run: Run, effect: Effects[Name], applying: Applying) => void };
 
 function apply<Name extends EffectName>(
   run: Run,
   effect: { readonly effect: Name } & Effects[Name],
-  deadline: number,
+  applying: Applying,
 ): void {
-  appliers[effect.effect](run, effect, deadline);
+  appliers[effect.effect](run, effect, applying);
 }
 
 const insertAssertion = 'insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?)';
@@ -63,6 +71,10 @@ const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked
   on conflict (sponsor_key, source) do update set
     kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
 const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
+
+const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, forget_at) values (?, ?, ?, ?)
+  on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at`;
+const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?';
 
 const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
   on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
@@ -100,7 +112,7 @@ const appliers: Appliers = {
   update_grant: (run, { grantHash, scope, renewals, unrecorded, renewedAt }) =>
     run(updateGrant, [scopeColumn(scope), renewals, unrecorded, renewedAt, grantHash]),
 
-  end_tasks: (run, { tasks, at }, deadline) =>
+  end_tasks: (run, { tasks, at }, { deadline }) =>
     inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {
       for (const [end, taskIds] of byEnd(some)) {
         const ended = JSON.stringify(taskIds);
@@ -124,6 +136,15 @@ const appliers: Appliers = {
     run(putBlock, [storable('sponsor_key', sponsorKey), source, kind, blockedAt, statedAt]),
 
   remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
+
+  put_pending_unblock: (run, { sponsorKey, issuer, subject, forgetAt }) =>
+    run(putPendingUnblock, [
+      storable('sponsor_key', sponsorKey),
+      storable('iss', issuer),
+      storable('sub', subject),
+      forgetAt,
+    ]),
+  remove_pending_unblock: (run, { sponsorKey }) => run(removePendingUnblock, [storable('sponsor_key', sponsorKey)]),
 
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
@@ -156,11 +177,13 @@ const appliers: Appliers = {
     run(insertStatusList, [listId, storable('audience', audience), entries, at]),
   close_status_list: (run, { listId, at }) => run(closeStatusList, [at, listId]),
 
-  append: (run, { entries, ended }, deadline) => {
+  append: (run, { entries, ended }, { deadline }) => {
     appendEntries(run, entries);
     if (ended === undefined) return;
     inPortions(ended.tasks, ENDED_AT_ONCE, deadline, (some) => appendEnds(run, { ...ended, tasks: some }));
   },
+
+  operator_act: (run, act, { before }) => appendOperatorAct(run, act, before),
 };
 
 function inPortions<Item>(

@@ -24,6 +24,8 @@ const AUDIT = 'Service:Audit';
 const SCIM = 'Service:Scim';
 const SSF = 'Service:Ssf';
 const ME = 'Service:Me';
+const OPERATORS = 'Service:Operators';
+const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
 /** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
@@ -264,6 +266,49 @@ export const brokenRules: readonly BrokenRule[] = [
     { [MIN_TOKEN]: '00:06:17', [MIN_TASK]: '00:06:17' },
     shorter(TOKEN, MIN_TOKEN),
   ],
+  ...['Audience', 'ClientId'].map(
+    (field): BrokenRule => [
+      `operators by ${field} without a role`,
+      { [`${OPERATORS}:${field}`]: `${MARK}-operators` },
+      `${OPERATORS}:Roles:Viewer: is not set, nor is any other role`,
+    ],
+  ),
+  ...['Audience', 'ClientId'].map(
+    (field): BrokenRule => [
+      `operators whose ${field} is the audience of the tokens that agents hold`,
+      { ...ROLE, [`${IDP}:Audience`]: `${MARK}-shared`, [`${OPERATORS}:${field}`]: `${MARK}-shared` },
+      `${OPERATORS}:${field}: is the same as ${IDP}:Audience`,
+    ],
+  ),
+  [
+    'operators whose ID tokens have the audience of their access tokens',
+    { ...ROLE, [`${OPERATORS}:Audience`]: `${MARK}-one`, [`${OPERATORS}:ClientId`]: `${MARK}-one` },
+    `${OPERATORS}:ClientId: is the same as ${OPERATORS}:Audience`,
+  ],
+  ...(
+    [
+      ['Audience', `${ME}:Audience`],
+      ['Audience', `${ME}:ClientId`],
+      ['ClientId', `${ME}:Audience`],
+      ['Audience', `${IDP}:BackchannelLogout:Audience`],
+    ] as const
+  ).map(
+    ([field, other]): BrokenRule => [
+      `operators whose ${field} is ${other}`,
+      { ...ROLE, [other]: `${MARK}-shared`, [`${OPERATORS}:${field}`]: `${MARK}-shared` },
+      `${OPERATORS}:${field}: is the same as ${other}`,
+    ],
+  ),
+  ...Object.entries({
+    ...{ Issuer: `https://${MARK}.example`, RoleClaim: 'roles', TwoPersonUnblock: 'false' },
+    ...Object.fromEntries(['Viewer', 'Auditor', 'Registrar', 'Responder'].map((role) => [`Roles:${role}`, MARK])),
+  }).map(
+    ([field, text]): BrokenRule => [
+      `${OPERATORS}:${field} without operators`,
+      { [`${OPERATORS}:${field}`]: text },
+      `${OPERATORS}:${field}: is set while neither ${OPERATORS}:Audience nor ${OPERATORS}:ClientId is`,
+    ],
+  ),
   [
     'metrics on the port of the service',
     { 'Service:Metrics:Port': '9182', PORT: '9182' },

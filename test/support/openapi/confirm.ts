@@ -73,7 +73,20 @@ function confirmHeaders({ value, pointer }: Placed<Described>, { headers }: Answ
 }
 
 /** Members of these names have other values in each run. */
-const VARYING = new Set(['exp', 'iat', 'idx', 'seq', 'last_seq', 'tree_size', 'leaf_index', 'kid', 'x', 'y']);
+const VARYING = new Set([
+  'explains',
+  'salt',
+  'exp',
+  'iat',
+  'idx',
+  'seq',
+  'last_seq',
+  'tree_size',
+  'leaf_index',
+  'kid',
+  'x',
+  'y',
+]);
 
 /** Replaces ids, tokens, hashes and times by their kinds, so that two runs are equal. */
 export function settled(value: unknown, name = ''): unknown {
@@ -81,7 +94,9 @@ export function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
     // The number of hashes in a proof depends on the number of sealed records.
-    return name === 'audit_path' ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
+    if (name === 'audit_path') return [...new Set(value.map(kindOf))];
+    // The numbers of a task's records.
+    return value.map((item) => settled(item, typeof item === 'number' ? 'seq' : ''));
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]));
@@ -94,6 +109,7 @@ function kindOf(text: string): string {
     .replace(/^task_grant_[\w-]{43}$/, '<grant>')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')
+    .replace(/^(http:\/\/127\.0\.0\.1:\d+|https:\/\/idp\.example\/realms\/main)$/, '<provider>')
     .replace(/^[0-9a-f]{64}$/, '<hash>')
     .replace(/^[0-9a-f]{128}$/, '<signature>');
 }
