@@ -10,8 +10,8 @@ interface PageClient {
   /** `Service:Me:ClientId`. */
   readonly clientId: string;
   readonly hasSecret: boolean;
-  /** Why the client's secret cannot be read; `undefined` if it can, or if there is none. */
-  readonly secretProblem: () => Promise<string | undefined>;
+  /** Why the file of the client's secret, or of the scopes' descriptions, cannot be used; `undefined` if both can. */
+  readonly fileProblem: () => Promise<string | undefined>;
   /** The provider's metadata; `undefined` if it could not be read. */
   readonly document: () => Promise<JsonObject | undefined>;
 }
@@ -19,7 +19,7 @@ interface PageClient {
 export function signInExaminations(client: PageClient): readonly Examination[] {
   return [
     { check: 'sign-in provider', examine: async () => judgeProvider(client, await client.document()) },
-    { check: 'sign-in client', examine: async () => describeClient(client, await client.secretProblem()) },
+    { check: 'sign-in client', examine: async () => describeClient(client, await client.fileProblem()) },
   ];
 }
 

@@ -25,7 +25,6 @@ import {
   asking,
   askOwnAddress,
   type ConfiguredSigning,
-  clientSecretProblem,
   closeStorage,
   configuredSigning,
   identityProvider,
@@ -33,6 +32,7 @@ import {
   networkAccess,
   observedSigner,
   openCondition,
+  pageFileProblem,
   sponsorQueries,
 } from './sources.ts';
 
@@ -142,7 +142,7 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
   return signInExaminations({
     ...{ issuer: whole['Service:Issuer'], clientId },
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
-    secretProblem: () => clientSecretProblem(whole),
+    fileProblem: () => pageFileProblem(whole),
     document: () => provider.document(),
   });
 }

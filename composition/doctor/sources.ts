@@ -26,6 +26,7 @@ import type { Clock } from '../../application/ports/runtime.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
+import { loadScopeWords } from '../scope-words.ts';
 import {
   databaseChoice,
   type SponsorCheckChoice,
@@ -229,10 +230,12 @@ export function asking({ network, clock, limitMs }: NetworkAccess): (url: string
   };
 }
 
-/** Why the secret of the page's client cannot be read; `undefined` if it can. */
-export async function clientSecretProblem(settings: Settings): Promise<string | undefined> {
+/** Why a file of the page cannot be used; `undefined` if all can. */
+export async function pageFileProblem(settings: Settings): Promise<string | undefined> {
+  const words = settings['Service:Me:ScopeDescriptions'];
   try {
     await loadClientSecret(settings);
+    if (words !== undefined) await loadScopeWords(words);
     return undefined;
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;

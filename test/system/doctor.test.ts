@@ -441,11 +441,15 @@ for (const kind of databases) {
         expect(lacking?.remedy).to.include('Service:Me:ClientSecret:Path');
       }
       await server.close();
-      const path = join(folder, 'no-such-secret');
-      const missing = await examine({ 'Service:Me:ClientSecret:Path': path });
-      const refused = missing.find(({ check }) => check === 'sign-in client');
-      expect(refused?.status).to.equal('failed');
-      expect(refused?.sentence).to.include('Service:Me:ClientSecret:Path').and.include('does not exist');
+      for (const [key, problem] of [
+        ['Service:Me:ClientSecret:Path', 'does not exist'],
+        ['Service:Me:ScopeDescriptions', 'cannot be read'],
+      ] as const) {
+        const missing = await examine({ [key]: join(folder, 'no-such-file') });
+        const refused = missing.find(({ check }) => check === 'sign-in client');
+        expect(refused?.status).to.equal('failed');
+        expect(refused?.sentence).to.include(key).and.include(problem);
+      }
     });
 
     it('finds a transmitter and a sink that do not answer', async () => {
