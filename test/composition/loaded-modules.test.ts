@@ -14,7 +14,7 @@ async function loadedBy(specifier: string): Promise<readonly string[]> {
 }
 
 describe('A start of the service', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
 
   it('loads neither the argument parser nor the service before it has read the settings', async () => {
     // Without settings, `mandate` reads them and exits with 1. The exit code is set to 0, or `loadedModules` would
