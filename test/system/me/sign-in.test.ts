@@ -34,6 +34,7 @@ function expectNotice(answer: Answer, status: number, text: string): void {
   expect(answer.status, answer.text).to.equal(status);
   expect(answer.headers.get('content-type')).to.equal('text/html; charset=utf-8');
   expect(answer.headers.get('cache-control')).to.equal('no-store');
+  expect(answer.headers.get('www-authenticate')).to.equal(status === 401 ? 'Bearer' : null);
   expect(answer.headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
   expect(answer.text).to.include(text);
 }

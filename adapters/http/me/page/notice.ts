@@ -33,6 +33,8 @@ export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' |
 export function answerNotice(response: Response, notice: Notice): void {
   const { status, kind, base, to } = notice;
   response.reason = kind;
+  // RFC 9110 §15.5.2. A browser shows no dialog for it.
+  if (status === 401) response.set('WWW-Authenticate', 'Bearer');
   response
     .status(status)
     .set(PAGE_HEADERS)
