@@ -226,7 +226,7 @@ for (const database of databases) {
       const cookie = await signedIn();
       const accept = 'text/html';
       const records = await mandate.recorded(async () => {
-        for (const path of ['sign-out', 'pause', 'tasks/stop', `tasks/${UNKNOWN}/stop`, 'agents/jira-triage/stop']) {
+        for (const path of ['sign-out', 'pause', 'tasks/stop', `tasks/${UNKNOWN}/stop`, 'agents/stop']) {
           for (const headers of [{ accept }, { accept, cookie }]) {
             const answer = await mandate.get(`/me/${path}`, headers);
             expect([answer.status, answer.headers.get('location')], path).to.deep.equal([302, '/me']);

@@ -28,7 +28,7 @@ import {
   wantsPage,
 } from './notice.ts';
 import { noNoticeCookie, noticeCookie, noticeOf } from './notice-cookie.ts';
-import { renderMe, renderResume } from './page.ts';
+import { AGENT_FIELD, renderMe, renderResume } from './page.ts';
 import type { MeView, Notice } from './view.ts';
 
 export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sessionTtl'> {
@@ -66,20 +66,21 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
 
   /** A form, after which the browser opens the page again. */
   const act =
-    <Params>(change: (asked: Asked, params: Params) => Promise<Outcome>): RequestHandler<Params> =>
+    <Params>(change: (asked: Asked, params: Params, field: Field) => Promise<Outcome>): RequestHandler<Params> =>
     async (request, response, next) => {
       if (request.headers.authorization !== undefined || !wantsPage(request)) return next();
       const form = await readFormRequest(request);
       if (form === GONE) return;
       const session = await find(request as Request);
-      const token = form.kind === 'allowed' ? form.value.get('form_token') : undefined;
+      const field: Field = (name) => (form.kind === 'allowed' ? form.value.get(name) : undefined) ?? undefined;
+      const token = field('form_token');
       const refusal =
         session === undefined ? SESSION_OVER : mayWrite(surface, session, request, token) ? undefined : FORM_REFUSED;
       if (session === undefined || refusal !== undefined) {
         await surface.refuse((refusal ?? SESSION_OVER).reason, request.trace);
         return answerNotice(response, { ...(refusal ?? SESSION_OVER), base });
       }
-      const outcome = await change(asked(request as Request, session), request.params);
+      const outcome = await change(asked(request as Request, session), request.params, field);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
       if (outcome.notice !== undefined) response.append('Set-Cookie', noticeCookie(outcome.notice));
       redirect(response, `${base}${outcome.to ?? '/me'}`, 303);
@@ -88,7 +89,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
   router.get('/', show(showTasks));
   router.get('/resume', show(showResume));
   // After a refused form its address stays in the browser. A person who opens it looks for the tasks.
-  router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/:agentId/stop', '/pause'], (request, response, next) => {
+  router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/stop', '/pause'], (request, response, next) => {
     if (request.headers.authorization !== undefined || !wantsPage(request)) next();
     else redirect(response, `${base}/me`);
   });
@@ -101,14 +102,17 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     act<{ taskId: string }>((asked, { taskId }) => stop(asked, taskOf(taskId))),
   );
   router.post(
-    '/agents/:agentId/stop',
-    act<{ agentId: string }>((asked, { agentId }) => stop(asked, agentOf(agentId))),
+    '/agents/stop',
+    act((asked, _params, field) => stop(asked, agentOf(field(AGENT_FIELD) ?? ''))),
   );
   router.post('/pause', act(pause));
   router.post('/resume', act(resume));
   router.use(answerFaultsWithPages(surface.log, base));
   return router;
 }
+
+/** A field of the form. `undefined` if the form cannot be read, or does not have it. */
+type Field = (name: string) => string | undefined;
 
 interface Asked {
   readonly surface: MeSurface;

@@ -8,6 +8,9 @@ import { type MessageKind, type Texts, texts } from './texts.ts';
 import { moment } from './times.ts';
 import type { Language, MeView } from './view.ts';
 
+/** The field of a form that stops one agent. Its address names no agent, because servers and browsers keep addresses. */
+export const AGENT_FIELD = 'agent_id';
+
 /** @returns a whole document */
 export function renderMe(view: MeView, language: Language): string {
   const words = texts[language];
@@ -113,7 +116,7 @@ function liveTasks(view: MeView, words: Texts, language: Language): Insert {
 ${tasks.map((task) => liveTask(view, task, words, language))}
 ${
   (tasks.length > 1 || !isWhole) &&
-  html`<div class="task">${form(view, `/me/agents/${encodeURIComponent(first?.agentId ?? '')}/stop`, html`<button class="stop" id="agent-${first?.agentId}">${words.stopAgent(isWhole ? tasks.length : undefined, agent ?? html``)}</button>`)}</div>`
+  html`<div class="task">${form(view, '/me/agents/stop', html`<button class="stop" id="agent-${first?.agentId}" name="${AGENT_FIELD}" value="${first?.agentId}">${words.stopAgent(isWhole ? tasks.length : undefined, agent ?? html``)}</button>`)}</div>`
 }</li>`;
   });
   return html`<section aria-labelledby="live">
