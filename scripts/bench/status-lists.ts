@@ -17,12 +17,12 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
-import { sha256 } from '../../adapters/platform/system-crypto.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../adapters/platform/zlib-deflate.ts';
 import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { Storage } from '../../adapters/storage/storage.ts';
-import { statusListTokens } from '../../application/token/status-list.ts';
+import { publishedStatusLists } from '../../application/token/status-list.ts';
 import { capturedLog } from '../../test/support/captured-log.ts';
 import { newKeys } from '../../test/support/ledger-fixture.ts';
 import { cpuSeconds, describeMachine } from '../machine.ts';
@@ -113,13 +113,13 @@ async function making(started: Started): Promise<boolean> {
   try {
     const signingKeys = await newKeys();
     for (let nth = 0; nth < MAKINGS; nth += 1) {
-      const find = statusListTokens({
+      const find = publishedStatusLists({
         ...{
           statusLists: storage.statusLists,
           signingKeys,
           clock: systemClock(),
           deflate: zlibDeflate,
-          digest: sha256,
+          hash: sha256Bytes,
         },
         ...{ monotonic: () => performance.now(), measurements: undefined },
         ...{ issuer: started.process.issuer, ttl: TTL, entries: ENTRIES },
@@ -130,7 +130,7 @@ async function making(started: Started): Promise<boolean> {
       await pause(20);
       delays.reset();
       const began = performance.now();
-      bytes = (await find(LIST_ID))?.bytes.length ?? 0;
+      bytes = (await (await find(LIST_ID))?.token())?.length ?? 0;
       times.push(performance.now() - began);
       await pause(5);
       delays.disable();
