@@ -77,7 +77,10 @@ export function httpSurfaces(
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
     statusLists: settings['Service:StatusLists:Enabled']
-      ? { entries, openList: listOpener({ decisions: parts.storage, randomness, clock, entries }) }
+      ? {
+          ...{ entries, knownLists: new Map(), monotonic: () => performance.now() },
+          openList: listOpener({ decisions: parts.storage, randomness, clock, entries }),
+        }
       : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
