@@ -29,7 +29,7 @@ import { introspectToken } from '../application/token/introspect.ts';
 import { listOpener } from '../application/token/open-listed-task.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
-import { statusListTokens } from '../application/token/status-list.ts';
+import { publishedStatusLists } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
@@ -77,7 +77,10 @@ export function httpSurfaces(
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
     statusLists: settings['Service:StatusLists:Enabled']
-      ? { entries, openList: listOpener({ decisions: parts.storage, randomness, clock, entries }) }
+      ? {
+          ...{ entries, knownLists: new Map(), monotonic: () => performance.now() },
+          openList: listOpener({ decisions: parts.storage, randomness, clock, entries }),
+        }
       : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
@@ -148,9 +151,9 @@ export function httpSurfaces(
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
     // Requests share the read of a list, so it is in no trace.
     statusLists: tokenService.statusLists && {
-      find: statusListTokens({
+      find: publishedStatusLists({
         ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists, measurements },
-        ...{ monotonic: () => performance.now(), deflate: zlibDeflate },
+        ...{ monotonic: () => performance.now(), deflate: zlibDeflate, hash: sha256Bytes },
       }),
       list: () => parts.storage.statusLists.list(),
       ...{ issuer, ttl },

@@ -75,6 +75,8 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
+  // The most frequent requests to Express come first: it compares a path with each route in turn.
+  if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/oauth2', (_request, response, next) => {
     neverCached(response);
     next();
@@ -82,7 +84,6 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));
   app.use('/agents', agentKeysRouter(surfaces.agentKeys));
-  if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
   if (me !== undefined) app.use('/me', me.router);

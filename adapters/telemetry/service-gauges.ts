@@ -159,7 +159,7 @@ export const gauges: readonly GaugeDefinition[] = [
   {
     name: 'mandate_status_list_newest_age_seconds',
     labelNames: [],
-    help: 'Age of the newest status list that this process made; absent before the first. Without polls no list is made.',
+    help: 'Age of the newest status list that this process read; absent before the first. Without polls no list is read.',
     ofStatusLists: true,
     read: ({ newestListAt, age }) => one(newestListAt && age(newestListAt)),
   },

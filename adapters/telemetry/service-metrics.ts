@@ -39,13 +39,13 @@ const ADMISSION_REFUSALS: Definition = {
 const LISTS_MADE: Definition = {
   name: 'mandate_status_list_builds_total',
   labelNames: ['outcome'],
-  help: 'Status lists that this process made from the database (ok), or could not make (failed).',
+  help: 'Reads of a status list from the database (ok), and failed ones.',
   ofStatusLists: true,
 };
 const LIST_DURATIONS: Definition = {
   name: 'mandate_status_list_build_duration_seconds',
   labelNames: [],
-  help: 'The time to make a status list: read, compress, sign.',
+  help: 'The time to read a status list from the database.',
   ofStatusLists: true,
 };
 
@@ -72,7 +72,7 @@ export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[
   const lists = hasStatusLists ? listCountersOf(registry) : undefined;
   const measurements: Measurements = {
     ...countersOf(registry, measured),
-    statusListMade(readAt, seconds) {
+    statusListRead(readAt, seconds) {
       newestListAt = readAt;
       lists?.made(seconds);
     },
@@ -125,7 +125,7 @@ function listCountersOf(registry: Registry): { made(seconds: number): void; fail
 function countersOf(
   registry: Registry,
   measured: readonly Surface[],
-): Omit<Measurements, 'statusListMade' | 'statusListFailed'> {
+): Omit<Measurements, 'statusListRead' | 'statusListFailed'> {
   const requests = counterOf(registry, REQUESTS);
   const denials = counterOf(registry, DENIALS);
   const refusals = counterOf(registry, ADMISSION_REFUSALS);

@@ -9,6 +9,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
+import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
@@ -51,6 +52,8 @@ export interface Facts {
   user_count: Fact<null, number>;
   /** Free indices in the audience's oldest open status list; `undefined` if the audience has no open list. */
   status_slot: Fact<StatusDraws, StatusSlot | undefined>;
+  /** Whether a task has the index. Costs a quarter of `status_slot`, but two concurrent transactions may both see it free. */
+  status_index_taken: Fact<StatusReference, boolean>;
   /** The audience's oldest open status list. */
   open_status_list: Fact<string, OpenStatusList | undefined>;
   /** The number of a person's users other than `except`, and how many of them are inactive. */
@@ -70,6 +73,8 @@ export interface StatusDraws {
 
 export interface StatusSlot {
   readonly listId: string;
+  /** The number of the list's indices. */
+  readonly entries: number;
   /** Free indices, drawn ones first. If tasks hold every drawn index: others. Empty if tasks hold all indices of the list. */
   readonly free: readonly number[];
 }

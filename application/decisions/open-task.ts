@@ -23,6 +23,8 @@ export interface TaskOpening {
   readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
   /** Set if the task gets an index of a status list: `StatusDraws`. */
   readonly statusDraws?: readonly number[] | undefined;
+  /** In place of `statusDraws`: the task gets the first of these indices that no task has. */
+  readonly statusCandidates?: readonly StatusReference[] | undefined;
   /** The `token.issued` entry. */
   readonly entry: LedgerEntry;
 }
@@ -32,10 +34,11 @@ export interface TaskOpening {
  * - `logged_out`, only with `refuseLoggedOut`: a remembered logout covers the task's session, or the person and the
  *   token was not issued after it. A token without `iat` counts as issued before.
  * - `parent_ended`: the parent task is not stored, is not live, or has expired by the new task's `createdAt`.
- * - `no_status_index`, only with `statusDraws`: no free index was found. Open a list (`open-status-list.ts`) and try again.
+ * - `no_status_index`: no free index was found. After `statusDraws`, open a list (`open-status-list.ts`) and try again.
  */
 export type OpenVerdict =
-  | { readonly kind: 'opened'; readonly status?: StatusReference }
+  /** `entries`, only with `statusDraws`: the number of the list's indices. */
+  | { readonly kind: 'opened'; readonly status?: StatusReference; readonly entries?: number }
   | { readonly kind: 'logged_out' | 'parent_ended' | 'no_status_index' }
   | Obstacle;
 
@@ -54,17 +57,19 @@ export const openTask = decision({
     ...(task.parentTaskId === undefined ? [] : [shared('task', task.parentTaskId)]),
   ],
 
-  asks: ({ task, assertion, refuseLoggedOut, statusDraws }) => ({
+  asks: ({ task, assertion, refuseLoggedOut, statusDraws, statusCandidates }) => ({
     revision: ask('agent_revision', task.agentId),
     spent: assertionQuestions(assertion),
     blocks: ask('blocks', task.sponsorKey),
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
     parent: task.parentTaskId && ask('task_state', task.parentTaskId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
+    taken: statusCandidates?.map((candidate) => ask('status_index_taken', candidate)),
   }),
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
-    const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, entry } = opening;
+    const { task, grantHash, assertion, agentRevision, refuseLoggedOut, statusDraws, statusCandidates, entry } =
+      opening;
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
@@ -72,10 +77,13 @@ export const openTask = decision({
     const { parent } = facts;
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
-    const status = firstFree(facts.slot);
-    if (statusDraws !== undefined && status === undefined) return refused({ kind: 'no_status_index' });
+    const status = firstFree(facts.slot) ?? statusCandidates?.find((_, nth) => facts.taken?.[nth] === false);
+    if ((statusDraws ?? statusCandidates) !== undefined && status === undefined) {
+      return refused({ kind: 'no_status_index' });
+    }
+    const { entries } = facts.slot ?? {};
     return {
-      verdict: status === undefined ? { kind: 'opened' } : { kind: 'opened', status },
+      verdict: { kind: 'opened', ...(status && { status }), ...(entries && { entries }) },
       effects: [
         ...spend(assertion, facts.spent),
         { effect: 'insert_task', task: status === undefined ? task : { ...task, status }, grantHash },

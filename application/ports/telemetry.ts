@@ -102,8 +102,8 @@ export interface Measurements {
   /** A denial was recorded, or counted for a summary. */
   denied(event: LedgerEvent, reason: DenialReason | AnonymousDenial['reason'] | ConflictReason): void;
 
-  /** @param readAt when the read of the tables began @param seconds from then until the list was signed */
-  statusListMade(readAt: Instant, seconds: number): void;
+  /** @param readAt when the read of a list from the tables began @param seconds from then to its end */
+  statusListRead(readAt: Instant, seconds: number): void;
 
   statusListFailed(): void;
 }

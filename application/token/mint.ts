@@ -10,8 +10,8 @@ import type { Task } from '../../domain/tasks/task.ts';
 import { TASK_TOKEN_TYPE, taskTokenClaims } from '../../domain/tasks/task-token.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { Randomness } from '../ports/runtime.ts';
-import type { OpenList } from './open-listed-task.ts';
+import type { Monotonic, Randomness } from '../ports/runtime.ts';
+import type { KnownLists, OpenList } from './open-listed-task.ts';
 
 /** Specification "Token exchange response". */
 export interface IssuedToken {
@@ -30,7 +30,9 @@ export interface Minting {
   readonly randomness: Randomness;
   readonly issuer: string;
   /** `undefined` if there are no status lists (`Service:StatusLists:Enabled`). */
-  readonly statusLists: { readonly openList: OpenList } | undefined;
+  readonly statusLists:
+    | { readonly openList: OpenList; readonly knownLists: KnownLists; readonly monotonic: Monotonic }
+    | undefined;
 }
 
 interface Mint {

@@ -4,7 +4,7 @@ import { STATUS_LIST_ID_BYTES } from '../../domain/tasks/status-list.ts';
 import { openStatusList } from '../decisions/open-status-list.ts';
 import { type OpenVerdict, openTask, type TaskOpening } from '../decisions/open-task.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Clock, Randomness } from '../ports/runtime.ts';
+import type { Clock, Monotonic, Randomness } from '../ports/runtime.ts';
 
 interface ListOpening {
   readonly decisions: Decisions;
@@ -32,11 +32,33 @@ export function listOpener({ decisions, randomness, clock, entries }: ListOpenin
   };
 }
 
+/** The list that had a free index for an audience, as this process knows it. */
+interface KnownList {
+  readonly listId: string;
+  readonly entries: number;
+  readonly readAtMs: number;
+  /** How many tasks still ask the database for free indices, because the drawn ones were taken. */
+  searches: number;
+}
+
+/** By audience. */
+export type KnownLists = Map<string, KnownList>;
+
 interface Opening {
   readonly decisions: Decisions;
   readonly randomness: Pick<Randomness, 'draws'>;
   readonly openList: OpenList;
+  readonly knownLists: KnownLists;
+  readonly monotonic: Monotonic;
 }
+
+/** A list that is full or unused is closed meanwhile: an unused one is deleted an hour later. */
+const KNOWN_FOR_MS = 60_000;
+/** Smaller lists are not drawn from without the database: two concurrent transactions would often draw one index. */
+const MIN_KNOWN_ENTRIES = 2 ** 14;
+const CANDIDATES = 2;
+/** The fuller a list, the more often both candidates are taken, and each such decision runs again. */
+const SEARCHES = 16;
 
 /** So many that on a list with nine of ten indices taken hardly any exchange must look for a free one. */
 const STATUS_DRAWS = 16;
@@ -50,10 +72,32 @@ const ATTEMPTS = 32;
 
 /** The verdict is `no_status_index` only after so many attempts. */
 export async function openListedTask(service: Opening, opening: TaskOpening): Promise<OpenVerdict> {
-  const { decisions, randomness, openList } = service;
+  const { decisions, randomness, openList, knownLists, monotonic } = service;
+  const { audience } = opening.task;
+  const known = currentList(service, audience);
+  if (known !== undefined && known.searches === 0) {
+    const { listId, entries } = known;
+    const statusCandidates = randomness.draws(CANDIDATES).map((draw) => ({ listId, index: draw % entries }));
+    const opened = await decisions.decide(openTask, { ...opening, statusCandidates });
+    if (opened.kind !== 'no_status_index') return opened;
+    known.searches = SEARCHES;
+  } else if (known !== undefined) {
+    known.searches -= 1;
+  }
   for (let attempt = 1; ; attempt += 1) {
     const opened = await decisions.decide(openTask, { ...opening, statusDraws: randomness.draws(STATUS_DRAWS) });
+    if (opened.kind === 'opened' && opened.status !== undefined && (opened.entries ?? 0) >= MIN_KNOWN_ENTRIES) {
+      const { listId } = opened.status;
+      if (currentList(service, audience)?.listId !== listId) {
+        knownLists.set(audience, { listId, entries: opened.entries ?? 0, readAtMs: monotonic(), searches: 0 });
+      }
+    }
     if (opened.kind !== 'no_status_index' || attempt === ATTEMPTS) return opened;
-    await openList(opening.task.audience);
+    await openList(audience);
   }
+}
+
+function currentList({ knownLists, monotonic }: Opening, audience: string): KnownList | undefined {
+  const known = knownLists.get(audience);
+  return known !== undefined && monotonic() - known.readAtMs < KNOWN_FOR_MS ? known : undefined;
 }

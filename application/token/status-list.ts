@@ -1,6 +1,6 @@
 /**
- * Status list tokens (draft-ietf-oauth-status-list-20 §5.1), made from the tables when a client asks, at most once per
- * `ttl` and replica. Replicas need no agreement, and a restart loses nothing.
+ * Status lists (draft-ietf-oauth-status-list-20 §5.1), read from the tables when a client asks, at most once per `ttl` and
+ * replica. Replicas need no agreement, and a restart loses nothing. A list that the client has is not signed again.
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -10,98 +10,119 @@ import {
   STATUS_LIST_TYPE,
   statusesOf,
   statusListClaims,
+  statusListEpoch,
   statusListUri,
 } from '../../domain/tasks/status-list.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { StatusLists } from '../ports/queries.ts';
-import type { Clock, Deflate, Digest, Monotonic } from '../ports/runtime.ts';
+import type { Clock, Deflate, Hash, Monotonic } from '../ports/runtime.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 
-interface StatusListMaking {
+interface StatusListReading {
   readonly statusLists: Pick<StatusLists, 'find'>;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
   readonly monotonic: Monotonic;
   readonly deflate: Deflate;
-  readonly digest: Digest;
+  readonly hash: Hash;
   readonly issuer: string;
   /** Seconds: `Service:StatusLists:Ttl`. */
   readonly ttl: number;
   /** `Service:StatusLists:Entries`. */
   readonly entries: number;
-  readonly measurements: Pick<Measurements, 'statusListMade' | 'statusListFailed'> | undefined;
+  readonly measurements: Pick<Measurements, 'statusListRead' | 'statusListFailed'> | undefined;
 }
 
-export interface StatusListToken {
-  /** The token's text. */
-  readonly bytes: Uint8Array;
-  readonly etag: string;
+export interface PublishedStatusList {
+  /**
+   * The opaque part of the ETag, the same at every replica: of the statuses, the ttl, the active key, and the epoch, so that
+   * no client keeps one token until it expires.
+   */
+  readonly tag: string;
+  /** The text of the token, which is signed for the first caller. */
+  token(): Promise<Uint8Array>;
 }
 
-interface Made {
+interface Read {
   /** When the read of the tables began: it may not show what was committed later. */
   readonly readAt: Instant;
   readonly readAtMs: number;
-  readonly token: Promise<StatusListToken | undefined>;
+  readonly list: Promise<PublishedStatusList | undefined>;
 }
 
-/** For the kept tokens. One takes at most half as many bytes as its list has indices: two base64url of 2 bits each. */
+/**
+ * For the kept lists. One takes at most three quarters as many bytes as its list has indices: 2 bits each, and the token,
+ * two base64url of them.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * The returned function finds the token of a list; `undefined` if there is no such list. A token that it returns was read
- * less than `ttl` seconds ago, by the clock and by the monotonic one, which no one sets back.
+ * The returned function finds a list; `undefined` if there is no such list. A list that it returns was read less than `ttl`
+ * seconds ago, by the clock and by the monotonic one, which no one sets back. Its token's `iat` is the time of that read.
  *
  * @throws StorageUnavailable (the returned function)
  */
-export function statusListTokens(service: StatusListMaking): (listId: string) => Promise<StatusListToken | undefined> {
-  const { statusLists, signingKeys, clock, monotonic, deflate, digest, issuer, ttl, entries, measurements } = service;
-  const maxLists = Math.floor((2 * MAX_BYTES) / entries);
+export function publishedStatusLists(
+  service: StatusListReading,
+): (listId: string) => Promise<PublishedStatusList | undefined> {
+  const { statusLists, signingKeys, clock, monotonic, deflate, hash, issuer, ttl, entries, measurements } = service;
+  const maxLists = Math.floor((4 / 3) * (MAX_BYTES / entries));
   /** The oldest first. */
-  const made = new Map<string, Made>();
+  const kept = new Map<string, Read>();
 
-  async function make(listId: string, readAt: Instant): Promise<StatusListToken | undefined> {
+  async function read(listId: string, readAt: Instant): Promise<PublishedStatusList | undefined> {
     const stored = await statusLists.find(listId);
     if (stored === undefined) return undefined;
-    const compressed = await deflate(packStatuses(stored.entries, statusesOf(stored)));
-    const lst = Buffer.from(compressed).toString('base64url');
-    const claims = statusListClaims({ uri: statusListUri(issuer, listId), readAt, ttl, lst });
-    const text = await signingKeys.sign(STATUS_LIST_TYPE, claims);
-    return { bytes: Buffer.from(text), etag: `"${digest(text)}"` };
+    const packed = packStatuses(stored.entries, statusesOf(stored));
+    const about = JSON.stringify([signingKeys.checkpoints.kid, ttl, statusListEpoch(readAt, ttl)]);
+    const tag = Buffer.from(hash(Buffer.concat([Buffer.from(about), packed]))).toString('base64url');
+    let signed: Promise<Uint8Array> | undefined;
+    const sign = async () => {
+      const lst = Buffer.from(await deflate(packed)).toString('base64url');
+      const claims = statusListClaims({ uri: statusListUri(issuer, listId), readAt, ttl, lst });
+      return Buffer.from(await signingKeys.sign(STATUS_LIST_TYPE, claims));
+    };
+    return {
+      tag,
+      token() {
+        signed ??= sign();
+        return signed;
+      },
+    };
   }
 
-  function isCurrent({ readAt, readAtMs }: Made): boolean {
+  function isCurrent({ readAt, readAtMs }: Read): boolean {
     const age = secondsBetween(readAt, clock.now());
     return age >= 0 && age < ttl && monotonic() - readAtMs < ttl * 1000;
   }
 
-  function begin(listId: string): Made {
+  function begin(listId: string): Read {
     const readAt = clock.now();
-    const next: Made = { readAt, readAtMs: monotonic(), token: make(listId, readAt) };
-    made.delete(listId);
-    made.set(listId, next);
+    const next: Read = { readAt, readAtMs: monotonic(), list: read(listId, readAt) };
+    kept.delete(listId);
+    kept.set(listId, next);
     const drop = () => {
-      if (made.get(listId) === next) made.delete(listId);
+      if (kept.get(listId) === next) kept.delete(listId);
     };
-    next.token.then(
-      (token) => {
-        if (token === undefined) drop();
-        else measurements?.statusListMade(readAt, (monotonic() - next.readAtMs) / 1000);
+    next.list.then(
+      (list) => {
+        if (list === undefined) drop();
+        else measurements?.statusListRead(readAt, (monotonic() - next.readAtMs) / 1000);
       },
       () => {
         drop();
         measurements?.statusListFailed();
       },
     );
-    const [oldest] = made.keys();
-    if (made.size > maxLists && oldest !== undefined) made.delete(oldest);
+    const [oldest] = kept.keys();
+    if (kept.size > maxLists && oldest !== undefined) kept.delete(oldest);
     return next;
   }
 
   return async (listId) => {
     if (!isStatusListId(listId)) return undefined;
-    const known = made.get(listId);
-    const { token } = known !== undefined && isCurrent(known) ? known : begin(listId);
-    return token;
+    const known = kept.get(listId);
+    const { list } = known !== undefined && isCurrent(known) ? known : begin(listId);
+    return list;
   };
 }

@@ -68,6 +68,17 @@ export function statusClaim(issuer: string, { listId, index }: StatusReference):
 /** A list token is valid for so many times its `ttl`: a replica that cannot make the next one does not end it at once. */
 const EXPIRES_AFTER_TTLS = 12;
 
+/** The length of an epoch: within one, lists with the same statuses have the same ETag. */
+const EPOCH_TTLS = 4;
+
+/** A list is read at most one `ttl` before the answer. So after so many, no answer confirms it. */
+export const MAX_CONFIRMED_TTLS = EPOCH_TTLS + 1;
+
+/** The number of the epoch in which the tables were read. @param ttl seconds */
+export function statusListEpoch(readAt: Instant, ttl: number): number {
+  return Math.floor(toSeconds(readAt) / (EPOCH_TTLS * ttl));
+}
+
 /**
  * §5.1: the claims of a list token.
  *

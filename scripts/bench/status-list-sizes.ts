@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import express from 'express';
 import { statusListRouter } from '../../adapters/http/public/status-lists.ts';
-import { sha256 } from '../../adapters/platform/system-crypto.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../adapters/platform/zlib-deflate.ts';
-import { statusListTokens } from '../../application/token/status-list.ts';
+import { publishedStatusLists } from '../../application/token/status-list.ts';
 import { statusListEntries, statusListUri } from '../../domain/tasks/status-list.ts';
 import { NOON } from '../../test/support/domain-fixtures.ts';
 import { newKeys } from '../../test/support/ledger-fixture.ts';
@@ -35,9 +35,9 @@ for (const entries of [statusListEntries.min, DEFAULT_ENTRIES, statusListEntries
 
 /** @param over the number of tasks that are over; their indices are random */
 async function measure(entries: number, over: number): Promise<{ readonly whole: number; readonly unchanged: number }> {
-  const find = statusListTokens({
+  const find = publishedStatusLists({
     statusLists: { find: async () => ({ entries, ended: drawn(entries, over), suspended: [], withRevokedToken: [] }) },
-    ...{ signingKeys, clock: { now: () => NOON }, monotonic: () => 0, deflate: zlibDeflate, digest: sha256 },
+    ...{ signingKeys, clock: { now: () => NOON }, monotonic: () => 0, deflate: zlibDeflate, hash: sha256Bytes },
     ...{ issuer: ISSUER, ttl: TTL, entries, measurements: undefined },
   });
   const app = express().disable('x-powered-by');

@@ -138,7 +138,7 @@ export const rows: readonly Row[] = [
         expression: 'sum by (outcome) (rate(mandate_status_list_builds_total[$__rate_interval]))',
         legend: '{{outcome}}',
       }),
-      lines('Time to make a list, 99%', 's', 'Read, compress, sign.', {
+      lines('Time to read a list, 99%', 's', 'From the database.', {
         expression:
           'histogram_quantile(0.99, sum by (le) (rate(mandate_status_list_build_duration_seconds_bucket[$__rate_interval])))',
       }),

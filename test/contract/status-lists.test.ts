@@ -56,7 +56,8 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
 
   const exchangesOf = (decisions: Storage, audience: string, entries: number) => {
     const openList = listOpener({ decisions, randomness, clock, entries });
-    return () => openListedTask({ decisions, randomness, openList }, anOpening(agent, { audience }));
+    const service = { decisions, randomness, openList, knownLists: new Map(), monotonic: () => performance.now() };
+    return () => openListedTask(service, anOpening(agent, { audience }));
   };
 
   const statusOf = async ({ task, grantHash }: TaskOpening) =>
@@ -136,6 +137,58 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     const next = { audience, listId: newListId(), entries: 16, at: AT };
     expect(await storage().decide(openStatusList, next)).to.equal('in_place');
     expect(await storage().statusLists.find(next.listId)).to.equal(undefined);
+  });
+
+  it('are never shared by two tasks that are opened at once with the same candidates, also by two replicas', async () => {
+    const other = await database().open();
+    const { audience, listId } = await openedList(16);
+    const statusCandidates = [3, 5].map((index) => ({ listId, index }));
+    const verdicts = await Promise.all(
+      [storage(), other, storage(), other, storage(), other].map((replica) =>
+        replica.decide(openTask, { ...anOpening(agent, { audience }), statusCandidates }),
+      ),
+    );
+    await other.close();
+    expect(verdicts.map(({ kind }) => kind).sort()).to.deep.equal([
+      ...Array.from({ length: 4 }, () => 'no_status_index'),
+      ...['opened', 'opened'],
+    ]);
+    expect((await heldIndices(audience)).map(({ index }) => index)).to.have.members([3, 5]);
+  });
+
+  it('are drawn for a minute from a large list without a search, and after two that are taken with 16 searches', async () => {
+    const audience = newAudience();
+    const searched: boolean[] = [];
+    let drawnIndex = 0;
+    let now = 0;
+    const decisions: Pick<Storage, 'decide'> = {
+      decide(decision, input) {
+        if ((decision as unknown) === openTask) searched.push((input as TaskOpening).statusDraws !== undefined);
+        return storage().decide(decision, input);
+      },
+    };
+    const service = {
+      ...{ decisions, knownLists: new Map(), monotonic: () => now },
+      openList: listOpener({ decisions, randomness, clock, entries: 2 ** 14 }),
+      // The list is empty at first, so the first of each draws is taken only if it was drawn before.
+      randomness: { draws: (count: number) => Array.from({ length: count }, (_, nth) => drawnIndex + nth) },
+    };
+    const exchange = async (index: number) => {
+      drawnIndex = index;
+      searched.length = 0;
+      const { kind } = await openListedTask(service, anOpening(agent, { audience }));
+      expect(kind).to.equal('opened');
+      return [...searched];
+    };
+    expect(await exchange(0)).to.deep.equal([true, true]);
+    expect(await exchange(1)).to.deep.equal([false]);
+    expect(await exchange(0)).to.deep.equal([false, true]);
+    for (let nth = 0; nth < 16; nth += 1) expect(await exchange(100 + nth)).to.deep.equal([true]);
+    expect(await exchange(200)).to.deep.equal([false]);
+    now = 60_000;
+    expect(await exchange(300)).to.deep.equal([true]);
+    expect(await exchange(400)).to.deep.equal([false]);
+    expect((await heldIndices(audience)).map(({ index }) => index)).to.include.members([0, 1, 2, 200, 300, 400]);
   });
 
   it('are never shared by two tasks, and none is left over, however many replicas take the last ones at once', async function () {

@@ -38,12 +38,14 @@ export function hasMediaType(request: IncomingMessage, accepted: readonly string
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
- * Whether `If-None-Match` names the ETag, or is `*` (RFC 9110 §13.1.2). Express also reads `Cache-Control: no-cache`, which
+ * Whether `If-None-Match` names the ETag, weak or not, or is `*` (RFC 9110 §13.1.2). Express also reads `Cache-Control: no-cache`, which
  * the `fetch` of browsers and of Node adds to conditional requests, and then never answers 304.
+ *
+ * @param tag of the ETag, in quotes, without `W/`
  */
-export function isNotModified(request: IncomingMessage, etag: string): boolean {
+export function isNotModified(request: IncomingMessage, tag: string): boolean {
   const given = request.headers['if-none-match'] ?? '';
-  return given.trim() === '*' || [...given.matchAll(ENTITY_TAG)].some(([, tag]) => tag === etag);
+  return given.trim() === '*' || [...given.matchAll(ENTITY_TAG)].some(([, named]) => named === tag);
 }
 
 export const neverStored: RequestHandler = (_request, response, next) => {

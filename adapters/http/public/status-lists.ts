@@ -1,14 +1,14 @@
 /** Status lists for tool servers (draft-ietf-oauth-status-list-20 §8.1, §9.3). Mount it at `/status`. */
 
 import express, { type Request, type Response, type Router } from 'express';
-import type { StatusListToken } from '../../../application/token/status-list.ts';
+import type { PublishedStatusList } from '../../../application/token/status-list.ts';
 import { STATUS_LIST_TYPE, statusListUri } from '../../../domain/tasks/status-list.ts';
 import { isNotModified } from '../message/head.ts';
 import { answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 
 export interface StatusListSurface {
   /** `undefined` if there is no such list. */
-  find(listId: string): Promise<StatusListToken | undefined>;
+  find(listId: string): Promise<PublishedStatusList | undefined>;
   /** The ids of all lists. */
   list(): Promise<readonly string[]>;
   readonly issuer: string;
@@ -52,10 +52,16 @@ async function publish(surface: StatusListSurface, request: Request<{ listId: st
       reason: 'not_acceptable',
     });
   }
-  allowReading(surface, response).set('ETag', found.etag);
-  if (isNotModified(request, found.etag)) response.status(304).end();
+  const tag = `"${found.tag}"`;
+  // A weak one (RFC 9110 §8.8.1): two tokens with the same statuses differ in their iat and signature.
+  allowReading(surface, response).set('ETag', `W/${tag}`);
+  if (isNotModified(request, tag)) {
+    response.status(304).end();
+    return;
+  }
+  const token = await found.token();
   // Without Express, which reads the request's conditions once more.
-  else response.set({ 'Content-Type': MEDIA_TYPE, 'Content-Length': String(found.bytes.length) }).end(found.bytes);
+  response.set({ 'Content-Type': MEDIA_TYPE, 'Content-Length': String(token.length) }).end(token);
 }
 
 /** Scripts of any origin may read a list: an index says nothing by itself. */

@@ -252,8 +252,9 @@ function seeing(
   facts: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   if (assertions.size === 0 && statusIndices.size === 0) return facts;
-  const isSpent = (question: Question | undefined) =>
-    question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about));
+  const isUsed = (question: Question | undefined) =>
+    (question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about))) ||
+    (question?.fact === 'status_index_taken' && statusIndices.has(indexName(question.about)));
   const isFree = (listId: string) => (index: number) => !statusIndices.has(indexName({ listId, index }));
   return Object.fromEntries(
     Object.entries(facts).map(([name, fact]) => {
@@ -263,7 +264,7 @@ function seeing(
         return [name, slot && { ...slot, free: slot.free.filter(isFree(slot.listId)) }];
       }
       if (!Array.isArray(fact) || !isList(question)) return [name, fact];
-      return [name, fact.map((one, nth) => isSpent(question[nth]) || one)];
+      return [name, fact.map((one, nth) => isUsed(question[nth]) || one)];
     }),
   );
 }

@@ -175,12 +175,19 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row?.user_id,
   ),
 
-  status_slot: lookup<'status_slot', { list_id: string; free: readonly number[] }>(
+  status_slot: lookup<'status_slot', { list_id: string; entries: number; free: readonly number[] }>(
     'audience text, draws bigint[]',
-    `select l.list_id, case when cardinality(d.free) > 0 then d.free else ${nextIndices} end as free
+    `select l.list_id, l.entries, case when cardinality(d.free) > 0 then d.free else ${nextIndices} end as free
       from (${OPEN_LIST}) l cross join lateral (select ${drawnIndices} as free offset 0) d`,
     ({ audience, draws }) => ({ audience: storable('audience', audience), draws }),
-    ([row]) => row && { listId: row.list_id, free: row.free },
+    ([row]) => row && { listId: row.list_id, entries: row.entries, free: row.free },
+  ),
+
+  status_index_taken: lookup<'status_index_taken', unknown>(
+    'list_id text, index integer',
+    'select 1 as found from tasks t where t.status_list = q.list_id and t.status_index = q.index',
+    ({ listId, index }) => ({ list_id: listId, index }),
+    isThere,
   ),
 
   open_status_list: lookup<'open_status_list', { list_id: string; has_room: boolean; is_only: boolean }>(

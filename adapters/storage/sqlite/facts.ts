@@ -90,8 +90,10 @@ const readers: Readers = {
     const drawn = draws.map((draw) => draw % entries);
     const after = (taken: number) => first<{ free: number }>(run, afterTaken, listId, taken, entries)?.free;
     const index = drawn.find(isFree) ?? after(drawn[0] ?? 0) ?? (isFree(0) ? 0 : after(0));
-    return { listId, free: index === undefined ? [] : [index] };
+    return { listId, entries, free: index === undefined ? [] : [index] };
   },
+
+  status_index_taken: (run, { listId, index }) => isThere(run, statusIndex, listId, index),
 
   open_status_list: (run, audience) => {
     const lists = run<OpenListRow>(openList, [storable('audience', audience)]).rows;

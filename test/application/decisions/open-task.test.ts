@@ -41,13 +41,27 @@ describe('Opening a task', () => {
   it('gives the task the first free index of the list, and says which', () => {
     const status = { listId: 'list', index: 9 };
     const expected = opened({ ...opening, task: { ...task, status } });
-    const facts = { ...clear, slot: { listId: 'list', free: [9, 7] } };
-    expect(openTask.judge(listed, facts)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
+    const facts = { ...clear, slot: { listId: 'list', entries: 1024, free: [9, 7] } };
+    const verdict = { kind: 'opened', status, entries: 1024 };
+    expect(openTask.judge(listed, facts)).to.deep.equal({ ...expected, verdict });
+  });
+
+  it('gives the task the first candidate that no task has, and says no_status_index if there is none', () => {
+    const statusCandidates = [7, 9].map((index) => ({ listId: 'list', index }));
+    const proposed: TaskOpening = { ...opening, statusCandidates };
+    expect(openTask.asks(proposed).taken).to.deep.equal(
+      statusCandidates.map((about) => ({ fact: 'status_index_taken', about })),
+    );
+    const [, status] = statusCandidates;
+    const expected = opened({ ...opening, task: { ...task, status } });
+    const judged = (...taken: boolean[]) => openTask.judge(proposed, { ...clear, taken });
+    expect(judged(true, false)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
+    expect(judged(true, true)).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
   });
 
   for (const [title, slot] of [
     ['the audience has no open status list', undefined],
-    ['no free index was found', { listId: 'list', free: [] }],
+    ['no free index was found', { listId: 'list', entries: 1024, free: [] }],
   ] as const) {
     it(`writes nothing if ${title}: no_status_index, which no obstacle is hidden by`, () => {
       const verdict = (facts: object) => openTask.judge(listed, { ...clear, slot, ...facts });
@@ -141,6 +155,7 @@ describe('Opening a task', () => {
       logouts: [],
       parent: undefined,
       slot: undefined,
+      taken: undefined,
     };
     expect(openTask.asks(opening)).to.deep.equal(questions);
     const parent = { fact: 'task_state', about: parentTaskId };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
-import { sha256 } from '../../../adapters/platform/system-crypto.ts';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../../adapters/platform/zlib-deflate.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StoredStatusList } from '../../../application/ports/queries.ts';
-import { statusListTokens } from '../../../application/token/status-list.ts';
+import { publishedStatusLists } from '../../../application/token/status-list.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
@@ -13,15 +13,18 @@ const LIST = 'q80B-f_nWEZ5HLXzGk6-zA';
 const TTL = 5;
 const STORED: StoredStatusList = { entries: 1024, ended: [3], suspended: [], withRevokedToken: [] };
 
-describe('The tokens of status lists', () => {
+describe('Status lists', () => {
   let reads: { readonly listId: string; answer(found: StoredStatusList | undefined): void; fail(): void }[];
   let now: Instant;
   let elapsedMs: number;
-  let find: ReturnType<typeof statusListTokens>;
+  let signatures: number;
+  let replica: (changes?: Partial<Parameters<typeof publishedStatusLists>[0]>) => typeof find;
+  let find: ReturnType<typeof publishedStatusLists>;
   let measured: unknown[];
   beforeEach(async () => {
-    [reads, now, elapsedMs, measured] = [[], NOON, 0, []];
-    find = statusListTokens({
+    [reads, now, elapsedMs, signatures, measured] = [[], NOON, 0, 0, []];
+    const keys = await newKeys();
+    const service: Parameters<typeof publishedStatusLists>[0] = {
       statusLists: {
         find: (listId) =>
           new Promise((resolve, reject) => {
@@ -31,12 +34,20 @@ describe('The tokens of status lists', () => {
       clock: { now: () => now },
       monotonic: () => elapsedMs,
       measurements: {
-        statusListMade: (readAt, seconds) => measured.push([readAt, seconds]),
+        statusListRead: (readAt, seconds) => measured.push([readAt, seconds]),
         statusListFailed: () => measured.push('failed'),
       },
-      signingKeys: await newKeys(),
-      ...{ deflate: zlibDeflate, digest: sha256, issuer: 'https://mandate.example', ttl: TTL, entries: 1024 },
-    });
+      signingKeys: {
+        ...keys,
+        sign(...given) {
+          signatures += 1;
+          return keys.sign(...given);
+        },
+      },
+      ...{ deflate: zlibDeflate, hash: sha256Bytes, issuer: 'https://mandate.example', ttl: TTL, entries: 1024 },
+    };
+    replica = (changes) => publishedStatusLists({ ...service, ...changes });
+    find = replica();
   });
 
   /** Both clocks go on, unless the system clock is set. */
@@ -46,13 +57,15 @@ describe('The tokens of status lists', () => {
   }
 
   const readOf = (nth: number) => reads[nth] ?? expect.fail(`there was no read ${nth}`);
-  async function made() {
-    const token = find(LIST);
-    readOf(reads.length - 1).answer(STORED);
-    return token;
+  async function made(stored = STORED, of = find) {
+    const list = of(LIST);
+    readOf(reads.length - 1).answer(stored);
+    return (await list) ?? expect.fail('there is no list');
   }
+  const claimsOf = async (list: Awaited<ReturnType<typeof find>>) =>
+    decodeJwt(Buffer.from((await list?.token()) ?? []).toString());
 
-  it('are made once for all who ask while the tables are read, and within the ttl', async () => {
+  it('are read once for all who ask while the tables are read, and within the ttl', async () => {
     const asked = [find(LIST), find(LIST)];
     readOf(0).answer(STORED);
     const [one, other] = await Promise.all(asked);
@@ -61,9 +74,43 @@ describe('The tokens of status lists', () => {
     expect(other).to.equal(one);
     expect(reads).to.have.length(1);
     pass(0.001);
-    expect((await made())?.etag).not.to.equal(one?.etag);
+    expect(await made()).not.to.equal(one);
     expect(reads).to.have.length(2);
   });
+
+  it('keep their ETag for an epoch of four ttls, and are signed only for a client that needs the token', async () => {
+    const { tag } = await made();
+    for (let reading = 1; reading < 4; reading += 1) {
+      pass(TTL);
+      expect((await made()).tag).to.equal(tag);
+    }
+    expect(signatures).to.equal(0);
+    pass(TTL);
+    const next = await made();
+    expect(next.tag).not.to.equal(tag);
+    await Promise.all([next.token(), next.token()]);
+    expect(signatures).to.equal(1);
+  });
+
+  it('have the same ETag at every replica, each with its own iat', async () => {
+    const one = await made();
+    pass(TTL + 1);
+    const other = await made(STORED, replica());
+    expect(other.tag).to.equal(one.tag);
+    expect((await claimsOf(other)).iat).to.equal(((await claimsOf(one)).iat ?? 0) + TTL + 1);
+  });
+
+  for (const [what, stored, changes] of [
+    ['the status of a task', { ...STORED, suspended: [4] }, async () => ({})],
+    ['the number of indices', { ...STORED, entries: 2048 }, async () => ({})],
+    ['the active key', STORED, async () => ({ signingKeys: await newKeys() })],
+    ['the ttl', STORED, async () => ({ ttl: TTL + 1 })],
+  ] as const) {
+    it(`have another ETag if ${what} differs`, async () => {
+      const { tag } = await made();
+      expect((await made(stored, replica(await changes()))).tag).not.to.equal(tag);
+    });
+  }
 
   it('are measured once each: when their read began, how long they took, and whether they failed', async () => {
     const asked = [find(LIST), find(LIST)];
@@ -84,8 +131,7 @@ describe('The tokens of status lists', () => {
     const asked = find(LIST);
     pass(3);
     readOf(0).answer(STORED);
-    const token = await asked;
-    expect(decodeJwt(Buffer.from(token?.bytes ?? []).toString()).iat).to.equal(Math.floor(NOON / 1e6));
+    expect((await claimsOf(await asked)).iat).to.equal(Math.floor(NOON / 1e6));
     pass(2);
     void find(LIST);
     expect(reads).to.have.length(2);
@@ -103,7 +149,7 @@ describe('The tokens of status lists', () => {
     ['back by as much as has passed', TTL, 0],
     ['forward', 1, 100],
   ] as const) {
-    it(`are made anew if the clock is set ${title}`, async () => {
+    it(`are read anew if the clock is set ${title}`, async () => {
       await made();
       pass(seconds, onTheClock);
       void find(LIST);

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { SignJWT } from 'jose';
-import { packStatuses, STATUS_LIST_TYPE, type TaskStatus } from '../../../domain/tasks/status-list.ts';
+import { instantFromSeconds } from '../../../domain/instant.ts';
+import { packStatuses, STATUS_LIST_TYPE, statusListEpoch, type TaskStatus } from '../../../domain/tasks/status-list.ts';
 import type { Handler } from '../loopback.ts';
 import type { SigningKey } from '../signing-key.ts';
 import type { FakeControlPlane } from './control-plane.ts';
@@ -13,7 +14,7 @@ export const ENTRIES = 1024;
 /** Seconds between two lists. */
 export const TTL = 5;
 
-type Statuses = Readonly<Record<number, TaskStatus>>;
+export type ListedStatuses = Readonly<Record<number, TaskStatus>>;
 
 export interface ListChanges {
   /** Replace the usual members; `undefined` removes one. */
@@ -24,7 +25,7 @@ export interface ListChanges {
   readonly key?: SigningKey;
 }
 
-export function packed(statuses: Statuses, entries = ENTRIES): Uint8Array {
+export function packed(statuses: ListedStatuses, entries = ENTRIES): Uint8Array {
   const pairs = Object.entries(statuses).map(([index, status]) => ({ index: Number(index), status }));
   return packStatuses(entries, pairs);
 }
@@ -46,7 +47,7 @@ export function statusMember(plane: FakeControlPlane, idx: number, listId?: stri
 export function signList(
   plane: FakeControlPlane,
   iat: number,
-  statuses: Statuses,
+  statuses: ListedStatuses,
   { header, claims, key = plane.key, bytes = packed(statuses) }: ListChanges = {},
   listId?: string,
 ): Promise<string> {
@@ -60,8 +61,7 @@ export function etagOf(token: string): string {
   return `"${createHash('sha256').update(token).digest('base64url')}"`;
 }
 
-export function sendList(token: string, headers: Readonly<Record<string, string>> = {}): Handler {
-  const etag = etagOf(token);
+export function sendList(token: string, headers: Readonly<Record<string, string>> = {}, etag = etagOf(token)): Handler {
   return (request, response) => {
     if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
     else response.writeHead(200, { 'content-type': 'application/statuslist+jwt', etag, ...headers }).end(token);
@@ -69,15 +69,15 @@ export function sendList(token: string, headers: Readonly<Record<string, string>
 }
 
 /**
- * Answers as the service does: it makes a list at most once per `TTL`.
+ * Answers as a replica of the service does: it reads a list at most once per `TTL`, and its ETag lasts for an epoch.
  *
  * @param seconds the service's clock
- * @param statuses of a list, read whenever one is made
+ * @param statuses of a list
  */
 export function listService(
   plane: FakeControlPlane,
   seconds: () => number,
-  statuses: (listId: string) => Statuses,
+  statuses: (listId: string) => ListedStatuses,
 ): Handler {
   const made = new Map<string, { readonly at: number; readonly answer: Promise<Handler> }>();
   return (request, response) => {
@@ -85,8 +85,10 @@ export function listService(
     const at = seconds();
     let latest = made.get(listId);
     if (latest === undefined || at - latest.at >= TTL) {
-      const token = signList(plane, Math.floor(at), statuses(listId), {}, listId);
-      latest = { at, answer: token.then((text) => sendList(text)) };
+      const listed = statuses(listId);
+      const etag = etagOf(JSON.stringify([listed, statusListEpoch(instantFromSeconds(Math.floor(at)), TTL)]));
+      const token = signList(plane, Math.floor(at), listed, {}, listId);
+      latest = { at, answer: token.then((text) => sendList(text, {}, etag)) };
       made.set(listId, latest);
     }
     void latest.answer.then((answer) => answer(request, response));

@@ -3,7 +3,13 @@
  * tokens the poller stops. A request only looks up its task in the list that was fetched last.
  */
 
-import { STATUS_BITS, statusAt as statusIn, statusListUri, taskStatus } from '../../../../domain/tasks/status-list.ts';
+import {
+  MAX_CONFIRMED_TTLS,
+  STATUS_BITS,
+  statusAt as statusIn,
+  statusListUri,
+  taskStatus,
+} from '../../../../domain/tasks/status-list.ts';
 import { CLOCK_SKEW_SECONDS, dateClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -89,15 +95,18 @@ interface Poller {
   isOver(): boolean;
 }
 
-/** The list in force. */
-interface Held {
-  readonly list: StatusList;
-  readonly etag: string | undefined;
-  /** The start of the fetch that first brought its `iat`, by the monotonic clock. */
-  readonly first: number;
-  /** The start of the fetch that brought or confirmed it: by the monotonic clock, and by the other one. */
+/** The start of a fetch: by the monotonic clock, and by the other one. */
+interface Began {
   readonly at: number;
   readonly wallAt: number;
+}
+
+/** The list in force, and the start of the fetch that brought or confirmed it. */
+interface Held extends Began {
+  readonly list: StatusList;
+  readonly etag: string | undefined;
+  /** The start of the fetch that brought it, by the monotonic clock. */
+  readonly first: number;
 }
 
 type Failure = { readonly problem: string; readonly retryAfter?: string | undefined };
@@ -126,7 +135,7 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
       failure = fetched;
       failures += 1;
     }
-    // From the answer on: by then the control plane makes a new list, if its ttl is no longer than the interval.
+    // From the answer on: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
     if (failures === 0) return clock.after(interval, next);
     const wait = Math.min(interval, interval * FIRST_RETRY * 2 ** (failures - 1));
     return clock.after(Math.max(0, at + wait - clock.monotonic()), next);
@@ -140,37 +149,37 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
 
   async function fetchList(at: number): Promise<Held | Failure> {
     const began = { at, wallAt: now() };
+    const known = held !== undefined && isRecent(held.list, held.first, began) ? held : undefined;
     // While the list in force is fresh, a poll without an answer leaves time for another one.
     const timeoutMs = Math.min(options.timeoutMs, fresh() === undefined ? interval : interval / 2);
-    const answer = await plane.statusList(uri.slice(issuer.length), held?.etag, timeoutMs);
+    const answer = await plane.statusList(uri.slice(issuer.length), known?.etag, timeoutMs);
     if (answer === undefined) return { problem: 'No complete answer came.' };
-    const { status, body, etag = held?.etag } = answer;
+    const { status, body, etag = known?.etag } = answer;
     if (status === 304) {
       // Only our own ETag can have been confirmed.
-      return held?.etag !== undefined && etag === held.etag
-        ? confirmed(held.list, etag, began)
+      return known?.etag !== undefined && etag === known.etag
+        ? { ...known, ...began }
         : { problem: 'The answer is 304 for an ETag that was not sent.' };
     }
     if (status !== 200) return { problem: `The answer has the status ${status}.`, retryAfter: answer.retryAfter };
     if (!answer.isStatusList) return { problem: 'The answer is not of the type application/statuslist+jwt.' };
     const read = await readStatusList(keys, body, { uri, clockSkewSeconds, now: Math.floor(now() / 1000) });
     if (read.kind === 'refused') return read;
-    if (held !== undefined && !isSuccessor(read.list, held.list)) {
-      return { problem: 'It is older than the list before: a replay.' };
-    }
-    return confirmed(read.list, answer.etag, began);
+    const { list } = read;
+    if (!isRecent(list, at, began)) return { problem: `Its iat is over ${MAX_CONFIRMED_TTLS} times its ttl ago.` };
+    // Of two lists that replicas made in one second, the one in force stays: the other one may be the older.
+    if (held !== undefined && list.iat <= held.list.iat) return { problem: 'It is not newer than the list before.' };
+    return { list, etag: answer.etag, first: at, ...began };
   }
 
   /**
-   * When a list arrives, it may be as old as its ttl. Then the control plane makes the next one, so a list that comes later
-   * is a replay, or from a cache. It is confirmed only for as long as a control plane that makes lists less often than we
-   * poll needs it, because each confirmation may be a replay.
+   * Whether an honest control plane may still answer with this list, or confirm it. Both may be replayed: a 304 is not
+   * signed, and a new poller knows no earlier list. An old list is fetched without its ETag.
+   *
+   * @param first the start of the fetch that brought the list
    */
-  function confirmed(list: StatusList, etag: string | undefined, began: Pick<Held, 'at' | 'wallAt'>): Held | Failure {
-    const first = held?.list.iat === list.iat ? held.first : began.at;
-    const at = Math.min(began.at, first + Math.max(0, list.ttl * 1000 - interval));
-    if (held !== undefined && at <= held.at) return { problem: 'It was not made anew within its ttl.' };
-    return { list, etag, first, at, wallAt: began.wallAt - (began.at - at) };
+  function isRecent({ iat, ttl }: StatusList, first: number, { at, wallAt }: Began): boolean {
+    return Math.max(at - first, wallAt - (iat + clockSkewSeconds) * 1000) <= MAX_CONFIRMED_TTLS * ttl * 1000;
   }
 
   /** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
@@ -204,12 +213,4 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
     },
     isOver: () => !isPolling && (held === undefined || isExpired(held.list)),
   };
-}
-
-/**
- * Of two lists that replicas made in one second, nobody knows which one is older: the one in force stays. Otherwise a task
- * that was refused could be accepted again.
- */
-function isSuccessor(next: StatusList, held: StatusList): boolean {
-  return next.iat > held.iat || (next.iat === held.iat && Buffer.compare(next.bytes, held.bytes) === 0);
 }

@@ -25,6 +25,7 @@ import {
   etagOf,
   LIST_ID,
   type ListChanges,
+  type ListedStatuses,
   listService,
   listUri,
   packed,
@@ -61,8 +62,8 @@ const NOT_INFLATED = 'Its lst cannot be inflated, or is too long.';
 const SIZE = 'Its number of entries is not a power of two in range.';
 const MEDIA_TYPE = 'The answer is not of the type application/statuslist+jwt.';
 const NOT_SENT = 'The answer is 304 for an ETag that was not sent.';
-const REPLAY = 'It is older than the list before: a replay.';
-const NOT_ANEW = 'It was not made anew within its ttl.';
+const NOT_NEWER = 'It is not newer than the list before.';
+const OLD = 'Its iat is over 5 times its ttl ago.';
 
 describe('A tool server that polls status lists', () => {
   let clock: MovedPollClock;
@@ -157,6 +158,7 @@ describe('A tool server that polls status lists', () => {
     ['the algorithm none', `${SIGNATURE} unsupported_algorithm.`, signed({ alg: 'none' }, usual)],
     ['an exp as long ago as the clock skew', 'It has expired.', dated(0, -SKEW)],
     ['an iat beyond the clock skew', 'Its iat is in the future.', dated(SKEW + 30, 600)],
+    ['an iat over five times its ttl and the clock skew ago', OLD, dated(-5 * TTL - SKEW - 1, 600)],
     ['no iat', 'It has no iat or no exp.', claims(() => ({ iat: undefined }))],
     ['no exp', 'It has no iat or no exp.', claims(() => ({ exp: undefined }))],
     [
@@ -256,7 +258,7 @@ describe('A tool server that polls status lists', () => {
     expect(await both()).to.deep.equal(DECIDED);
     await clock.advance(1);
     expect(await both()).to.deep.equal(UNKNOWN);
-    expect(problems).to.deep.equal([sentence(REPLAY)]);
+    expect(problems).to.deep.equal([sentence(NOT_NEWER)]);
   });
 
   it('keeps its list when another one of the same second differs: a refused task is not accepted again', async () => {
@@ -266,7 +268,7 @@ describe('A tool server that polls status lists', () => {
     plane.answerStatus = sendList(other);
     await clock.advance(INTERVAL_MS);
     expect(await both()).to.deep.equal(DECIDED);
-    expect(problems).to.deep.equal([sentence(REPLAY)]);
+    expect(problems).to.deep.equal([sentence(NOT_NEWER)]);
     await serve();
     await clock.advance(FIRST_RETRY_MS);
     await clock.advance(MAX_AGE_MS - FIRST_RETRY_MS);
@@ -350,44 +352,60 @@ describe('A tool server that polls status lists', () => {
   });
 
   for (const [what, repeat] of [
-    ['304', undefined],
     [
-      'the same list and a fresh ETag',
+      'the same list with a fresh ETag',
       async () => {
         const token = await list();
-        plane.answerStatus = (...call) => raw(200, token, { etag: `"${randomBytes(8).toString('hex')}"` })(...call);
+        return () => sendList(token, {}, `"${randomBytes(8).toString('hex')}"`);
       },
     ],
     [
-      'other lists with the same iat',
+      'the same statuses, signed anew with the same iat',
       async () => {
         const tokens = [await list(), await list(), await list(), await list(), await list()];
-        plane.answerStatus = (...call) => sendList(tokens.pop() ?? '')(...call);
+        return () => sendList(tokens.pop() ?? '');
       },
     ],
   ] as const) {
-    it(`uses a list no longer than maxAgeMs, as it may be a ttl old, while the answer is ${what}`, async () => {
-      await repeat?.();
+    it(`does not count as a confirmation: ${what}`, async () => {
+      const next = await repeat();
+      plane.answerStatus = (...call) => next()(...call);
       expect(await both()).to.deep.equal(DECIDED);
       await clock.advance(MAX_AGE_MS);
       expect(await both()).to.deep.equal(DECIDED);
       await clock.advance(1);
       expect(await both()).to.deep.equal(UNKNOWN);
-      expect(problems).to.deep.equal([sentence(NOT_ANEW)]);
+      expect(problems).to.deep.equal([sentence(NOT_NEWER)]);
     });
   }
 
-  it('uses a list whose ttl exceeds the interval until the control plane makes the next one', async () => {
-    await serve({ claims: { ttl: 60 } });
-    expect(await both()).to.deep.equal(DECIDED);
-    for (let passed = 0; passed < 60_000 - INTERVAL_MS + MAX_AGE_MS; passed += INTERVAL_MS) {
+  for (const [ttl, forMs] of [
+    [TTL, 5 * TTL * 1000],
+    [2 * TTL, 10 * TTL * 1000],
+  ] as const) {
+    it(`accepts a 304 for five times a ttl of ${ttl} s, then polls without the ETag`, async () => {
+      await serve({ claims: { ttl } });
+      expect(await both()).to.deep.equal(DECIDED);
+      for (let passed = 0; passed < forMs + MAX_AGE_MS; passed += INTERVAL_MS) {
+        await clock.advance(INTERVAL_MS);
+        expect(await both()).to.deep.equal(DECIDED);
+      }
+      await clock.advance(1);
+      expect(await both()).to.deep.equal(UNKNOWN);
+      expect(problems).to.deep.equal([sentence(NOT_NEWER)]);
+      const polls = plane.server.received.filter(({ path }) => path === PATH);
+      const tagged = polls.filter(({ headers }) => headers['if-none-match'] !== undefined);
+      expect(tagged).to.have.length(forMs / INTERVAL_MS);
+      expect(polls.slice(1, tagged.length + 1)).to.deep.equal(tagged);
+
+      plane.answerStatus = raw(304);
+      await clock.advance(INTERVAL_MS);
+      expect(await both()).to.deep.equal(UNKNOWN);
+      await serve({ claims: { ttl } });
       await clock.advance(INTERVAL_MS);
       expect(await both()).to.deep.equal(DECIDED);
-    }
-    await clock.advance(1);
-    expect(await both()).to.deep.equal(UNKNOWN);
-    expect(problems).to.deep.equal([sentence(NOT_ANEW)]);
-  });
+    });
+  }
 
   it('counts the age of a list from the start of its fetch', async () => {
     const token = await list();
@@ -599,7 +617,7 @@ describe('A tool server that polls status lists', () => {
     await ask(VALID, OTHER_LISTS[0]);
     plane.answerStatus = sendList(earlier);
     expect(await both()).to.deep.equal(UNKNOWN);
-    expect(problems.at(-1)).to.equal(sentence(REPLAY));
+    expect(problems.at(-1)).to.equal(sentence(NOT_NEWER));
 
     await clock.advance((12 * TTL + SKEW) * 1000);
     expect(clock.pending()).to.equal(0);
@@ -609,38 +627,50 @@ describe('A tool server that polls status lists', () => {
     expect(plane.server.received.findLast(({ path }) => path === PATH)?.headers).not.to.have.property('if-none-match');
   });
 
-  it('refuses a killed task within ttl and maxAgeMs, also if the list from before is replayed ever after', async () => {
-    for (let ageMs = 0; ageMs <= TTL * 1000; ageMs += 500) {
-      clock = movedPollClock(START);
-      lists = make();
-      plane.answerStatus = sendList(await signList(plane, seconds(), {}));
-      // The task is killed as soon as the list is made.
-      await clock.advance(ageMs);
-      while (clock.monotonic() <= TTL * 1000 + MAX_AGE_MS) {
-        await ask(5);
-        await clock.advance(100);
+  for (const [what, replay, withinMs] of [
+    ['ttl and maxAgeMs, also if the list from before is replayed with fresh ETags', true, TTL * 1000 + MAX_AGE_MS],
+    ['six times ttl and maxAgeMs, also if each poll is answered 304', false, 6 * TTL * 1000 + MAX_AGE_MS],
+  ] as const) {
+    it(`refuses a killed task within ${what} ever after`, async () => {
+      for (let ageMs = 0; ageMs <= TTL * 1000; ageMs += 500) {
+        clock = movedPollClock(START);
+        lists = make();
+        const token = await signList(plane, seconds(), {});
+        let nth = 0;
+        plane.answerStatus = (...call) => sendList(token, {}, replay ? `"${nth++}"` : '"0"')(...call);
+        // The task is killed as soon as the list is made.
+        await clock.advance(ageMs);
+        while (clock.monotonic() <= withinMs) {
+          await ask(5);
+          await clock.advance(100);
+        }
+        expect(await ask(5), `the list was ${ageMs} ms old`).to.equal('unknown');
       }
-      expect(await ask(5), `the list was ${ageMs} ms old`).to.equal('unknown');
-    }
-  });
+    });
+  }
 
-  it('refuses a killed task within ttl and maxAgeMs, whichever polls fail', async () => {
+  /** Two replicas, of which the second one's clock is ahead. */
+  const replicas = (aheadMs: number, statuses: () => ListedStatuses) =>
+    [0, aheadMs].map((ahead) => listService(plane, () => (clock.now() + ahead) / 1000, statuses));
+
+  it('refuses a killed task within ttl and maxAgeMs, whichever polls fail, and whichever replica answers', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 0, max: 15_000 }),
-        fc.integer({ min: 0, max: 4999 }),
-        fc.array(fc.boolean(), { maxLength: 8 }),
-        async (killMs, phaseMs, failures) => {
+        fc.integer({ min: 0, max: 25_000 }),
+        fc.integer({ min: 0, max: 19_999 }),
+        fc.integer({ min: -30_000, max: 30_000 }),
+        fc.array(fc.constantFrom<'lost' | number>('lost', 0, 1), { maxLength: 12 }),
+        async (killMs, phaseMs, aheadMs, polls) => {
           clock = movedPollClock(START + phaseMs);
           lists = make();
           let killedAt: number | undefined;
-          const service = listService(
-            plane,
-            () => clock.now() / 1000,
-            () => (killedAt === undefined ? {} : { 5: 1 }),
-          );
-          let polls = 0;
-          plane.answerStatus = (...call) => (failures[polls++] ? raw(503) : service)(...call);
+          const services = replicas(aheadMs, () => (killedAt === undefined ? {} : { 5: 1 }));
+          let nth = 0;
+          plane.answerStatus = (...call) => {
+            const to = polls[nth] ?? nth % 2;
+            nth += 1;
+            (to === 'lost' ? raw(503) : services[to])?.(...call);
+          };
           const kinds = new Set<string>();
           while (killedAt === undefined || clock.monotonic() - killedAt < 60_000) {
             if (killedAt === undefined && clock.monotonic() >= killMs) killedAt = clock.monotonic();
@@ -652,6 +682,32 @@ describe('A tool server that polls status lists', () => {
             await clock.advance(700);
           }
           expect(kinds).to.include('not_active');
+        },
+      ),
+      { numRuns: PROMISE_RUNS },
+    );
+  });
+
+  it('always has a fresh list of two replicas whose clocks differ by a second, and mostly by a 304', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 19_999 }),
+        fc.integer({ min: -1000, max: 1000 }),
+        fc.array(fc.integer({ min: 0, max: 1 }), { minLength: 40, maxLength: 80 }),
+        async (phaseMs, aheadMs, polls) => {
+          clock = movedPollClock(START + phaseMs);
+          lists = make();
+          const services = replicas(aheadMs, () => LISTED);
+          const statuses: number[] = [];
+          plane.answerStatus = (request, response) => {
+            response.once('finish', () => statuses.push(response.statusCode));
+            services[polls[statuses.length % polls.length] ?? 0]?.(request, response);
+          };
+          for (let passed = 0; passed < 16 * TTL * 1000; passed += 500) {
+            expect(await both(), `after ${passed} ms`).to.deep.equal(DECIDED);
+            await clock.advance(500);
+          }
+          expect(statuses.filter((status) => status === 304).length).to.be.above(statuses.length / 2);
         },
       ),
       { numRuns: PROMISE_RUNS },
