@@ -18,7 +18,9 @@ export function listBlocks(
   const list = {
     query: ['blocks', source],
     parse: parsePosition,
-    read: (after: BlockPosition | undefined, limit: number) => sponsors.list({ source, after, limit }),
+    read: async (after: BlockPosition | undefined, limit: number) => ({
+      items: await sponsors.list({ source, after, limit }),
+    }),
     positionOf: (block: SponsorBlock) => [String(block.blockedAt), block.sponsorKey, block.source],
   } as const;
   return listPage(digest, list, question);

@@ -20,12 +20,18 @@ export type ListPage<Item> =
   /** The cursor belongs to another query. */
   | { readonly kind: 'foreign_cursor' };
 
+interface Found<Item> {
+  readonly items: readonly Item[];
+  /** Where the reading ended, if it ended before the page was full and more may follow. */
+  readonly readUpTo?: readonly string[] | undefined;
+}
+
 interface List<Item, Position> {
   /** The name of the list, and its filters. */
   readonly query: readonly [name: string, ...filters: (string | undefined)[]];
   /** `undefined` if the cursor holds no position of this list. */
   parse(position: readonly string[]): Position | undefined;
-  read(after: Position | undefined, limit: number): Promise<readonly Item[]>;
+  read(after: Position | undefined, limit: number): Promise<Found<Item>>;
   positionOf(item: Item): readonly string[];
 }
 
@@ -38,9 +44,9 @@ export async function listPage<Item, Position>(
   const after = cursor?.fingerprint === ours ? parse(cursor.position) : undefined;
   if (cursor !== undefined && after === undefined) return { kind: 'foreign_cursor' };
   // Read one more than the limit: it tells whether another page follows.
-  const found = await read(after, limit + 1);
+  const { items: found, readUpTo } = await read(after, limit + 1);
   const items = found.slice(0, limit);
   const last = found.length > limit ? items.at(-1) : undefined;
-  const nextCursor = last && formatListCursor({ fingerprint: ours, position: positionOf(last) });
-  return { kind: 'page', items, nextCursor };
+  const position = last === undefined ? readUpTo : positionOf(last);
+  return { kind: 'page', items, nextCursor: position && formatListCursor({ fingerprint: ours, position }) };
 }

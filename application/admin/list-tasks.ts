@@ -1,7 +1,7 @@
 /** Tasks as operators see them: all in pages, newest first, or one with the numbers of its records. */
 
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
-import { queryLedger } from '../ledger/query.ts';
+import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ListedTask, TaskFilters, Tasks } from '../ports/queries.ts';
 import type { Clock, Digest } from '../ports/runtime.ts';
@@ -26,7 +26,11 @@ export function listTasks(
   const list = {
     query: ['tasks', agentId, sponsorKey, audience, state],
     parse: ([taskId = '', ...more]: readonly string[]) => (more.length === 0 ? parseTaskId(taskId) : undefined),
-    read: (after: TaskId | undefined, limit: number) => tasks.list({ ...filters, after, limit, now: clock.now() }),
+    read: async (after: TaskId | undefined, limit: number) => {
+      const now = clock.now();
+      const { tasks: items, readUpTo } = await tasks.list({ ...filters, after, limit, mostRead: MOST_READ, now });
+      return { items, readUpTo: readUpTo && [readUpTo] };
+    },
     positionOf: ({ taskId }: ListedTask) => [taskId],
   } as const;
   return listPage(digest, list, question);

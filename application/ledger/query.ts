@@ -39,12 +39,17 @@ export type LedgerAnswer =
   /** The cursor belongs to other filters. Continuing with it would skip records that these filters select. */
   | { readonly kind: 'foreign_cursor' };
 
+/** A search for a rare audience would read the whole ledger: its pages end after so many records, even with none found. */
+export const MOST_READ = 10_000;
+
 export async function queryLedger(service: LedgerReading, question: LedgerQuestion): Promise<LedgerAnswer> {
   const { filters, limit, cursor } = question;
   const ours = fingerprintOf(service.digest, filters);
   if (cursor !== undefined && cursor.fingerprint !== ours) return { kind: 'foreign_cursor' };
   const after = cursor === undefined ? undefined : { at: cursor.at, seq: cursor.seq };
-  const page = await service.ledger.page({ ...filters, limit, after, now: service.clock.now() });
+  const isSearch = filters.event !== undefined || filters.audience !== undefined;
+  const mostRead = isSearch ? MOST_READ : undefined;
+  const page = await service.ledger.page({ ...filters, limit, mostRead, after, now: service.clock.now() });
   return {
     kind: 'page',
     records: page.records,

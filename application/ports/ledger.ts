@@ -21,6 +21,8 @@ export interface LedgerQuery {
   readonly audience?: string | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
+  /** How many records may be read for the page. It then may have fewer than `limit` although more follow. */
+  readonly mostRead?: number | undefined;
   /** The time of the query. A running append could still sort among very recent records: these are read under a lock. */
   readonly now: Instant;
 }

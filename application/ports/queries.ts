@@ -37,8 +37,9 @@ export interface Tasks {
    * first. A task that ends between two pages may be on both, and is never skipped.
    */
   ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+
   /** Tasks of all people, those with the greatest id first, which are the newest. */
-  list(question: TasksQuestion): Promise<readonly ListedTask[]>;
+  list(question: TasksQuestion): Promise<TasksPage>;
 
   findListed(taskId: TaskId, now: Instant): Promise<ListedTask | undefined>;
 }
@@ -93,8 +94,16 @@ export interface TasksQuestion extends TaskFilters {
   /** The last task of the previous page. */
   readonly after: TaskId | undefined;
   readonly limit: number;
+  /** How many tasks may be read for the page, if several names filter them. */
+  readonly mostRead: number;
   /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
   readonly now: Instant;
+}
+
+export interface TasksPage {
+  readonly tasks: readonly ListedTask[];
+  /** The last task read, if `mostRead` ended the page. */
+  readonly readUpTo: TaskId | undefined;
 }
 
 /** A task as operators see it. */

@@ -190,6 +190,7 @@ export const rules: readonly Rule[] = [
   audiencesDiffer('Service:Operators:ClientId', 'Service:Me:Audience'),
   audiencesDiffer('Service:Operators:Audience', 'Service:Me:ClientId'),
   audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
+  audiencesDiffer('Service:Operators:Audience', 'Service:Ssf:Audience'),
   inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
   inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),

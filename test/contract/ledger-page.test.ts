@@ -81,6 +81,7 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
           from: optional(instant),
           to: optional(instant),
           limit: fc.integer({ min: 1, max: 60 }),
+          mostRead: optional(fc.integer({ min: 1, max: 60 })),
           now: fc.constantFrom(NOON, MUCH_LATER),
         }),
         async (query) => {

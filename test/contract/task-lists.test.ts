@@ -14,8 +14,9 @@ const NOW = plusSeconds(NOON, 1200);
 const KILLED = { at: plusSeconds(NOON, 700), reason: 'operator_kill_switch' } as const;
 
 onEveryDatabase('the list of tasks', ({ storage }) => {
-  const list = (question: Partial<TasksQuestion>) =>
-    storage().tasks.list({ state: 'live', after: undefined, limit: 1000, now: NOW, ...question });
+  const page = (question: Partial<TasksQuestion>) =>
+    storage().tasks.list({ state: 'live', after: undefined, limit: 1000, mostRead: 1000, now: NOW, ...question });
+  const list = async (question: Partial<TasksQuestion>) => (await page(question)).tasks;
 
   const expire = (at: Instant) => storage().decide(expireDueTasks, { overBy: at, at, limit: 1000 });
 
@@ -52,6 +53,18 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
 
   const idsOf = (tasks: readonly { readonly taskId: TaskId }[]) => tasks.map(({ taskId }) => taskId);
 
+  /** Pages of four that each read at most five tasks, so that some have fewer matching tasks, or none. */
+  const inShortReads = async (filters: Partial<TasksQuestion>): Promise<readonly TaskId[]> => {
+    const found: TaskId[] = [];
+    let after: TaskId | undefined;
+    do {
+      const { tasks, readUpTo } = await page({ ...filters, limit: 4, mostRead: 5, after });
+      found.push(...idsOf(tasks));
+      after = tasks.length === 4 ? tasks.at(-1)?.taskId : readUpTo;
+    } while (after !== undefined);
+    return found;
+  };
+
   it('selects by each filter alone and by all together, newest first, in one page or in many', async () => {
     const choices = [undefined, 0, 1] as const;
     for (const state of taskStates) {
@@ -75,11 +88,12 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
             expect(expected).not.to.have.length(0);
             expect(idsOf(await list(filters))).to.deep.equal(expected);
             const paged: TaskId[] = [];
-            for (let page = await list({ ...filters, limit: 4 }); page.length > 0; ) {
-              paged.push(...idsOf(page));
-              page = await list({ ...filters, limit: 4, after: paged.at(-1) });
+            for (let some = await list({ ...filters, limit: 4 }); some.length > 0; ) {
+              paged.push(...idsOf(some));
+              some = await list({ ...filters, limit: 4, after: paged.at(-1) });
             }
             expect(paged).to.deep.equal(expected);
+            expect(await inShortReads(filters)).to.deep.equal(expected);
           }
         }
       }

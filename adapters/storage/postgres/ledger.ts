@@ -10,16 +10,17 @@ import { actDetail, type OperatorAct } from '../../../domain/operators/operator-
 import type { Rows } from '../rows/column.ts';
 import {
   type ArchivedBeforeRow,
-  type ByName,
   endOfPage,
-  inOrder,
+  type PageReading,
+  type PageRow,
   selectArchivedBefore,
   selectPage,
+  startAfter,
   toPage,
 } from '../rows/ledger-page.ts';
-import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
+import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
-import { AUDIENCE_KEY, audienceKey, bindInstant } from './column-types.ts';
+import { bindInstant } from './column-types.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
@@ -91,39 +92,31 @@ export function appendOperatorAct(act: OperatorAct): Statement {
 }
 
 /**
- * Filters a page by names (task, person, agent, audience, event), and reads along the index of the most selective one.
- * With `agent_id = ?`, the planner may instead read all agents' records in order of time, because it assumes an even
- * spread. So two bounds on the index's columns replace the equality, and the order begins with the column. Denials are
- * few, and have their own index by time: there the planner may choose.
+ * Reads along the index of a name. With `agent_id = ?`, the planner may instead read all agents' records in order of time,
+ * because it assumes an even spread. So two bounds on the index's columns replace the equality, and the order begins with
+ * the column. Without such a name the planner may choose.
  */
-const byName: ByName = (select, names, { decision, from, to, after }) => {
-  const [first, ...others] = decision === 'deny' ? [] : names;
-  for (const [column, value] of first === undefined ? names : others) {
-    select.where(column, value);
-    if (column === 'audience') select.whereRaw(`${AUDIENCE_KEY} = ?`, [audienceKey(value)]);
-  }
-  if (first === undefined) {
-    inOrder(select, after, bindInstant);
-    return;
-  }
-  const [column] = first;
-  const [key, value] = column === 'audience' ? [AUDIENCE_KEY, audienceKey(first[1])] : first;
-  if (column === 'audience') select.where(...first);
-  // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
-  select.whereNotNull(column).orderByRaw(`${key}, ts, seq`);
-  if (after !== undefined) {
-    select.whereRaw(`(${key}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
-  } else if (from !== undefined) select.whereRaw(`(${key}, ts) >= (?, ?)`, [value, bindInstant(from)]);
-  else select.whereRaw(`${key} >= ?`, [value]);
-  if (to !== undefined) select.whereRaw(`(${key}, ts) < (?, ?)`, [value, bindInstant(to)]);
-  else select.whereRaw(`${key} <= ?`, [value]);
+const reading: PageReading = {
+  start(select, first, { from, to, after }) {
+    if (first === undefined) return startAfter(select, after, bindInstant);
+    const [column, value] = first;
+    // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
+    select.whereNotNull(column);
+    if (after !== undefined) {
+      select.whereRaw(`(${column}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
+    } else if (from !== undefined) select.whereRaw(`(${column}, ts) >= (?, ?)`, [value, bindInstant(from)]);
+    else select.where(column, '>=', value);
+    if (to !== undefined) select.whereRaw(`(${column}, ts) < (?, ?)`, [value, bindInstant(to)]);
+    else select.where(column, '<=', value);
+    return [column, 'ts', 'seq'];
+  },
+  unindexed: (column) => column,
 };
 
 export function postgresLedger({ knex, run, transact }: Connections): Ledger {
-  const read = (query: LedgerQuery): Promise<Rows<LedgerRow>> => {
-    const select = selectPage(knex, query, bindInstant, byName);
-    const mayBeFrequent = query.event !== undefined || query.audience !== undefined;
-    return mayBeFrequent ? readInOrder<LedgerRow>({ transact }, select) : run<LedgerRow>(select);
+  const read = (query: LedgerQuery): Promise<Rows<PageRow>> => {
+    const select = selectPage(knex, query, bindInstant, reading);
+    return query.mostRead === undefined ? run<PageRow>(select) : readInOrder<PageRow>({ transact }, select);
   };
   return {
     async page(query) {

@@ -41,11 +41,12 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
-  type ByNames,
   type ListedTaskRow,
   selectListedTask,
   selectListedTasks,
+  type TaskListReading,
   toListedTask,
+  toTasksPage,
 } from '../rows/task-list.ts';
 import {
   GRANT_COLUMNS,
@@ -58,7 +59,7 @@ import {
   toOwnTask,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import { AUDIENCE_KEY, audienceKey, bindInstant } from './column-types.ts';
+import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { LOCK } from './locks.ts';
 import { readInOrder } from './read-in-order.ts';
@@ -96,27 +97,22 @@ const tokenLookup: RowLookup = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = q.jti where t.task_id = q.task_id`,
 };
 
-/**
- * Reads along the index of the most selective name, as a page of the ledger does (`ledger.ts`): bounds replace equalities,
- * or the planner may read all tasks in the order of their ids.
- */
-const byNames: ByNames = (select, names, state, before) => {
-  const [first, ...others] = names;
-  for (const [column, value] of others) select.where(column, value);
-  if (first?.[0] === 'audience') select.where(...first);
-  const keys: (readonly [key: string, value: string])[] =
-    first === undefined
-      ? [['lower(state)', state]]
-      : [first[0] === 'audience' ? [AUDIENCE_KEY, audienceKey(first[1])] : first, ['state', state]];
-  const columns = keys.map(([key]) => key);
-  const values = keys.map(([, value]) => value);
-  const marks = values.map(() => '?').join(', ');
-  select
-    .whereRaw(`${columns[0]} >= ? and ${columns[0]} <= ?`, [values[0] ?? '', values[0] ?? ''])
-    .whereRaw(`(${columns.join(', ')}) >= (${marks})`, values)
-    .whereRaw(`(${columns.join(', ')}, task_id) < (${marks}, ?)`, [...values, before])
-    .orderByRaw([...columns, 'task_id'].map((column) => `${column} desc`).join(', '));
+/** As a page of the ledger does (`ledger.ts`): bounds replace equalities, or the planner may read all tasks in the order of ids. */
+const taskListReading: TaskListReading = {
+  start(select, first, state, before) {
+    const keys: readonly Name[] = first === undefined ? [['lower(state)', state]] : [first, ['state', state]];
+    const columns = keys.map(([key]) => key);
+    const values = keys.map(([, value]) => value);
+    const marks = values.map(() => '?').join(', ');
+    select
+      .whereRaw(`${columns[0]} >= ? and ${columns[0]} <= ?`, [values[0] ?? '', values[0] ?? ''])
+      .whereRaw(`(${columns.join(', ')}) >= (${marks})`, values)
+      .whereRaw(`(${columns.join(', ')}, task_id) < (${marks}, ?)`, [...values, before]);
+    return [...columns, 'task_id'].map((column, nth) => [String(nth), column]);
+  },
 };
+
+type Name = readonly [key: string, value: string];
 
 /** @param waitMs how long a read may wait while Postgres does not answer */
 export function postgresTasks({ knex, run, transact }: Connections, waitMs: number): Tasks {
@@ -144,9 +140,9 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       return rows.map(toOwnTask);
     },
     async list(question) {
-      const select = selectListedTasks(knex, question, bindInstant, byNames);
+      const select = selectListedTasks(knex, question, bindInstant, taskListReading);
       const { rows } = await readInOrder<ListedTaskRow>({ transact }, select);
-      return rows.map((row) => toListedTask(row, question.now));
+      return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
       const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));

@@ -50,7 +50,7 @@ create table ledger (
   task_id text collate "C",
   agent_id text collate "C",
   sponsor text collate "C",
-  audience text collate "C",
+  audience text,
   scope text,
   jti text,
   delegation_depth integer,
@@ -71,9 +71,8 @@ create index ledger_by_seq on ledger (seq);
 create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
 create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
 create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null;
--- An audience may be longer than an entry of a B-tree.
-create index ledger_by_audience on ledger (left(audience, 512), ts, seq) where audience is not null;
-create index ledger_by_event on ledger (event, ts, seq);
+-- Most records are of that event: an entry for each would cost every exchange.
+create index ledger_by_event on ledger (event, ts, seq) where event <> 'token.issued';
 create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
 
 create table ledger_archives (
@@ -239,7 +238,7 @@ create table tasks (
   sponsor text not null,
   session_id text collate "C",
   parent_task_id text collate "C",
-  audience text collate "C" not null,
+  audience text not null,
   scope text not null,
   delegation_depth integer not null,
   created_at timestamptz not null,
@@ -263,7 +262,6 @@ create table tasks (
 -- With the task, whose id tells its age: a list begins with the newest.
 create index tasks_by_agent on tasks (agent_id, state, task_id) where agent_id is not null;
 create index tasks_by_sponsor on tasks (sponsor_key, state, task_id) where sponsor_key is not null;
-create index tasks_by_audience on tasks (left(audience, 512), state, task_id) where left(audience, 512) is not null;
 -- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
 create index tasks_by_state on tasks (lower(state), task_id) where lower(state) is not null;
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;

@@ -10,13 +10,14 @@ import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import {
   type ArchivedBeforeRow,
-  type ByName,
-  inOrder,
+  type PageReading,
+  type PageRow,
   selectArchivedBefore,
   selectPage,
+  startAfter,
   toPage,
 } from '../rows/ledger-page.ts';
-import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
+import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -90,15 +91,13 @@ function dateOf(run: Run, at: Instant): Instant {
   return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
 }
 
-/**
- * Makes SQLite use the index of the first name. A `+` before a column excludes its index, because the planner cannot tell
- * which filter is more selective.
- */
-const byName: ByName = (select, names, { after }) => {
-  for (const [at, [column, value]] of names.entries()) {
-    select.whereRaw(`${at === 0 ? column : `+${column}`} = ?`, [value]);
-  }
-  inOrder(select, after, bindInstant);
+/** A `+` before a column excludes its index, because the planner cannot tell which filter is more selective. */
+const reading: PageReading = {
+  start(select, first, { after }) {
+    if (first !== undefined) select.whereRaw(`${first[0]} = ?`, [first[1]]);
+    return startAfter(select, after, bindInstant);
+  },
+  unindexed: (column) => `+${column}`,
 };
 
 export function sqliteLedger({ read }: Connection): Ledger {
@@ -106,7 +105,7 @@ export function sqliteLedger({ read }: Connection): Ledger {
     page: (query) =>
       read((run) =>
         toPage(
-          run<LedgerRow>(selectPage(queryBuilder, query, bindInstant, byName)).rows,
+          run<PageRow>(selectPage(queryBuilder, query, bindInstant, reading)).rows,
           run<ArchivedBeforeRow>(selectArchivedBefore(queryBuilder)).rows,
           query.limit,
         ),

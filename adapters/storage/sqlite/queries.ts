@@ -44,11 +44,12 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
-  type ByNames,
   type ListedTaskRow,
   selectListedTask,
   selectListedTasks,
+  type TaskListReading,
   toListedTask,
+  toTasksPage,
 } from '../rows/task-list.ts';
 import {
   GRANT_COLUMNS,
@@ -89,13 +90,12 @@ const selectSponsor = 'select sponsor_key from tasks where task_id = ?';
 const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?`;
 
-/** Makes SQLite use the index of the first name: a `+` before a column excludes its index. */
-const byNames: ByNames = (select, names, state, before) => {
-  for (const [at, [column, value]] of names.entries()) select.whereRaw(`${at === 0 ? '' : '+'}${column} = ?`, [value]);
-  select
-    .whereRaw(`${names.length === 0 ? 'lower(state)' : 'state'} = ?`, [state])
-    .where('task_id', '<', before)
-    .orderBy('task_id', 'desc');
+const taskListReading: TaskListReading = {
+  start(select, first, state, before) {
+    if (first !== undefined) select.where(...first);
+    select.whereRaw(`${first === undefined ? 'lower(state)' : 'state'} = ?`, [state]).where('task_id', '<', before);
+    return [['id', 'task_id']];
+  },
 };
 
 export function sqliteTasks({ read }: Connection): Tasks {
@@ -128,8 +128,9 @@ export function sqliteTasks({ read }: Connection): Tasks {
 
     list: (question) =>
       read((run) =>
-        run<ListedTaskRow>(selectListedTasks(queryBuilder, question, bindInstant, byNames)).rows.map((row) =>
-          toListedTask(row, question.now),
+        toTasksPage(
+          run<ListedTaskRow>(selectListedTasks(queryBuilder, question, bindInstant, taskListReading)).rows,
+          question.now,
         ),
       ),
 

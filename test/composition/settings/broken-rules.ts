@@ -299,6 +299,11 @@ export const brokenRules: readonly BrokenRule[] = [
       `${OPERATORS}:${field}: is the same as ${other}`,
     ],
   ),
+  [
+    'an audience of operators that is that of security events',
+    { ...transmitter, ...ROLE, [`${OPERATORS}:Audience`]: `${MARK}-stream` },
+    `${OPERATORS}:Audience: is the same as ${SSF}:Audience`,
+  ],
   ...Object.entries({
     ...{ Issuer: `https://${MARK}.example`, RoleClaim: 'roles', TwoPersonUnblock: 'false' },
     ...Object.fromEntries(['Viewer', 'Auditor', 'Registrar', 'Responder'].map((role) => [`Roles:${role}`, MARK])),

@@ -205,7 +205,7 @@ describe('SQLite', () => {
     ],
     'the tasks of an audience': [
       () => list({ audience: 'x' }),
-      'tasks USING COVERING INDEX tasks_by_audience (audience=? AND state=? AND task_id<?)',
+      'tasks USING INDEX tasks_by_state (<expr>=? AND task_id<?)',
     ],
     'the tasks whose time is up': [
       () => list({ state: 'expired' }),
@@ -221,7 +221,7 @@ describe('SQLite', () => {
     ],
   };
   const list = (filters: Partial<TasksQuestion>) =>
-    storage.tasks.list({ state: 'revoked', after: undefined, limit: 10, now: NOON, ...filters });
+    storage.tasks.list({ state: 'revoked', after: undefined, limit: 10, mostRead: 100, now: NOON, ...filters });
   for (const [what, [read, step]] of Object.entries(LISTS)) {
     it(`lists ${what} in the order of an index`, async () => {
       await read();
@@ -230,8 +230,8 @@ describe('SQLite', () => {
       const plan = whole.includes('SCAN found') ? whole.slice(0, whole.indexOf('SCAN found')) : whole;
       expect(plan, plan.join('\n')).to.include(`SEARCH ${step}`);
       const isSorted = plan.some((one) => one.includes('TEMP B-TREE'));
-      // Few tasks are past their time, so they may be sorted.
-      expect(isSorted, plan.join('\n')).to.equal(what === 'the tasks whose time is up');
+      // Few tasks are past their time, and a search reads a limited number: both may be sorted.
+      expect(isSorted, plan.join('\n')).to.equal(what === 'the tasks whose time is up' || what.includes('audience'));
     });
   }
 
@@ -247,7 +247,7 @@ describe('SQLite', () => {
     'the records of an event': [{ event: 'task.revoked' }, 'SEARCH ledger USING INDEX ledger_by_event (event=?)'],
     'the records of an audience and an event': [
       { event: 'task.revoked', audience: 'x' },
-      'SEARCH ledger USING INDEX ledger_by_audience (audience=?)',
+      'SEARCH ledger USING INDEX ledger_by_event (event=?)',
     ],
     'the records of an agent': [{ agentId }, 'SEARCH ledger USING INDEX ledger_by_agent (agent_id=?)'],
     'the records of an agent and a person': [
