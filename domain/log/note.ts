@@ -24,6 +24,9 @@ export type VerifyEd25519 = (publicKey: Uint8Array, message: Uint8Array, signatu
 const MAX_SIGNATURES = 100;
 const MAX_LENGTH = 1_000_000;
 
+/** Every reader accepts at least 16 signatures. The first one is the log's. */
+export const MAX_WITNESSES = 15;
+
 const SIGNATURE_LINE = /^\u2014 ([^ ]+) ([A-Za-z0-9+/=]+)$/u;
 const KEY_ID_BYTES = 4;
 /** Control characters below U+0020, except newline. */

@@ -7,6 +7,7 @@ import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
+import { postgresTransparencyLog } from './transparency-log.ts';
 
 /** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
@@ -16,6 +17,7 @@ export function openPostgresLedger(connectionString: string, log: Log): LedgerRe
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     checkpoints: postgresCheckpoints(connections),
+    transparencyLog: postgresTransparencyLog(connections),
     schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
     close: () => connections.close(),
   };
