@@ -45,6 +45,8 @@ export interface StoredCosignature {
 export interface LogKey {
   readonly use: 'checkpoint' | 'log';
   readonly kid: string;
+  /** RFC 7638. */
+  readonly thumbprint: string;
   /** The JWK as JSON of a key of checkpoints, the verifier key of a key of the log. */
   readonly publicKey: string;
   readonly from: Instant;
@@ -78,6 +80,15 @@ export interface TransparencyLog {
   cosignatures(): Promise<readonly StoredCosignature[]>;
   /** In the order of their first use. */
   keys(): Promise<readonly LogKey[]>;
+  /** The ids of the keys that signed checkpoints, and when they did. Reads every checkpoint. */
+  signers(): Promise<readonly CheckpointKeyUse[]>;
+}
+
+/** The first and the last checkpoint that a key signed. */
+export interface CheckpointKeyUse {
+  readonly kid: string;
+  readonly first: Instant;
+  readonly last: Instant;
 }
 
 export interface TilePlace {

@@ -84,6 +84,8 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  'key.activated': call('Activation of a signing key', CREATE, OPERATOR),
+  'key.retired': call('Retirement of a signing key', UPDATE, OPERATOR),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
 };
 

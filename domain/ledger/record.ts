@@ -25,6 +25,8 @@ export const ledgerEvents = [
   'admin.denied',
   'me.denied',
   'audit.archived',
+  'key.activated',
+  'key.retired',
 ] as const;
 export type LedgerEvent = (typeof ledgerEvents)[number];
 
@@ -47,7 +49,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`. */
+  /** Only on `audit.archived`, `key.activated` and `key.retired`. */
   readonly detail?: string | undefined;
 }
 

@@ -439,12 +439,14 @@ create table log_cosignatures (
 create table log_keys (
   use text not null check (use in ('checkpoint', 'log')),
   kid text collate "C" not null,
+  -- RFC 7638.
+  thumbprint text collate "C" not null,
   -- The JWK of a key of checkpoints, the verifier key of a key of the log.
   public_key text not null,
   active_from timestamptz not null,
   -- Null while the key signs.
   active_to timestamptz,
-  primary key (use, kid)
+  primary key (use, kid, thumbprint)
 );
 
 -- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events").

@@ -1,6 +1,6 @@
 /** Stores the transparency log on Postgres. */
 
-import type { TransparencyLog } from '../../../application/ports/transparency-log.ts';
+import type { CheckpointKeyUse, TransparencyLog } from '../../../application/ports/transparency-log.ts';
 import { storable } from '../rows/column.ts';
 import {
   type CosignatureRow,
@@ -70,6 +70,11 @@ const selectKeys = {
   text: `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`,
 };
 
+const selectSigners = {
+  name: 'log_signers',
+  text: 'select kid, min(closed_at) as first, max(closed_at) as last from checkpoints group by kid order by 2, kid',
+};
+
 export function postgresTransparencyLog({ run, transact }: Connections): TransparencyLog {
   const state = async (within: Run) => {
     const { rows } = await within<LogStateRow>(selectState);
@@ -123,6 +128,10 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
 
     async cosignatures() {
       return (await run<CosignatureRow>(selectCosignatures)).rows;
+    },
+
+    async signers() {
+      return (await run<CheckpointKeyUse>(selectSigners)).rows;
     },
 
     async keys() {

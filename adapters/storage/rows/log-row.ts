@@ -81,13 +81,28 @@ export function cosignatureValues(cosignature: StoredCosignature, instant: BindI
 export interface LogKeyRow {
   readonly use: LogKey['use'];
   readonly kid: string;
+  readonly thumbprint: string;
   readonly public_key: string;
   readonly active_from: Instant;
   readonly active_to: Instant | null;
 }
 
-export const logKeyColumns = ['use', 'kid', 'public_key', 'active_from', 'active_to'] as const;
+export const logKeyColumns = ['use', 'kid', 'thumbprint', 'public_key', 'active_from', 'active_to'] as const;
 
-export function toLogKey({ use, kid, public_key, active_from, active_to }: LogKeyRow): LogKey {
-  return { use, kid, publicKey: public_key, from: active_from, to: active_to ?? undefined };
+export function toLogKey({ use, kid, thumbprint, public_key, active_from, active_to }: LogKeyRow): LogKey {
+  return { use, kid, thumbprint, publicKey: public_key, from: active_from, to: active_to ?? undefined };
+}
+
+export function logKeyValues(
+  key: LogKey,
+  instant: BindInstant,
+): Readonly<Record<(typeof logKeyColumns)[number], Bound>> {
+  return {
+    use: key.use,
+    kid: storable('kid', key.kid),
+    thumbprint: key.thumbprint,
+    public_key: storable('public_key', key.publicKey),
+    active_from: instant(key.from),
+    active_to: key.to === undefined ? null : instant(key.to),
+  };
 }

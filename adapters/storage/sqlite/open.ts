@@ -111,6 +111,7 @@ export function transparencyLogOf(call: Call<DatabaseMethods>): TransparencyLog 
     keepCosignature: ask('keepCosignature'),
     cosignatures: ask('cosignatures'),
     keys: ask('logKeys'),
+    signers: ask('logSigners'),
   };
 }
 

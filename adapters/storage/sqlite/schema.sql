@@ -289,12 +289,14 @@ create table log_cosignatures (
 create table log_keys (
   use text not null check (use in ('checkpoint', 'log')),
   kid text not null,
+  -- RFC 7638.
+  thumbprint text not null,
   -- The JWK of a key of checkpoints, the verifier key of a key of the log.
   public_key text not null,
   active_from integer not null,
   -- Null while the key signs.
   active_to integer,
-  primary key (use, kid)
+  primary key (use, kid, thumbprint)
 ) strict;
 
 -- Records that the sink has not received yet (specification "Sink").

@@ -1,6 +1,6 @@
 /** Stores the transparency log on SQLite. */
 
-import type { TransparencyLog } from '../../../application/ports/transparency-log.ts';
+import type { CheckpointKeyUse, TransparencyLog } from '../../../application/ports/transparency-log.ts';
 import { storable } from '../rows/column.ts';
 import {
   type CosignatureRow,
@@ -40,6 +40,8 @@ const putCosignature = `insert into log_cosignatures (witness, size, line, at) v
     where log_cosignatures.size <= excluded.size`;
 const selectCosignatures = 'select witness, size, line, at from log_cosignatures order by witness';
 const selectKeys = `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`;
+const selectSigners =
+  'select kid, min(closed_at) as first, max(closed_at) as last from checkpoints group by kid order by 2, kid';
 
 export function sqliteTransparencyLog({ read, write }: Connection): TransparencyLog {
   const state = (run: Run) => {
@@ -92,6 +94,7 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
     },
 
     cosignatures: () => read((run) => run<CosignatureRow>(selectCosignatures).rows),
+    signers: () => read((run) => run<CheckpointKeyUse>(selectSigners).rows),
     keys: () => read((run) => run<LogKeyRow>(selectKeys).rows.map(toLogKey)),
   };
 }

@@ -40,6 +40,8 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
+  'key.activated': ['API Activity', 'Create', 'operator'],
+  'key.retired': ['API Activity', 'Update', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
 };
 

@@ -81,6 +81,7 @@ function methodsOf(connection: Connection) {
     keepCosignature: log.keepCosignature,
     cosignatures: log.cosignatures,
     logKeys: log.keys,
+    logSigners: log.signers,
     checkReadiness: sqliteReadiness(connection).check,
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
