@@ -29,6 +29,7 @@ import { receivers } from './receivers.ts';
 import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 import { signInSurface } from './sign-in.ts';
 import { storageWithin } from './traces.ts';
+import { transparencyLog } from './transparency-log.ts';
 
 export function wire(given: Given): ServiceParts {
   const container = root.createChildContainer();
@@ -94,6 +95,7 @@ export function wire(given: Given): ServiceParts {
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
   );
+  provide('transparencyLog', ['settings', 'storage', 'signingKeys', 'noteSigner', 'clock', 'log'], transparencyLog);
   provide('sink', ['settings', 'network', 'log'], ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);
     return chosen && httpSink(chosen, network, log);
@@ -138,13 +140,26 @@ export function wire(given: Given): ServiceParts {
         'signIn',
         'scopeWords',
       ] as const),
-      ...(['sealedTrees', 'admission', 'receivers', 'clock', 'log', 'randomness', 'measurements', 'tracing'] as const),
+      ...([
+        'sealedTrees',
+        'transparencyLog',
+        'admission',
+        'receivers',
+        'clock',
+        'log',
+        'randomness',
+        'measurements',
+        'tracing',
+      ] as const),
     ],
     httpSurfaces,
   );
   provide(
     'jobs',
-    ['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink', 'clock'],
+    [
+      ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink'] as const),
+      ...(['transparencyLog', 'clock'] as const),
+    ],
     jobs,
   );
   provide(
@@ -154,7 +169,7 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'service',
-    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'anonymousDenials'],
+    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'anonymousDenials', 'transparencyLog'],
     (parts) => parts,
   );
   return container.resolve<ServiceParts>('service');

@@ -19,6 +19,7 @@ import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
+import { proveInLog } from '../application/log/prove-in-log.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
@@ -51,11 +52,11 @@ export function httpSurfaces(
         | 'signIn'
         | 'scopeWords'
       )
-    | ('sealedTrees' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
+    | ('sealedTrees' | 'transparencyLog' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
-  const { anonymousDenials: anonymous, sealedTrees: trees, measurements, tracing } = parts;
+  const { anonymousDenials: anonymous, sealedTrees: trees, transparencyLog, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];
   const ttl = settings['Service:StatusLists:Ttl'];
   const entries = settings['Service:StatusLists:Entries'];
@@ -122,11 +123,17 @@ export function httpSurfaces(
         log,
       };
     }),
-    audit: traceable(parts, ({ ledger, checkpoints }) => ({
+    audit: traceable(parts, ({ ledger, checkpoints, transparencyLog: stored }) => ({
       ...access,
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      proveInLog:
+        transparencyLog &&
+        (async (checkpoint) => {
+          const published = (await transparencyLog.reader.state())?.published;
+          return proveInLog({ log: stored, hash: sha256Bytes }, checkpoint, published);
+        }),
       log,
     })),
     me: me(parts),
@@ -141,9 +148,15 @@ export function httpSurfaces(
       list: () => parts.storage.statusLists.list(),
       ...{ issuer, ttl },
     },
+    transparencyLog: transparencyLog && {
+      ...{ ...access, log, reader: transparencyLog.reader, isPublic: settings['Service:Audit:Log:Public'] },
+    },
     ...parts.receivers,
     signIn: parts.signIn,
-    readiness: [parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+    readiness: [
+      ...[parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+      ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
+    ],
   };
 }
 

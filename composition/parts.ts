@@ -10,7 +10,7 @@ import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
-import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
+import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
@@ -19,6 +19,7 @@ import type { Secret } from '../domain/secret.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
+import type { LogParts } from './transparency-log.ts';
 
 /** The inputs of the wiring: settings, the runtime, and resources that are opened asynchronously. */
 export interface Given {
@@ -33,6 +34,8 @@ export interface Given {
   readonly tracing: Tracing | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
+  /** `undefined` without `Service:Audit:Log:Key`. */
+  readonly noteSigner: NoteSigner | undefined;
   /** Of the client of the page `/me`; `undefined` if it has none. */
   readonly meClientSecret: Secret | undefined;
   readonly scopeWords: ScopeWords;
@@ -54,6 +57,8 @@ export interface Made {
   readonly directory: SponsorDirectory | undefined;
   readonly anonymousDenials: AnonymousDenials;
   readonly sealedTrees: SealedTrees;
+  /** `undefined` without `Service:Audit:Log:Key`. */
+  readonly transparencyLog: LogParts | undefined;
   /** `undefined` without `Service:Audit:Sink:Url`. */
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
@@ -70,5 +75,5 @@ export type Parts = Given & Made;
 /** The parts that a running service starts and stops. */
 export type ServiceParts = Pick<
   Parts,
-  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials'
+  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials' | 'transparencyLog'
 >;

@@ -22,7 +22,7 @@ import { loadScopeWords } from './scope-words.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
-import { loadSigningKeys } from './signing.ts';
+import { loadNoteSigner, loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 import { openTracing } from './traces.ts';
 
@@ -50,6 +50,7 @@ interface Service {
   stop(): Promise<void>;
 }
 
+const NO_LOG = 'the database could not store yet which keys sign the transparency log';
 const NOT_QUEUEING = 'the database could not store yet whether records are queued for a sink';
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
@@ -59,6 +60,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
+  const noteSigner = await loadNoteSigner(settings, signingKeys);
   const meClientSecret = await loadClientSecret(settings);
   const scopeWords = await loadScopeWords(settings);
   warnOfRepeatedSecrets(settings, log);
@@ -77,12 +79,13 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials } = wire({
+    const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials, transparencyLog } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, meClientSecret },
-      scopeWords,
+      ...{ scopeWords, noteSigner },
     });
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
+    if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };

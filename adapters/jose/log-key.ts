@@ -1,6 +1,6 @@
 /** The Ed25519 key of the transparency log, and the verification of the signatures of notes. */
 
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import type { NoteSigner } from '../../application/ports/keys.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';

@@ -87,7 +87,9 @@ async function extend(
   }
   // 1. The stored tree must be the one that was signed.
   const tree = growingTree(size, await log.tiles(edgeTiles(size)));
-  if (toHex(rootOf(hash, tree)) !== state.root) return 'The stored tiles no longer have the root that was signed.';
+  if (tree === undefined || toHex(rootOf(hash, tree)) !== state.root) {
+    return 'The stored tiles no longer have the root that was signed.';
+  }
   // 2. The checkpoints of its last tile must be those that were logged.
   const start = size - (size % TILE_WIDTH);
   const page = await checkpoints.page(start, BATCH);

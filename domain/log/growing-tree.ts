@@ -28,12 +28,12 @@ export function edgeTiles(size: number): readonly Tile[] {
   return tiles;
 }
 
-/** A tree of this size. @param stored its `edgeTiles`, which may be wider. @throws if one is missing or too short */
-export function growingTree(size: number, stored: readonly (StoredTile | undefined)[]): GrowingTree {
+/** A tree of this size. @param stored its `edgeTiles`, which may be wider. `undefined` if one is missing or too short */
+export function growingTree(size: number, stored: readonly (StoredTile | undefined)[]): GrowingTree | undefined {
   const edge: Uint8Array[] = [];
   for (const [at, { level, width }] of edgeTiles(size).entries()) {
     const hashes = stored[at]?.hashes.subarray(0, width * HASH_BYTES);
-    if (hashes?.length !== width * HASH_BYTES) throw new Error('A tile of the log is missing or too short.');
+    if (hashes?.length !== width * HASH_BYTES) return undefined;
     while (edge.length < level) edge.push(new Uint8Array());
     edge.push(hashes);
   }

@@ -50,6 +50,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     opened,
     signingKeys,
     meClientSecret: undefined,
+    noteSigner: undefined,
     scopeWords: new Map(),
   });
   const service: TroubledService = {
