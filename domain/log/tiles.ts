@@ -60,17 +60,6 @@ export function tileWidth(size: number, level: number, index: number): number {
   return Math.max(0, Math.min(TILE_WIDTH, hashes - index * TILE_WIDTH));
 }
 
-/** The tiles of a tree that are complete since it had `oldSize` leaves, lowest level first. */
-export function newFullTiles(oldSize: number, size: number): readonly Tile[] {
-  const tiles: Tile[] = [];
-  let [from, to] = [oldSize, size];
-  for (let level = 0; to > 0; level += 1) {
-    [from, to] = [Math.floor(from / TILE_WIDTH), Math.floor(to / TILE_WIDTH)];
-    for (let index = from; index < to; index += 1) tiles.push({ level, index, width: TILE_WIDTH });
-  }
-  return tiles;
-}
-
 /** The root of a full tile: one hash of the level above. */
 export function tileRoot(hash: Hash, tile: Uint8Array): Uint8Array {
   return subtreeRoot(hash, tile, 0, TILE_WIDTH);
