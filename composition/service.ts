@@ -1,6 +1,5 @@
 /** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
 
-import { existsSync } from 'node:fs';
 import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
@@ -16,7 +15,7 @@ import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
-import { openStorage } from './open-storage.ts';
+import { openStorage, refuseMissingFile } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
 import { loadScopeWords } from './scope-words.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
@@ -140,14 +139,6 @@ function announceProxy(settings: Settings, log: Log): void {
     if (proxy !== undefined) log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
   } catch (error) {
     throw error instanceof NetworkFailure ? new StartupError([error.message]) : error;
-  }
-}
-
-/** Opening a missing SQLite file would create an empty one, even for a mistyped path. */
-function refuseMissingFile(settings: Settings): void {
-  const path = settings['Service:Database:Path'];
-  if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
-    throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
   }
 }
 

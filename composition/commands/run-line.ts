@@ -8,6 +8,7 @@ import { auditExportCommand } from '../../adapters/cli/commands/audit-export.ts'
 import { auditVerifyCommand } from '../../adapters/cli/commands/audit-verify.ts';
 import { doctorCommand } from '../../adapters/cli/commands/doctor.ts';
 import { keysCommand } from '../../adapters/cli/commands/keys.ts';
+import { logCommand } from '../../adapters/cli/commands/log.ts';
 import { migrateCommand } from '../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
@@ -25,6 +26,7 @@ export function runLine(argv: readonly string[]): Promise<number> {
     auditArchiveCommand(async (request, settings) => (await import('./audit.ts')).auditArchive(request, settings)),
     auditExportCommand(async (request, settings) => (await import('./audit-export.ts')).auditExport(request, settings)),
     doctorCommand(async (request, settings) => (await import('./doctor.ts')).doctor(request, settings)),
+    logCommand({ adoptOrigin: async (settings) => (await import('./log.ts')).logAdoptOrigin(settings) }),
     keysCommand({
       generate: async (request, settings) => (await import('./keys.ts')).keysGenerate(request, settings),
       rotate: async (request, settings) => (await import('./keys.ts')).keysRotate(request, settings),

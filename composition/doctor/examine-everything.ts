@@ -11,7 +11,13 @@ import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
-import { provisioningChoice, sinkChoice, sponsorCheckChoice, transmitterChoice } from '../settings/alternatives.ts';
+import {
+  logChoice,
+  provisioningChoice,
+  sinkChoice,
+  sponsorCheckChoice,
+  transmitterChoice,
+} from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
@@ -100,6 +106,7 @@ function ofStorage(
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
+    logOrigin: settings.whole && logChoice(settings.whole)?.origin,
     kids,
   });
 }

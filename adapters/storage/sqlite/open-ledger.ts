@@ -54,6 +54,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     guards: ask('guards'),
     sealing: ask('sealingCondition'),
     outbox: ask('outboxCondition'),
+    log: ask('logState'),
     statusLists: ask('statusListUsage'),
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),

@@ -9,13 +9,7 @@ import {
   rootOf,
   type StoredTile,
 } from '../../../domain/log/growing-tree.ts';
-import {
-  decodeEntries,
-  encodeEntries,
-  formatTilePath,
-  parseTilePath,
-  tileWidth,
-} from '../../../domain/log/tiles.ts';
+import { decodeEntries, encodeEntries, formatTilePath, parseTilePath, tileWidth } from '../../../domain/log/tiles.ts';
 import {
   planConsistency,
   planInclusion,
