@@ -37,6 +37,9 @@ U7WM79jrzyhGZ5/GUBTpM7NzwdyfFx61t3RovgcC4Ro=
   ],
 };
 
+/** Of a log, and of its witnesses. */
+export const [NOTE_KEY = '', ...WITNESS_KEYS] = publicCheckpoint.keys;
+
 export const publishedKeys: readonly string[] = [...signedNotes.map(({ key }) => key), ...publicCheckpoint.keys];
 
 /** No key of this example is published, so only its form can be checked. */
