@@ -36,8 +36,9 @@ export async function recordKeys(service: KeyRecording): Promise<void> {
   });
   const active = [
     ...configured.filter(({ kid }) => kid === signingKeys.checkpoints.kid),
+    // Under another name the same key is another verifier key.
     {
-      ...({ use: 'log', kid: signer.thumbprint, thumbprint: signer.thumbprint } as const),
+      ...({ use: 'log', kid: `${signer.key.name}+${signer.key.keyId}`, thumbprint: signer.thumbprint } as const),
       publicKey: formatVerifierKey(signer.key),
     },
   ];

@@ -2,11 +2,12 @@
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { runCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
 import { type Answer, type Mandate, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
-import { hashLeaf, logKeySettings, pemOf, readNote } from '../support/transparency-log.ts';
+import { hashLeaf, logKeySettings, pemOf, readNote, sha256 } from '../support/transparency-log.ts';
 
 const ORIGIN = 'mandate.test/ledger';
 const PATHS = ['/log/checkpoint', '/log/keys', '/log/tile/0/000', '/log/tile/entries/000.p/1'];
@@ -23,6 +24,13 @@ interface PublishedKey {
 
 const keysIn = ({ body }: Answer) => body.keys as readonly PublishedKey[];
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+/** RFC 7638 §3.2, RFC 8037 §2: the thumbprint of a key of the log. */
+function thumbprintOf(key: PublishedKey | undefined): string {
+  const typed = Buffer.from(key?.vkey?.split('+').slice(2).join('+') ?? '', 'base64');
+  const x = typed.subarray(1).toString('base64url');
+  return sha256(Buffer.from(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`)).toString('base64url');
+}
 
 /** The hashes of a tile. */
 function hashesIn(bytes: Buffer): readonly Buffer[] {
@@ -46,8 +54,10 @@ for (const database of databases) {
     const logKey = logKeySettings();
     const on = { ...signing, ...logKey, 'Service:Audit:Log:Public': 'true' };
     let mandate: Mandate;
+    let fresh: FreshDatabase;
     before(async () => {
-      mandate = await startMandate({ database, settings: on });
+      fresh = await database.fresh();
+      mandate = await startMandate({ database: { ...database, fresh: async () => fresh }, settings: on });
     });
     after(() => mandate.stop());
 
@@ -96,11 +106,12 @@ for (const database of databases) {
       const [checkpoint, log] = keys;
       const published = (await mandate.get('/.well-known/jwks.json')).body.keys as readonly unknown[];
       expect(checkpoint?.jwk).to.deep.equal(published[0]);
+      expect(log?.vkey?.startsWith(`${log.kid}+`)).to.equal(true);
       expect(log?.vkey).to.match(/^mandate\.test\/ledger\+[0-9a-f]{8}\+A/);
       const records = (await mandate.ledger()).filter(({ event }) => String(event).startsWith('key.'));
       expect(records.map(({ event, reason, decision, detail }) => [event, reason, decision, detail])).to.deep.equal([
         ['key.activated', 'checkpoint_key', 'allow', checkpoint?.kid],
-        ['key.activated', 'log_key', 'allow', log?.kid],
+        ['key.activated', 'log_key', 'allow', thumbprintOf(log)],
       ]);
     });
 
@@ -247,8 +258,8 @@ for (const database of databases) {
       expect(changes.map(({ event, detail }) => [event, detail])).to.deep.equal([
         ['key.retired', before[0]?.kid],
         ['key.activated', keys.find(({ use, to }) => use === 'checkpoint' && to === null)?.kid],
-        ['key.retired', before[1]?.kid],
-        ['key.activated', keys.find(({ use, to }) => use === 'log' && to === null)?.kid],
+        ['key.retired', thumbprintOf(before[1])],
+        ['key.activated', thumbprintOf(keys.find(({ use, to }) => use === 'log' && to === null))],
       ]);
       expect(keys.filter(({ to }) => to !== null).map(({ kid }) => kid)).to.have.members(before.map(({ kid }) => kid));
       expect((await noteNow()).size).to.equal((await checkpointTexts()).length);
@@ -268,6 +279,42 @@ for (const database of databases) {
         .then((other) => other.stop())
         .catch((error: unknown) => String(error));
       expect(refused).to.include('other.example/ledger').and.include(ORIGIN).and.include('mandate log adopt-origin');
+    });
+
+    it('takes another origin by mandate log adopt-origin, and signs its tree under it', async () => {
+      const settings = {
+        ...{ ...fresh.settings, ...on, 'Service:Issuer': mandate.issuer, NODE_ENV: 'development' },
+        ...{ 'Service:UpstreamIdp:Issuer': mandate.provider.issuer, 'Service:UpstreamIdp:Audience': 'mandate' },
+        'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      };
+      const adopt = (changes: Readonly<Record<string, string>>) =>
+        runCommand(['log', 'adopt-origin'], { ...settings, ...changes });
+      const off = await adopt({ 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' });
+      expect([off.code, off.out]).to.deep.equal([1, '']);
+      expect(off.err).to.include('Service:Audit:Log:Key is not set');
+      const before = await noteNow();
+      const other = { 'Service:Audit:Log:Origin': 'other.example/ledger' };
+      const done = await adopt(other);
+      expect([done.code, done.err]).to.deep.equal([0, '']);
+      expect(done.out).to.include(ORIGIN).and.include('is now other.example/ledger');
+      // The instance with the former name signs nothing, and says so.
+      await mandate.jobs.growLog();
+      mandate.clock.advance(1);
+      expect((await mandate.get('/log/checkpoint')).status).to.equal(404);
+      expect(mandate.log.lines.join('\n')).to.include('the transparency log does not grow');
+      const renamed = await mandate.another(other);
+      try {
+        const key = keysIn(await renamed.get('/log/keys')).findLast(({ use, to }) => use === 'log' && to === null);
+        const note = readNote((await renamed.get('/log/checkpoint')).text, key?.vkey ?? '');
+        expect([note.origin, note.size]).to.deep.equal(['other.example/ledger', before.size]);
+        expect(hex(note.root)).to.equal(hex(before.root));
+      } finally {
+        await renamed.stop();
+      }
+      expect((await adopt({})).code).to.equal(0);
+      await mandate.jobs.growLog();
+      mandate.clock.advance(1);
+      expect((await mandate.get('/log/checkpoint')).text).to.match(/^mandate\.test\/ledger\n/);
     });
 
     it('does not start with a key that signs tokens, or that is no Ed25519 key', async () => {

@@ -7,6 +7,7 @@ import type { LogKey } from '../../../application/ports/transparency-log.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { parseTilePath, TILE_WIDTH } from '../../../domain/log/tiles.ts';
 import { type AdminAccess, requireAdminKey } from '../admin/requests.ts';
+import { neverStored } from '../message/head.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 
 export interface LogSurface extends AdminAccess {
@@ -17,7 +18,6 @@ export interface LogSurface extends AdminAccess {
 }
 
 const READ_ONLY = methodNotAllowed('GET, HEAD');
-const TILE = '/tile/';
 
 /** Seconds. A full tile never changes. */
 const FOR_EVER = 'max-age=31536000, immutable';
@@ -27,6 +27,8 @@ const A_SECOND = 'max-age=1';
 
 export function logRouter(surface: LogSurface): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  // An error may not last: a tile that is missing now is there soon.
+  router.use(neverStored);
   if (!surface.isPublic) router.use(requireAdminKey(surface));
   router
     .route('/checkpoint')
@@ -40,7 +42,7 @@ export function logRouter(surface: LogSurface): Router {
     })
     .all(READ_ONLY);
   router
-    .route(`${TILE}*path`)
+    .route('/tile/:level/*index')
     .get((request, response) => tile(surface, request, response))
     .all(READ_ONLY);
   router.use(unknownPath);
@@ -58,7 +60,7 @@ async function checkpoint(surface: LogSurface, response: Response): Promise<void
 }
 
 async function tile(surface: LogSurface, request: Request, response: Response): Promise<void> {
-  const path = parseTilePath(request.path.slice(TILE.length));
+  const path = parseTilePath(request.path.slice('/tile/'.length));
   const bytes = path && (await surface.reader.tile(path));
   if (path === undefined || bytes === undefined) {
     return answerProblem(response, { status: 404, detail: 'The log has no such tile.', reason: 'no_log_tile' });

@@ -72,8 +72,24 @@ function confirmHeaders({ value, pointer }: Placed<Described>, { headers }: Answ
   ).to.include.members(present);
 }
 
+/** Members with the hashes of a proof. */
+const PATHS = ['audit_path', 'inclusion_path'];
+
 /** Members of these names have other values in each run. */
-const VARYING = new Set(['exp', 'iat', 'idx', 'seq', 'last_seq', 'tree_size', 'leaf_index', 'kid', 'x', 'y']);
+const VARYING = new Set([
+  'exp',
+  'iat',
+  'idx',
+  'seq',
+  'last_seq',
+  'tree_size',
+  'leaf_index',
+  'kid',
+  'x',
+  'y',
+  'vkey',
+  'checkpoint_index',
+]);
 
 /** Replaces ids, tokens, hashes and times by their kinds, so that two runs are equal. */
 export function settled(value: unknown, name = ''): unknown {
@@ -81,7 +97,7 @@ export function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
     // The number of hashes in a proof depends on the number of sealed records.
-    return name === 'audit_path' ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
+    return PATHS.includes(name) ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]));
@@ -94,6 +110,7 @@ function kindOf(text: string): string {
     .replace(/^task_grant_[\w-]{43}$/, '<grant>')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')
+    .replace(/^\S+\n\d+\n\S+=\n\n— \S+ \S+\n$/, '<note>')
     .replace(/^[0-9a-f]{64}$/, '<hash>')
     .replace(/^[0-9a-f]{128}$/, '<signature>');
 }

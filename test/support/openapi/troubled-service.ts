@@ -8,12 +8,13 @@ import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { wire } from '../../../composition/container.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
-import { loadSigningKeys } from '../../../composition/signing.ts';
+import { loadNoteSigner, loadSigningKeys } from '../../../composition/signing.ts';
 import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
 import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
+import { logKeySettings } from '../transparency-log.ts';
 
 /** The audience of access tokens for `/me`. */
 export const ME_AUDIENCE = 'https://mandate.example/me';
@@ -38,6 +39,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
   const storage = await openTestDatabase({ clock, log });
   const servers: { stop(lingerMs: number): Promise<void> }[] = [];
   const signingKeys = await loadSigningKeys(settings, log);
+  const noteSigner = await loadNoteSigner(settings, signingKeys);
   const opened = failing(storage, () => service.trouble);
   const parts = wire({
     settings,
@@ -50,7 +52,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     opened,
     signingKeys,
     meClientSecret: undefined,
-    noteSigner: undefined,
+    noteSigner,
     scopeWords: new Map(),
   });
   const service: TroubledService = {
@@ -89,6 +91,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Database:Path': ':memory:',
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:StatusLists:Enabled': 'true',
+    ...logKeySettings(),
     'Service:Me:Audience': ME_AUDIENCE,
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,

@@ -38,6 +38,7 @@ import { type Changes, presentMeToken, sendExample, targetOf, wasSent } from '..
 import { ME_AUDIENCE, type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
+import { logKeySettings } from '../../support/transparency-log.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
 import { SESSION_REVOKED, scenarios, type World } from './scenarios.ts';
 
@@ -67,13 +68,18 @@ for (const database of databases) {
           ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
           ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
+          ...logKeySettings(),
           'Service:Me:Audience': ME_AUDIENCE,
         },
       });
       started.push(mandate);
       presentMeToken(tokenForMe(mandate.provider));
       const another = async (settings: Readonly<Record<string, string>>) => {
-        const instance = await mandate.another({ 'Service:Metrics:Port': '', ...settings });
+        const instance = await mandate.another({
+          'Service:Metrics:Port': '',
+          'Service:Audit:Log:Key:Pem': '',
+          ...settings,
+        });
         started.unshift(instance);
         return instance;
       };
@@ -129,7 +135,15 @@ for (const database of databases) {
       if (path.includes('{')) {
         it(`answers ${id} 400 for a path that is not UTF-8`, async () => {
           const answer = await send({
-            path: { agent_id: '%FF', sponsor_key: '%FF', task_id: '%FF', seq: '%FF', id: '%FF', list_id: '%FF' },
+            path: {
+              agent_id: '%FF',
+              sponsor_key: '%FF',
+              task_id: '%FF',
+              seq: '%FF',
+              id: '%FF',
+              list_id: '%FF',
+              level: '%FF',
+            },
           });
           expect(answer.status).to.equal(400);
           expect(answer.body.detail).to.equal('The path is not well-formed.');
