@@ -252,10 +252,14 @@ for (const kind of databases) {
     });
 
     it('says how many checkpoints the log has, and finds one that halted, that is behind, or that has another name', async () => {
-      const key = logKeySettings();
-      const instance = await mandate.another(key);
+      const fresh = await kind.fresh();
+      const key = { ...logKeySettings(), 'Service:Audit:Log:Origin': 'mandate.example/ledger' };
+      const own = { ...kind, fresh: async () => fresh };
+      const instance = await startMandate({ database: own, provider, settings: key });
       const ofLog = async (changes = {}) => {
-        const found = (await examine({ ...key, ...changes })).find(({ check }) => check === 'transparency log');
+        const found = (await examine({ ...fresh.settings, ...key, ...changes })).find(
+          ({ check }) => check === 'transparency log',
+        );
         return `${found?.status}: ${found?.sentence}`;
       };
       try {

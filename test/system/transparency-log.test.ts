@@ -281,7 +281,8 @@ for (const database of databases) {
       expect(refused).to.include('other.example/ledger').and.include(ORIGIN).and.include('mandate log adopt-origin');
     });
 
-    it('takes another origin by mandate log adopt-origin, and signs its tree under it', async () => {
+    it('takes another origin by mandate log adopt-origin, and signs its tree under it', async function () {
+      this.timeout(180_000);
       const settings = {
         ...{ ...fresh.settings, ...on, 'Service:Issuer': mandate.issuer, NODE_ENV: 'development' },
         ...{ 'Service:UpstreamIdp:Issuer': mandate.provider.issuer, 'Service:UpstreamIdp:Audience': 'mandate' },

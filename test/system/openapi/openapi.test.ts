@@ -366,6 +366,18 @@ describe('The API while storage fails or limits are reached', () => {
     }
   });
 
+  it('answers a proof 500 for a log that does not have the checkpoint as it is', async () => {
+    const { audit } = service.surfaces;
+    const proof = { seq: 1, checkpoint: CHECKPOINT, leafIndex: 0, auditPath: [] };
+    const at = await service.serve({
+      audit: { ...audit, prove: async () => ({ kind: 'proof', proof }), proveInLog: async () => ({ kind: 'broken' }) },
+    });
+    const operation = operationOf('proveRecord');
+    const answer = await sendExample(at, operation, { query: { log: 'true' } });
+    expect(answer.status).to.equal(500);
+    confirm(operation, answer, 'log_broken');
+  });
+
   it('answers 403 for a change with a session from another page, and 404 for a pause while it is off', async () => {
     const { me } = service.surfaces;
     if (me === undefined) throw new Error('there is no /me');
