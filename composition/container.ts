@@ -13,21 +13,27 @@ import { agentKeys } from '../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
 import { httpSink } from '../adapters/outbound/http-sink.ts';
-import { eventLoopTurn } from '../adapters/platform/system-clock.ts';
+import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import {
   anonymousDenials,
   measuredAnonymousDenials,
   measuredDenials,
 } from '../application/ledger/anonymous-denials.ts';
+import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
 import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
-import { sinkChoice, sponsorCheckChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
-import { signInSurface } from './sign-in.ts';
+import {
+  operatorsChoice,
+  sinkChoice,
+  sponsorCheckChoice,
+  transmitterChoice,
+  upstreamChoice,
+} from './settings/alternatives.ts';
 import { storageWithin } from './traces.ts';
 import { transparencyLog } from './transparency-log.ts';
 
@@ -67,6 +73,11 @@ export function wire(given: Given): ServiceParts {
     const metadata = discovery({ kind: 'transmitter', issuer: transmitter.issuer }, network, log);
     return providerKeys(metadata, network, clock, log, undefined, 'transmitter');
   });
+  provide('operatorKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) => {
+    const issuer = operatorsChoice(settings)?.issuer;
+    if (issuer === undefined) return undefined;
+    return providerKeys(discovery({ kind: 'issuer', issuer }, network, log), network, clock, log);
+  });
   provide('circuit', ['settings', 'clock'], ({ settings, clock }) =>
     sponsorCheckChoice(settings).mode === 'poll' ? circuit(clock) : undefined,
   );
@@ -96,6 +107,12 @@ export function wire(given: Given): ServiceParts {
     }),
   );
   provide('transparencyLog', ['settings', 'storage', 'signingKeys', 'noteSigner', 'clock', 'log'], transparencyLog);
+  provide(
+    'recordStream',
+    ['settings', 'storage'],
+    ({ settings, storage: { ledger, checkpoints } }) =>
+      operatorsChoice(settings) && recordStream({ ledger, checkpoints, turn: eventLoopTurn, timeLimit }),
+  );
   provide('sink', ['settings', 'network', 'log'], ({ settings, network, log }) => {
     const chosen = sinkChoice(settings);
     return chosen && httpSink(chosen, network, log);
@@ -118,12 +135,12 @@ export function wire(given: Given): ServiceParts {
     receivers,
   );
   provide(
-    'signIn',
+    'me',
     [
-      ...(['settings', 'storage', 'storageWithin', 'anonymousDenials', 'meClientSecret', 'providerMetadata'] as const),
-      ...(['providerKeys', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
+      ...(['openMe', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
+      ...(['providerKeys', 'sealedTrees', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
     ],
-    signInSurface,
+    ({ openMe, ...parts }) => openMe?.(parts),
   );
   provide(
     'surfaces',
@@ -135,13 +152,14 @@ export function wire(given: Given): ServiceParts {
         'signingKeys',
         'agentKeys',
         'providerKeys',
+        'operatorKeys',
         'directory',
         'anonymousDenials',
-        'signIn',
-        'scopeWords',
+        'me',
       ] as const),
       ...([
         'sealedTrees',
+        'recordStream',
         'transparencyLog',
         'admission',
         'receivers',
@@ -157,8 +175,8 @@ export function wire(given: Given): ServiceParts {
   provide(
     'jobs',
     [
-      ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials', 'sink'] as const),
-      ...(['transparencyLog', 'clock'] as const),
+      ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
+      ...(['recordStream', 'transparencyLog', 'sink', 'clock'] as const),
     ],
     jobs,
   );
@@ -169,7 +187,17 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'service',
-    ['surfaces', 'jobs', 'observed', 'providerKeys', 'transmitterKeys', 'anonymousDenials', 'transparencyLog'],
+    [
+      'surfaces',
+      'jobs',
+      'observed',
+      'providerKeys',
+      'transmitterKeys',
+      'operatorKeys',
+      'recordStream',
+      'anonymousDenials',
+      'transparencyLog',
+    ],
     (parts) => parts,
   );
   return container.resolve<ServiceParts>('service');

@@ -10,7 +10,10 @@ import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../adapters/platform/zlib-deflate.ts';
 import { blockSponsor, unblockSponsor } from '../application/admin/block-sponsor.ts';
+import { listActs } from '../application/admin/list-acts.ts';
 import { listAgents } from '../application/admin/list-agents.ts';
+import { listBlocks } from '../application/admin/list-blocks.ts';
+import { listTasks, showTask } from '../application/admin/list-tasks.ts';
 import { registerAgent } from '../application/admin/register-agent.ts';
 import { removeAgent } from '../application/admin/remove-agent.ts';
 import { stopTasks } from '../application/admin/stop-tasks.ts';
@@ -31,10 +34,10 @@ import { statusListTokens } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
-import { me, mePage } from './me.ts';
+import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
-import { traceable } from './traces.ts';
+import { actedOn, traceable } from './traces.ts';
 
 export function httpSurfaces(
   parts: Pick<
@@ -47,12 +50,13 @@ export function httpSurfaces(
         | 'signingKeys'
         | 'agentKeys'
         | 'providerKeys'
+        | 'operatorKeys'
         | 'directory'
         | 'anonymousDenials'
-        | 'signIn'
-        | 'scopeWords'
+        | 'me'
       )
-    | ('sealedTrees' | 'transparencyLog' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
+    | ('sealedTrees' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
+    | ('clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
@@ -79,10 +83,12 @@ export function httpSurfaces(
       : undefined,
   };
   const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  const named = operators(parts);
   const access = {
     apiKey: settings['Service:Admin:ApiKey'],
     refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
       anonymous.record({ event: 'admin.denied', reason }, trace),
+    operators: named?.access,
   };
 
   return {
@@ -105,9 +111,10 @@ export function httpSurfaces(
         log,
       };
     }),
-    admin: traceable(parts, (storage) => {
-      const { agents, tasks, sponsors } = storage;
+    admin: actedOn(parts, named?.explain, (storage) => {
+      const { agents, tasks, sponsors, ledger } = storage;
       const service = { ...registration, decisions: storage, agents };
+      const reading = { tasks, sponsors, ledger, clock, digest: sha256 };
       return {
         ...access,
         issuer,
@@ -119,7 +126,12 @@ export function httpSurfaces(
         stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
         block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
-        unblock: (sponsorKey) => unblockSponsor({ decisions: storage, clock }, sponsorKey),
+        unblock: (sponsorKey) =>
+          unblockSponsor({ decisions: storage, clock, twoPersons: named?.twoPersons }, sponsorKey),
+        listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
+        listTasks: (question) => listTasks(reading, question),
+        showTask: (taskId) => showTask(reading, taskId),
+        listBlocks: (question) => listBlocks(reading, question),
         log,
       };
     }),
@@ -134,10 +146,13 @@ export function httpSurfaces(
           const published = (await transparencyLog.reader.state())?.published;
           return proveInLog({ log: stored, hash: sha256Bytes }, checkpoint, published);
         }),
+      streaming: parts.recordStream && {
+        stream: parts.recordStream,
+        refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
+      },
       log,
     })),
-    me: me(parts),
-    page: mePage(parts),
+    me: parts.me,
     agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
     // Requests share the read of a list, so it is in no trace.
     statusLists: tokenService.statusLists && {
@@ -152,7 +167,6 @@ export function httpSurfaces(
       ...{ ...access, log, reader: transparencyLog.reader, isPublic: settings['Service:Audit:Log:Public'] },
     },
     ...parts.receivers,
-    signIn: parts.signIn,
     readiness: [
       ...[parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
       ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),

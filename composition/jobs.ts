@@ -22,12 +22,11 @@ const SWEEPING = 'sweeping ended tasks';
 export function jobs(
   parts: Pick<
     Parts,
-    | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials' | 'sink')
-    | ('transparencyLog' | 'clock')
+    | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials')
+    | ('recordStream' | 'transparencyLog' | 'sink' | 'clock')
   >,
 ): Jobs {
-  const { settings, storage, signingKeys, anonymousDenials, sink, clock } = parts;
-  const { transparencyLog } = parts;
+  const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock } = parts;
   const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
@@ -68,6 +67,9 @@ export function jobs(
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
       queueing(settings, queueingIsSet, once.setQueueing),
+      ...(recordStream === undefined
+        ? []
+        : [{ name: 'streaming new records', intervalMs: STREAMING_MS, run: recordStream.advance }]),
     ],
   };
 }
@@ -77,6 +79,9 @@ export function jobs(
  * which it would already refuse anyway; `mandate doctor` reports it.
  */
 const CLOCK_AHEAD_SECONDS = 2;
+
+/** How late a listener of `GET /audit/stream` gets a record. */
+const STREAMING_MS = 1000;
 
 /** A window may be as short as a second, and reading the counts in memory is cheap. */
 const CLOSE_WINDOWS_MS = 1000;

@@ -1,7 +1,10 @@
 /** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
 
+import type { HttpSurfaces } from '../adapters/http/app.ts';
 import type { MeSurface } from '../adapters/http/me/me-router.ts';
+import { meRoutes } from '../adapters/http/me/me-routes.ts';
 import type { PageOptions } from '../adapters/http/me/page/page-router.ts';
+import type { ScopeWords } from '../adapters/http/me/page/view.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
@@ -9,20 +12,26 @@ import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
 import { myTasks } from '../application/me/my-tasks.ts';
 import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
-import type { Parts } from './parts.ts';
-import { isMeOpen } from './settings/alternatives.ts';
-import { meSessions } from './sign-in.ts';
+import type { Secret } from '../domain/secret.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import type { MeNeeds } from './parts.ts';
+import { meSessions, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
-type Needed = Pick<
-  Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerKeys' | 'sealedTrees')
-  | ('clock' | 'log' | 'randomness')
->;
+/** What the files name that the settings name. */
+interface MeFiles {
+  /** `undefined` if the page's client has none. */
+  readonly clientSecret: Secret | undefined;
+  readonly scopeWords: ScopeWords;
+}
 
-export function me(parts: Needed): Traceable<MeSurface> | undefined {
+export function openMe(parts: MeNeeds, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
+  const page = mePage({ ...parts, scopeWords });
+  return { api: meApi(parts), signIn: signInSurface(parts, clientSecret), page, routes: meRoutes };
+}
+
+function meApi(parts: MeNeeds): Traceable<MeSurface> {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, log } = parts;
-  if (!isMeOpen(settings)) return undefined;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
   const foreignAudience = settings['Service:UpstreamIdp:Audience'];
@@ -54,7 +63,7 @@ export function mePage({
   settings,
   clock,
   scopeWords,
-}: Pick<Parts, 'settings' | 'clock' | 'scopeWords'>): PageOptions | undefined {
+}: Pick<MeNeeds, 'settings' | 'clock'> & Pick<MeFiles, 'scopeWords'>): PageOptions | undefined {
   if (settings['Service:Me:ClientId'] === undefined) return undefined;
   return {
     clock,
@@ -62,7 +71,9 @@ export function mePage({
     scopeWords,
     reach: {
       tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: settings['Service:StatusLists:Enabled'] ? settings['Service:StatusLists:Ttl'] : undefined,
+      statusLists: settings['Service:StatusLists:Enabled']
+        ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
+        : undefined,
     },
   };
 }

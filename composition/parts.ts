@@ -2,12 +2,12 @@
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
-import type { ScopeWords } from '../adapters/http/me/page/view.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
+import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
 import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
@@ -15,7 +15,6 @@ import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
-import type { Secret } from '../domain/secret.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
@@ -36,10 +35,15 @@ export interface Given {
   readonly signingKeys: SigningKeys;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly noteSigner: NoteSigner | undefined;
-  /** Of the client of the page `/me`; `undefined` if it has none. */
-  readonly meClientSecret: Secret | undefined;
-  readonly scopeWords: ScopeWords;
+  /** Makes the surface `/me`; `undefined` if it is not configured. */
+  readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
 }
+
+export type MeNeeds = Pick<
+  Parts,
+  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
+  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+>;
 
 /** The parts that the wiring creates. */
 export interface Made {
@@ -52,6 +56,8 @@ export interface Made {
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
   readonly transmitterKeys: RefreshedProviderKeys | undefined;
+  /** The keys of the operators' own identity provider; `undefined` if they use the upstream's, or there are no operators. */
+  readonly operatorKeys: RefreshedProviderKeys | undefined;
   /** `undefined` in mode `signals`, as is the directory. */
   readonly circuit: Circuit | undefined;
   readonly directory: SponsorDirectory | undefined;
@@ -59,11 +65,13 @@ export interface Made {
   readonly sealedTrees: SealedTrees;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly transparencyLog: LogParts | undefined;
+  /** `undefined` without `Service:Operators`. */
+  readonly recordStream: RecordStream | undefined;
   /** `undefined` without `Service:Audit:Sink:Url`. */
   readonly sink: Sink | undefined;
   readonly admission: Pick<AdmissionControl, 'rates' | 'limiters'>;
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
-  readonly signIn: HttpSurfaces['signIn'];
+  readonly me: HttpSurfaces['me'];
   readonly surfaces: HttpSurfaces;
   readonly jobs: Jobs;
   readonly observed: Observed;
@@ -75,5 +83,13 @@ export type Parts = Given & Made;
 /** The parts that a running service starts and stops. */
 export type ServiceParts = Pick<
   Parts,
-  'surfaces' | 'jobs' | 'observed' | 'providerKeys' | 'transmitterKeys' | 'anonymousDenials' | 'transparencyLog'
+  | 'surfaces'
+  | 'jobs'
+  | 'observed'
+  | 'providerKeys'
+  | 'transmitterKeys'
+  | 'operatorKeys'
+  | 'recordStream'
+  | 'anonymousDenials'
+  | 'transparencyLog'
 >;

@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { languages, type ScopeWords } from '../adapters/http/me/page/view.ts';
 import { isScopeToken } from '../domain/scope.ts';
 import type { Json } from '../domain/tokens/strict-json.ts';
-import type { Settings } from './settings/settings.ts';
 import { describeSettingError, StartupError } from './startup-error.ts';
 
 const SETTING = 'Service:Me:ScopeDescriptions';
@@ -13,9 +12,7 @@ const ACCEPTED = `a YAML or JSON file that maps each scope to a sentence, or to 
 const LONGEST_SENTENCE = 200;
 
 /** @throws StartupError if the file cannot be used */
-export async function loadScopeWords(settings: Settings): Promise<ScopeWords> {
-  const path = settings[SETTING];
-  if (path === undefined) return new Map();
+export async function loadScopeWords(path: string): Promise<ScopeWords> {
   const refused = (problem: string) =>
     new StartupError([describeSettingError({ key: SETTING, problem, accepted: ACCEPTED })]);
   const text = await readFile(path, 'utf8').catch(() => {

@@ -17,8 +17,7 @@ import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
-import { loadScopeWords } from './scope-words.ts';
-import { transmitterChoice } from './settings/alternatives.ts';
+import { isMeOpen, transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadNoteSigner, loadSigningKeys } from './signing.ts';
@@ -60,28 +59,34 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);
-  const meClientSecret = await loadClientSecret(settings);
-  const scopeWords = await loadScopeWords(settings);
+  const clientSecret = await loadClientSecret(settings);
+  const words = settings['Service:Me:ScopeDescriptions'];
+  const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
   warnOfRepeatedSecrets(settings, log);
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
   refuseMissingFile(settings);
   const opening = openDatabase(settings, { clock, log });
   // Load most of the code while the database opens: opening waits for another thread or another machine.
-  const loading = Promise.all([import('./container.ts'), import('../adapters/http/app.ts')]);
+  const loading = Promise.all([
+    import('./container.ts'),
+    import('../adapters/http/app.ts'),
+    isMeOpen(settings) ? import('./me.ts') : undefined,
+  ]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
   const { opened, isThere } = await opening;
   let published: Published | undefined;
   try {
-    const [{ wire }, { httpApp }] = await loading;
+    const [{ wire }, { httpApp }, me] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, providerKeys, transmitterKeys, anonymousDenials, transparencyLog } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, meClientSecret },
-      ...{ scopeWords, noteSigner },
+    const { surfaces, jobs, observed, transparencyLog, ...others } = wire({
+      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
+      openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
     });
+    const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
     if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
@@ -90,7 +95,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
     const server = await listen(settings, { ...httpApp(surfaces), log, ...limits });
     // A slow or unreachable provider delays readiness, not the start.
-    for (const keys of [providerKeys, transmitterKeys]) void keys?.start();
+    for (const keys of [providerKeys, transmitterKeys, operatorKeys]) void keys?.start();
     const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
     const { host, port } = server.address;
     log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
@@ -98,8 +103,9 @@ export async function startService(settings: Settings, surroundings: Surrounding
       ...{ host, port, storage: opened, jobs },
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
+        recordStream?.close();
         await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
-        for (const keys of [providerKeys, transmitterKeys]) keys?.stop();
+        for (const keys of [providerKeys, transmitterKeys, operatorKeys]) keys?.stop();
         // All requests and jobs have ended, so no further denial is counted or written.
         await anonymousDenials.closeAll();
         await published?.close();

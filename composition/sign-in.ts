@@ -2,31 +2,27 @@
 
 import { formTokenOf, sessionSecret } from '../adapters/http/me/cookies.ts';
 import type { MeSessions } from '../adapters/http/me/identify.ts';
-import { callbackAddress } from '../adapters/http/me/sign-in-router.ts';
+import type { SignInSurface } from '../adapters/http/me/sign-in-router.ts';
+import type { Traceable } from '../adapters/http/traceable.ts';
 import { serviceAssertion } from '../adapters/identity-provider/service-token.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { closeMySession, openMySession, useMySession } from '../application/me/sessions.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
-import type { Parts } from './parts.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { MeNeeds } from './parts.ts';
 import { traceable } from './traces.ts';
 
-type SessionParts = Pick<Parts, 'settings' | 'clock' | 'randomness'>;
+type SessionParts = Pick<MeNeeds, 'settings' | 'clock' | 'randomness'>;
 
-type Needed = SessionParts &
-  Pick<
-    Parts,
-    | ('storage' | 'storageWithin' | 'anonymousDenials' | 'meClientSecret' | 'providerMetadata' | 'providerKeys')
-    | ('signingKeys' | 'network' | 'log')
-  >;
-
-export function signInSurface(parts: Needed): Parts['signIn'] {
+/** @param clientSecret `undefined` for `private_key_jwt` */
+export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined): Traceable<SignInSurface> | undefined {
   const { settings, clock, randomness, anonymousDenials: anonymous, signingKeys, network, log } = parts;
   const clientId = settings['Service:Me:ClientId'];
   if (clientId === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const client = {
-    ...{ clientId, clientSecret: parts.meClientSecret, redirectUri: callbackAddress(issuer) },
+    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback` },
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
   };
   const provider = loadedAtFirstUse(async () => {

@@ -4,7 +4,9 @@ import { packageVersion } from '../adapters/cli/package-version.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { inSpan, tracedStorage } from '../adapters/telemetry/spans.ts';
+import type { explaining } from '../application/admin/explaining.ts';
 import type { Log, Tracing } from '../application/ports/telemetry.ts';
+import type { RequestedAct } from '../domain/operators/operator-act.ts';
 import type { Parts } from './parts.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
@@ -39,6 +41,23 @@ export function traceable<Surface>(
   make: (storage: Storage) => Surface,
 ): Traceable<Surface> {
   return { ...make(storage), within: within && ((trace) => make(within(trace))) };
+}
+
+/** The same for a surface of operators: with `explain`, the decisions of a request record who asked for them. */
+export function actedOn<Surface extends object>(
+  parts: WithStorage,
+  explain: ((storage: Storage, act: RequestedAct) => ReturnType<typeof explaining<Storage>>) | undefined,
+  make: (storage: Storage) => Surface,
+): Traceable<Surface> {
+  const { storage, storageWithin: within } = parts;
+  if (explain === undefined) return traceable(parts, make);
+  return {
+    ...traceable(parts, make),
+    acting(act, trace) {
+      const explained = explain(trace === undefined || within === undefined ? storage : within(trace), act);
+      return { ...make(explained.storage), settle: explained.settle };
+    },
+  };
 }
 
 /** A job; with spans, its run is the root of a trace. */

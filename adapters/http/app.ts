@@ -8,12 +8,9 @@ import type { Log, Measurements, Tracing } from '../../application/ports/telemet
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
-import { refusalPages } from './admission/refusals.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
-import { type MeSurface, meRouter } from './me/me-router.ts';
-import { type PageOptions, pageRouter } from './me/page/page-router.ts';
-import { type SignInSurface, signInRouter } from './me/sign-in-router.ts';
+import type { MeRoutes, MeSurfaces } from './me/me-routes.ts';
 import { answerFaults, unknownPath } from './message/problem-details.ts';
 import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
@@ -22,7 +19,7 @@ import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './publi
 import { healthRouter } from './public/health.ts';
 import { type LogSurface, logRouter } from './public/log.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
-import { issuerPath, pathOf, withoutIssuerPath } from './routes.ts';
+import { pathOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -34,8 +31,8 @@ export interface HttpSurfaces {
   readonly oauth: Traceable<OAuthSurface>;
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
-  /** `undefined` without `Service:Me`: the paths are then unknown. */
-  readonly me: Traceable<MeSurface> | undefined;
+  /** `undefined` without `Service:Me`: the paths are then unknown, and their code is not loaded. */
+  readonly me: (MeSurfaces & { readonly routes: (surfaces: MeSurfaces) => MeRoutes }) | undefined;
   readonly agentKeys: Traceable<AgentKeysSurface>;
   /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
   readonly statusLists: StatusListSurface | undefined;
@@ -46,10 +43,6 @@ export interface HttpSurfaces {
   readonly events: Traceable<EventsSurface> | undefined;
   /** `undefined` if it is not configured. */
   readonly scim: Traceable<ScimSurface> | undefined;
-  /** `undefined` without `Service:Me:ClientId`: nobody signs in. */
-  readonly signIn: Traceable<SignInSurface> | undefined;
-  /** As `signIn`. */
-  readonly page: PageOptions | undefined;
   readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
   readonly randomness: Randomness;
@@ -70,11 +63,13 @@ interface Routing {
   readonly endpoints: ReadonlyMap<string, RequestListener>;
   /** Serves every other path. */
   readonly app: express.Express;
+  readonly me: MeRoutes | undefined;
 }
 
 /** Every route of the service. A test compares them with openapi.json. */
 export function routing(surfaces: HttpSurfaces): Routing {
   const app = express();
+  const me = surfaces.me?.routes(surfaces.me);
   app.disable('x-powered-by');
   // No answer here supports conditional requests, and an ETag would reveal a hash of the content.
   app.disable('etag');
@@ -94,20 +89,17 @@ export function routing(surfaces: HttpSurfaces): Routing {
   if (surfaces.transparencyLog !== undefined) app.use('/log', logRouter(surfaces.transparencyLog));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
-  if (surfaces.me !== undefined) {
-    if (surfaces.signIn !== undefined) app.use('/me', signInRouter(surfaces.signIn));
-    app.use('/me', meRouter(surfaces.me, surfaces.page && pageRouter(surfaces.me, surfaces.page)));
-  }
+  if (me !== undefined) app.use('/me', me.router);
   if (surfaces.backchannelLogout !== undefined) app.use(backchannelLogoutRouter(surfaces.backchannelLogout));
   if (surfaces.events !== undefined) app.use(eventsRouter(surfaces.events));
   app.use('/scim', scimRouter(surfaces.scim, surfaces.log));
   app.use(unknownPath);
   app.use(answerFaults(surfaces.log));
-  return { endpoints: oauthEndpoints(surfaces.oauth), app };
+  return { endpoints: oauthEndpoints(surfaces.oauth), app, me };
 }
 
 export function httpApp(surfaces: HttpSurfaces): HttpApp {
-  const { endpoints, app } = routing(surfaces);
+  const { endpoints, app, me } = routing(surfaces);
   const routed = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
     const endpoint = endpoints.get(path);
@@ -117,11 +109,10 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
   const optional = {
     statusLists: surfaces.statusLists !== undefined,
-    me: surfaces.me !== undefined,
+    me: me !== undefined,
     log: surfaces.transparencyLog !== undefined,
   };
-  const pages = surfaces.page && refusalPages(issuerPath(surfaces.issuer));
-  const admitted = admission({ ...surfaces.admission, optional, pages }, logged);
+  const admitted = admission({ ...surfaces.admission, optional, pages: me?.refusalPages }, logged);
   const { measurements } = surfaces;
   const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, optional);
   const { tracing } = surfaces;

@@ -41,7 +41,7 @@ export function loggedRequests(log: Log, randomness: Randomness, next: RequestLi
         duration_ms: Math.round((performance.now() - started) * 100) / 100,
         reason: response.reason,
         // The client disconnected before the response was sent.
-        ...(response.writableFinished ? {} : { aborted: true }),
+        ...(isComplete(response) ? {} : { aborted: true }),
       });
     });
     next(request, response);
@@ -118,10 +118,13 @@ export function measuredRequests(
   next: RequestListener,
   optional?: OptionalPaths,
 ): RequestListener {
-  return (request, response) => {
+  return (request, response: ServedResponse) => {
     const began = performance.now();
     const { metric } = routeOf(request.url ?? '', optional);
-    response.once('close', () => answered(metric, outcomeOf(response), (performance.now() - began) / 1000));
+    response.once('close', () => {
+      const answeredAt = response.streamsSince ?? performance.now();
+      answered(metric, outcomeOf(response), (answeredAt - began) / 1000);
+    });
     next(request, response);
   };
 }
@@ -129,8 +132,13 @@ export function measuredRequests(
 /** The status for a full SCIM directory. It counts as a refusal, not as a fault of the service. */
 const FULL = 507;
 
+/** A client ends a stream by leaving. */
+function isComplete({ writableFinished, streamsSince }: ServedResponse): boolean {
+  return writableFinished || streamsSince !== undefined;
+}
+
 function outcomeOf(response: ServedResponse): RequestOutcome {
-  if (!response.writableFinished) return 'aborted';
+  if (!isComplete(response)) return 'aborted';
   const { statusCode } = response;
   if (statusCode < 400) return 'ok';
   return (

@@ -1,11 +1,18 @@
+import type { RequestedAct } from '../../domain/operators/operator-act.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
-/** A surface. With tracing, `within` gives it to one request: its calls to the database are then spans of its trace. */
-export type Traceable<Surface> = Surface & { readonly within?: ((trace: Trace) => Surface) | undefined };
+/** A surface, and how to get the one for a single request. */
+export type Traceable<Surface> = Surface & {
+  /** With tracing: the request's calls to the database are spans of its trace. */
+  readonly within?: ((trace: Trace) => Surface) | undefined;
+  /** With operators: the request's decisions record its act. */
+  readonly acting?: ((act: RequestedAct, trace?: Trace) => Surface) | undefined;
+};
 
 export function forRequest<Surface>(
   surface: Traceable<Surface>,
-  { trace }: { readonly trace?: Trace | undefined },
+  { trace, act }: { readonly trace?: Trace | undefined; readonly act?: RequestedAct | undefined },
 ): Surface {
+  if (act !== undefined && surface.acting !== undefined) return surface.acting(act, trace);
   return trace === undefined || surface.within === undefined ? surface : surface.within(trace);
 }

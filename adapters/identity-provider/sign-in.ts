@@ -69,7 +69,7 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const issuer = textClaim(document, 'issuer') ?? '';
     const missing = ['authorization_endpoint', 'token_endpoint'].find((name) => !isEndpoint(document, name, issuer));
     if (missing !== undefined) {
-      log.warn("Nobody can sign in: the identity provider's metadata has no usable endpoint.", { missing });
+      log.warn("The sign-in at /me is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
     }
     const server = { ...document, issuer } as ServerMetadata;

@@ -6,6 +6,7 @@ import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
 import type {
   Agents,
+  OperatorActs,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -33,6 +34,7 @@ export interface Storage extends Decisions {
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;
+  readonly operatorActs: OperatorActs;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
   readonly transparencyLog: TransparencyLog;

@@ -65,6 +65,7 @@ const PORTS = [
   'sessions',
   'provisionedUsers',
   'ledger',
+  'operatorActs',
   'checkpoints',
   'sweeping',
 ] as const;

@@ -2,7 +2,7 @@
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
+import { type BlockLift, type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { type BlockVerdict, placeBlock } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -20,10 +20,13 @@ export function blockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: 
   return decisions.decide(placeBlock, { block, reason: 'sponsor_blocked' });
 }
 
-/** The ledger records `not_owned` as a refusal. */
-export function unblockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: SponsorKey): Promise<LiftVerdict> {
+/** The ledger records `not_owned` and `operator_is_sponsor` as refusals. */
+export function unblockSponsor(
+  { decisions, clock, twoPersons }: SponsorBlocking & Pick<BlockLift, 'twoPersons'>,
+  sponsorKey: SponsorKey,
+): Promise<LiftVerdict> {
   const about = { at: clock.now(), event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
-  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal });
+  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal, twoPersons });
 }

@@ -10,9 +10,9 @@ import type { Clock } from '../ports/runtime.ts';
 export interface SubjectValidation {
   readonly providerKeys: ProviderKeys;
   readonly clock: Clock;
-  /** `Service:UpstreamIdp:Audience`; at `/me`, `Service:Me:Audience`. */
+  /** `Service:UpstreamIdp:Audience`; at `/me`, `Service:Me:Audience`; of an operator, `Service:Operators:Audience`. */
   readonly audience: string;
-  /** An audience that the token must not have as well; `undefined` without `Service:Me:Audience`. */
+  /** An audience that the token must not have as well. */
   readonly foreignAudience?: string | undefined;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;

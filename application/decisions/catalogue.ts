@@ -4,12 +4,13 @@ import { activateKeys } from './activate-keys.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
-import { endTasks } from './end-tasks.ts';
+import { endOwnTasks, endTasks } from './end-tasks.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
-import { placeBlock } from './place-block.ts';
+import { recordAct, refuseOperator } from './operator-act.ts';
+import { placeBlock, placePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
 import { revokeGrant } from './revoke-grant.ts';
@@ -32,6 +33,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   deleteAgent,
   deleteEndedTasks,
   deleteUser,
+  endOwnTasks,
   endTasks,
   expireDueTasks,
   liftBlock,
@@ -40,7 +42,10 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   openStatusList,
   openTask,
   placeBlock,
+  placePause,
+  recordAct,
   refuse,
+  refuseOperator,
   renewGrant,
   revokeGrant,
   revokeSingleToken,

@@ -21,8 +21,9 @@ export interface Judgement<Verdict> {
  * - `own`: touches more rows, or locks exclusively.
  * - `operator`, `provider`: like `own`, but may end very many tasks. Each of the two has its own connections, so that
  *   neither can use up those of the other.
+ * - `person`: like `operator`, but with some of its connections only. People's stops never delay all of an operator's.
  */
-export type TransactionUse = 'shared' | 'own' | 'operator' | 'provider';
+export type TransactionUse = 'shared' | 'own' | 'operator' | 'person' | 'provider';
 
 /** A decision with the types of its questions: `asks` names them, and `judge` gets the answers under the same names. */
 interface TypedDecision<Input, Asked extends Questions, Verdict> {
@@ -33,6 +34,8 @@ interface TypedDecision<Input, Asked extends Questions, Verdict> {
   asks(input: Input): Asked;
   /** Pure: the same input and facts give the same judgement. */
   judge(input: Input, facts: Answers<Asked>): Judgement<Verdict>;
+  /** Whether a decision with this verdict records the act of its operator (operator-act.ts). */
+  recordsAct?(verdict: Verdict): boolean;
   /** The denial that this verdict recorded, for the metrics. */
   denial?(input: Input, verdict: Verdict): Denial | undefined;
 }

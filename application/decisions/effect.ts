@@ -7,6 +7,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
@@ -14,7 +15,7 @@ import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import type { LogKey } from '../ports/transparency-log.ts';
-import type { AssertionName, LogoutName, LogoutTimes, SignalName } from './fact.ts';
+import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {
   spend_assertion: AssertionName & { readonly forgetAt: Instant };
@@ -34,16 +35,22 @@ export interface Effects {
   /** Inserts the block, or replaces the one of its source. */
   put_block: StatedBlock;
   remove_block: { readonly sponsorKey: SponsorKey; readonly source: BlockSource };
+  /** Inserts the request of the first operator, or replaces it. */
+  put_pending_unblock: PendingUnblock & { readonly sponsorKey: SponsorKey };
+  remove_pending_unblock: { readonly sponsorKey: SponsorKey };
   /** Inserts the logout, or replaces its times. */
   put_logout: LogoutName & LogoutTimes;
   insert_session: Session;
   /** Changes nothing if the session has closed. */
   renew_session: Pick<Session, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
   /**
-   * One session, or those that a logout names. If it names a provider's session and a person, the person's sessions without
-   * a `sid` close too: any of them may be meant.
+   * One session, those that a logout names, or all of a person but the `keep` that expire last. If a logout names a
+   * provider's session and a person, the person's sessions without a `sid` close too: any of them may be meant.
    */
-  close_sessions: { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut;
+  close_sessions:
+    | { readonly kind: 'one'; readonly sessionHash: SessionHash }
+    | { readonly kind: 'surplus'; readonly subject: string; readonly keep: number }
+    | LoggedOut;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
@@ -62,6 +69,11 @@ export interface Effects {
   put_log_key: LogKey;
   /** Appends the entries in order, then the records of the ended tasks in their order. */
   append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
+  /**
+   * Appends `operator.acted`, and keeps its reason beside the ledger. The engine adds the number of the first record that the
+   * decision appends. At most one in a decision, which shares its transaction with no other.
+   */
+  operator_act: OperatorAct;
 }
 
 /** Possibly very many tasks. The engine fills their records from the columns of their rows. */
@@ -104,6 +116,8 @@ export const EFFECT_ORDER = [
   'revoke_token',
   'put_block',
   'remove_block',
+  'put_pending_unblock',
+  'remove_pending_unblock',
   'put_logout',
   'close_sessions',
   'insert_session',
@@ -118,6 +132,7 @@ export const EFFECT_ORDER = [
   'close_status_list',
   'put_log_key',
   'append',
+  'operator_act',
 ] as const satisfies readonly EffectName[];
 
 /** Appends the entries, then the records of the ended tasks. No effect if there are none. */

@@ -1,6 +1,7 @@
 /**
  * The kill switches of operators and of people: end one task, or all tasks of an agent, of a person, or of an agent for
- * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry). All of them use ending.ts.
+ * one person (specification "Admin API"). Other decisions end tasks too (block, signal, logout, revoked grant, expiry).
+ * All of them use ending.ts.
  */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
@@ -10,6 +11,7 @@ import { recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
+import { explained } from './operator-act.ts';
 
 export interface TasksEnd extends Revocation {
   readonly selection: /** With the task's person, who never changes. */
@@ -27,22 +29,27 @@ export type EndVerdict =
   | { readonly kind: 'not_found' };
 
 /** Also ends all tasks delegated from the selected ones. It waits for running exchanges, and ends their tasks as well. */
-export const endTasks = decision({
-  name: 'end_tasks',
-  transaction: 'operator',
+export const endTasks = explained(
+  decision({
+    name: 'end_tasks',
+    transaction: 'operator',
 
-  locks: ({ selection }: TasksEnd) => [
-    selection.kind === 'agent' ? exclusive('agent', selection.agentId) : exclusive('sponsor', selection.sponsorKey),
-  ],
+    locks: ({ selection }: TasksEnd) => [
+      selection.kind === 'agent' ? exclusive('agent', selection.agentId) : exclusive('sponsor', selection.sponsorKey),
+    ],
 
-  asks: ({ selection, at }) => ({
-    live: ask('live_tasks', { selection, at }),
-    revision: selection.kind === 'agent' ? ask('agent_revision', selection.agentId) : undefined,
+    asks: ({ selection, at }) => ({
+      live: ask('live_tasks', { selection, at }),
+      revision: selection.kind === 'agent' ? ask('agent_revision', selection.agentId) : undefined,
+    }),
+
+    judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
+      if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
+      const { tasks, effects, ended } = revokeTasks(live, { at, reason });
+      return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
+    },
   }),
+);
 
-  judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
-    if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
-    const { tasks, effects, ended } = revokeTasks(live, { at, reason });
-    return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
-  },
-});
+/** The same for a person, at `/me`. */
+export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };

@@ -20,6 +20,8 @@ export interface Facts {
   agent_has_tasks: Fact<AgentId, boolean>;
   /** Oldest first (`blockedAt`, then source), at most one per source. */
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
+  /** The first operator's request to lift the person's block, if it awaits a second operator's. */
+  pending_unblock: Fact<SponsorKey, PendingUnblock | undefined>;
   assertion_spent: Fact<AssertionName, boolean>;
   /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
@@ -81,6 +83,13 @@ export interface OpenStatusList {
   readonly hasRoom: boolean;
   /** Whether the audience has no other open list. */
   readonly isOnly: boolean;
+}
+
+export interface PendingUnblock {
+  readonly issuer: string;
+  readonly subject: string;
+  /** From this time it no longer counts. */
+  readonly forgetAt: Instant;
 }
 
 export interface AssertionName {

@@ -11,8 +11,9 @@ import { recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
+import { type Explained, explained } from './operator-act.ts';
 
-export interface BlockPlacement {
+export interface BlockPlacement extends Explained {
   readonly block: SponsorBlock;
   /** Why the person's live tasks end. */
   readonly reason: RevocationReason;
@@ -25,31 +26,38 @@ export interface BlockVerdict {
 }
 
 /** If this source has already blocked the person, that block stays unchanged and no block is recorded. The tasks end. */
-export const placeBlock = decision({
-  name: 'place_block',
-  transaction: 'operator',
+export const placeBlock = explained(
+  decision({
+    name: 'place_block',
+    transaction: 'operator',
 
-  locks: ({ block }: BlockPlacement) => [exclusive('sponsor', block.sponsorKey)],
+    locks: ({ block }: BlockPlacement) => [exclusive('sponsor', block.sponsorKey)],
 
-  asks: ({ block: { sponsorKey, blockedAt } }) => ({
-    blocks: ask('blocks', sponsorKey),
-    live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at: blockedAt }),
+    asks: ({ block: { sponsorKey, blockedAt } }) => ({
+      blocks: ask('blocks', sponsorKey),
+      live: ask('live_tasks', { selection: { kind: 'sponsor', sponsorKey }, at: blockedAt }),
+    }),
+
+    judge: ({ block, reason, act }, { blocks, live }): Judgement<BlockVerdict> => {
+      const isNew = !blocks.some(({ source }) => source === block.source);
+      const ending = revokeTasks(live, { at: block.blockedAt, reason });
+      const all: readonly SponsorBlock[] = isNew ? [...blocks, block].sort(oldestFirst) : blocks;
+      return {
+        verdict: { blocks: all.map(withoutStatement), revokedTasks: ending.tasks },
+        effects: [
+          ...(isNew ? [{ effect: 'put_block', ...block, statedAt: block.blockedAt } as const] : []),
+          // A first operator's request to lift was about the block as it stood.
+          ...(act === undefined ? [] : [{ effect: 'remove_pending_unblock', sponsorKey: block.sponsorKey } as const]),
+          ...ending.effects,
+          ...recorded(isNew ? [blocked(block)] : [], ending.ended),
+        ],
+      };
+    },
   }),
+);
 
-  judge: ({ block, reason }, { blocks, live }): Judgement<BlockVerdict> => {
-    const isNew = !blocks.some(({ source }) => source === block.source);
-    const ending = revokeTasks(live, { at: block.blockedAt, reason });
-    const all: readonly SponsorBlock[] = isNew ? [...blocks, block].sort(oldestFirst) : blocks;
-    return {
-      verdict: { blocks: all.map(withoutStatement), revokedTasks: ending.tasks },
-      effects: [
-        ...(isNew ? [{ effect: 'put_block', ...block, statedAt: block.blockedAt } as const] : []),
-        ...ending.effects,
-        ...recorded(isNew ? [blocked(block)] : [], ending.ended),
-      ],
-    };
-  },
-});
+/** The same for a person's own pause. */
+export const placePause: typeof placeBlock = { ...placeBlock, name: 'place_pause', transaction: 'person' };
 
 function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock): SponsorBlock {
   return { sponsorKey, source, kind, blockedAt };

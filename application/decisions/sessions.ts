@@ -1,10 +1,10 @@
 /** A person's sessions at the page `/me`: open, renew and close them. Sign-ins are not recorded in the ledger. */
 
 import type { Instant } from '../../domain/instant.ts';
-import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
+import { MOST_SESSIONS, type Session, type SessionHash } from '../../domain/sponsors/session.ts';
 import { decision, type Judgement } from './decision.ts';
 import { ask } from './fact.ts';
-import { shared } from './lock.ts';
+import { exclusive, shared } from './lock.ts';
 import { isLoggedOut } from './logged-out.ts';
 
 export interface SessionOpening {
@@ -17,14 +17,14 @@ export interface SessionOpening {
 
 /**
  * Refuses a sign-in that the provider has ended: a logout token may arrive between the code and the session. The locks
- * are those of `log_out`.
+ * are those of `log_out`. That of the person is exclusive, so that concurrent sign-ins keep to the limit.
  */
 export const openSession = decision({
   name: 'open_session',
   transaction: 'own',
 
   locks: ({ session: { subject, sessionId } }: SessionOpening) => [
-    shared('subject', subject),
+    exclusive('subject', subject),
     ...(sessionId === undefined ? [] : [shared('session', sessionId)]),
   ],
 
@@ -39,7 +39,13 @@ export const openSession = decision({
     if (isLoggedOut(logouts, issuedAt, session.createdAt)) return { verdict: 'logged_out', effects: [] };
     const closed =
       replaces === undefined ? [] : [{ effect: 'close_sessions', kind: 'one', sessionHash: replaces } as const];
-    return { verdict: 'opened', effects: [...closed, { effect: 'insert_session', ...session }] };
+    const surplus = {
+      effect: 'close_sessions',
+      kind: 'surplus',
+      subject: session.subject,
+      keep: MOST_SESSIONS - 1,
+    } as const;
+    return { verdict: 'opened', effects: [...closed, surplus, { effect: 'insert_session', ...session }] };
   },
 });
 

@@ -7,6 +7,7 @@ import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
+import { explained } from './operator-act.ts';
 
 export interface AgentAddition {
   /** At its first revision. */
@@ -18,18 +19,20 @@ export interface AgentAddition {
 
 export type AddAgentVerdict = 'registered' | 'already_exists';
 
-export const addAgent = decision({
-  name: 'add_agent',
-  transaction: 'own',
-  locks: ({ agent }: AgentAddition) => [exclusive('agent', agent.agentId)],
-  asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
-  judge: ({ agent, entry, refusal }, { revision }): Judgement<AddAgentVerdict> =>
-    revision === undefined
-      ? { verdict: 'registered', effects: [{ effect: 'insert_agent', ...agent }, ...recorded([entry])] }
-      : { verdict: 'already_exists', effects: recorded([refusal]) },
-  denial: ({ refusal }, verdict) =>
-    verdict === 'already_exists' ? { event: refusal.event, reason: 'agent_already_exists' } : undefined,
-});
+export const addAgent = explained(
+  decision({
+    name: 'add_agent',
+    transaction: 'own',
+    locks: ({ agent }: AgentAddition) => [exclusive('agent', agent.agentId)],
+    asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
+    judge: ({ agent, entry, refusal }, { revision }): Judgement<AddAgentVerdict> =>
+      revision === undefined
+        ? { verdict: 'registered', effects: [{ effect: 'insert_agent', ...agent }, ...recorded([entry])] }
+        : { verdict: 'already_exists', effects: recorded([refusal]) },
+    denial: ({ refusal }, verdict) =>
+      verdict === 'already_exists' ? { event: refusal.event, reason: 'agent_already_exists' } : undefined,
+  }),
+);
 
 export interface AgentChange {
   readonly agent: Agent;
@@ -42,17 +45,20 @@ export interface AgentChange {
  */
 export type ChangeAgentVerdict = 'replaced' | 'changed' | 'not_found';
 
-export const changeAgent = decision({
-  name: 'change_agent',
-  transaction: 'own',
-  locks: ({ agent }: AgentChange) => [exclusive('agent', agent.agentId)],
-  asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
-  judge: ({ agent, entry }, { revision }): Judgement<ChangeAgentVerdict> => {
-    if (revision === undefined) return { verdict: 'not_found', effects: [] };
-    if (revision !== agent.revision - 1) return { verdict: 'changed', effects: [] };
-    return { verdict: 'replaced', effects: [{ effect: 'replace_agent', ...agent }, ...recorded([entry])] };
-  },
-});
+export const changeAgent = explained(
+  decision({
+    name: 'change_agent',
+    transaction: 'own',
+    locks: ({ agent }: AgentChange) => [exclusive('agent', agent.agentId)],
+    asks: ({ agent }) => ({ revision: ask('agent_revision', agent.agentId) }),
+    judge: ({ agent, entry }, { revision }): Judgement<ChangeAgentVerdict> => {
+      if (revision === undefined) return { verdict: 'not_found', effects: [] };
+      if (revision !== agent.revision - 1) return { verdict: 'changed', effects: [] };
+      return { verdict: 'replaced', effects: [{ effect: 'replace_agent', ...agent }, ...recorded([entry])] };
+    },
+  }),
+  (verdict) => verdict !== 'changed',
+);
 
 export interface AgentDeletion {
   readonly agentId: AgentId;
@@ -63,19 +69,21 @@ export interface AgentDeletion {
 
 export type DeleteAgentVerdict = 'removed' | 'has_tasks' | 'not_found';
 
-export const deleteAgent = decision({
-  name: 'delete_agent',
-  transaction: 'own',
-  locks: ({ agentId }: AgentDeletion) => [exclusive('agent', agentId)],
-  asks: ({ agentId }) => ({
-    revision: ask('agent_revision', agentId),
-    hasTasks: ask('agent_has_tasks', agentId),
+export const deleteAgent = explained(
+  decision({
+    name: 'delete_agent',
+    transaction: 'own',
+    locks: ({ agentId }: AgentDeletion) => [exclusive('agent', agentId)],
+    asks: ({ agentId }) => ({
+      revision: ask('agent_revision', agentId),
+      hasTasks: ask('agent_has_tasks', agentId),
+    }),
+    judge: ({ agentId, entry, refusal }, { revision, hasTasks }): Judgement<DeleteAgentVerdict> => {
+      if (hasTasks) return { verdict: 'has_tasks', effects: recorded([refusal]) };
+      if (revision === undefined) return { verdict: 'not_found', effects: [] };
+      return { verdict: 'removed', effects: [{ effect: 'remove_agent', agentId }, ...recorded([entry])] };
+    },
+    denial: ({ refusal }, verdict) =>
+      verdict === 'has_tasks' ? { event: refusal.event, reason: 'agent_has_tasks' } : undefined,
   }),
-  judge: ({ agentId, entry, refusal }, { revision, hasTasks }): Judgement<DeleteAgentVerdict> => {
-    if (hasTasks) return { verdict: 'has_tasks', effects: recorded([refusal]) };
-    if (revision === undefined) return { verdict: 'not_found', effects: [] };
-    return { verdict: 'removed', effects: [{ effect: 'remove_agent', agentId }, ...recorded([entry])] };
-  },
-  denial: ({ refusal }, verdict) =>
-    verdict === 'has_tasks' ? { event: refusal.event, reason: 'agent_has_tasks' } : undefined,
-});
+);

@@ -99,6 +99,35 @@ export function receiverExaminations(receivers: Receivers): readonly Examination
   ];
 }
 
+/** The operators with names (`Service:Operators`). */
+interface Operators {
+  /** Their own identity provider; `undefined` if it is the one above. */
+  readonly provider: Signer | undefined;
+  /** The roles without a value, which nobody has. */
+  readonly vacant: readonly string[];
+}
+
+export function operatorExaminations({ provider, vacant }: Operators): readonly Examination[] {
+  const setting = 'Service:Operators:Issuer';
+  return [
+    { check: 'operators', examine: async () => describeRoles(vacant) },
+    ...(provider === undefined
+      ? []
+      : [
+          { check: 'operators discovery', examine: () => examineDiscovery(provider, setting) },
+          { check: 'operators keys', examine: () => examineKeys(provider) },
+        ]),
+  ];
+}
+
+function describeRoles(vacant: Operators['vacant']): Finding {
+  if (vacant.length === 0) return ok('Every role has a value.');
+  return warning(
+    `Nobody has these roles, because no value gives them: ${vacant.join(', ')}. Only the admin key does their work.`,
+    'Set Service:Operators:Roles for each, or leave this work to the holder of the key.',
+  );
+}
+
 /** The value of an event's subject is read as the sponsor key, whichever claim that is (specification "POST /events"). */
 function judgeEventSubjects({ sponsorKeyClaim }: Receivers): Finding {
   return sponsorKeyClaim === 'sub'

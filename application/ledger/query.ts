@@ -15,7 +15,10 @@ interface LedgerReading {
 }
 
 /** A record must match all filters that are set. */
-type LedgerFilters = Pick<LedgerQuery, 'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision'>;
+type LedgerFilters = Pick<
+  LedgerQuery,
+  'sponsor' | 'agentId' | 'taskId' | 'from' | 'to' | 'decision' | 'event' | 'audience'
+>;
 
 export interface LedgerQuestion {
   readonly filters: LedgerFilters;
@@ -38,14 +41,14 @@ export type LedgerAnswer =
 
 export async function queryLedger(service: LedgerReading, question: LedgerQuestion): Promise<LedgerAnswer> {
   const { filters, limit, cursor } = question;
-  const fingerprint = fingerprintOf(service.digest, filters);
-  if (cursor !== undefined && cursor.fingerprint !== fingerprint) return { kind: 'foreign_cursor' };
+  const ours = fingerprintOf(service.digest, filters);
+  if (cursor !== undefined && cursor.fingerprint !== ours) return { kind: 'foreign_cursor' };
   const after = cursor === undefined ? undefined : { at: cursor.at, seq: cursor.seq };
   const page = await service.ledger.page({ ...filters, limit, after, now: service.clock.now() });
   return {
     kind: 'page',
     records: page.records,
-    nextCursor: page.next === undefined ? undefined : formatCursor({ ...page.next, fingerprint }),
+    nextCursor: page.next === undefined ? undefined : formatCursor({ ...page.next, fingerprint: ours }),
     archivedBefore: page.archivedBefore,
   };
 }
@@ -53,10 +56,19 @@ export async function queryLedger(service: LedgerReading, question: LedgerQuesti
 /** 128 bits, so that two filters never collide by chance. A forged cursor gains nothing: its sender may read everything. */
 const FINGERPRINT_LENGTH = 32;
 
-/** The `limit` is not part of the fingerprint: it may change from page to page. */
-function fingerprintOf(digest: Digest, { sponsor, agentId, taskId, from, to, decision }: LedgerFilters): string {
-  const filters = [sponsor, agentId, taskId, from, to, decision].map((filter) => filter ?? null);
-  return digest(JSON.stringify(filters)).slice(0, FINGERPRINT_LENGTH);
+/**
+ * The `limit` is not part of the fingerprint: it may change from page to page. Later filters count only where they are
+ * set, so that a cursor of an earlier release stays valid.
+ */
+function fingerprintOf(digest: Digest, filters: LedgerFilters): string {
+  const { sponsor, agentId, taskId, from, to, decision, event, audience } = filters;
+  const later = event === undefined && audience === undefined ? [] : [event, audience];
+  return fingerprint(digest, [sponsor, agentId, taskId, from, to, decision, ...later]);
+}
+
+/** What a cursor remembers of the query that it continues. */
+export function fingerprint(digest: Digest, filters: readonly (string | number | undefined)[]): string {
+  return digest(JSON.stringify(filters.map((filter) => filter ?? null))).slice(0, FINGERPRINT_LENGTH);
 }
 
 export interface CheckpointsQuestion {

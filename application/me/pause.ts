@@ -6,7 +6,7 @@ import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
-import { placeBlock } from '../decisions/place-block.ts';
+import { placePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Sponsors } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -37,15 +37,18 @@ export interface PauseOutcome {
 
 export async function pauseAgents({ decisions, clock }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
   const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: clock.now() } as const;
-  const { blocks, revokedTasks } = await decisions.decide(placeBlock, { block, reason: 'sponsor_paused' });
+  const { blocks, revokedTasks } = await decisions.decide(placePause, { block, reason: 'sponsor_paused' });
   return { own: pauseAmong(blocks).own, revokedTasks };
 }
 
 /** How long after signing in a person may lift their pause (RFC 9470 `max_age`). */
 export const RESUME_MAX_AGE_SECONDS = 300;
 
+/** The verdicts that need no operator. */
+export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pending'>;
+
 /** An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. */
-export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<LiftVerdict> {
+export async function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<ResumeVerdict> {
   const { sponsorKey, subject } = person;
   const at = clock.now();
   const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
@@ -54,7 +57,9 @@ export function resumeAgents({ decisions, clock }: Pausing, person: MePerson): P
   const tooOld: LedgerEntry | undefined = isSignInRecent(person, at)
     ? undefined
     : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
-  return decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+  const verdict = await decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+  if (verdict === 'operator_is_sponsor' || verdict === 'pending') throw new Error('this verdict needs an operator');
+  return verdict;
 }
 
 /** The provider dates the sign-in of a token, and its clock may differ. */

@@ -2,7 +2,7 @@
 
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
-import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
+import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -28,5 +28,5 @@ export async function stopMyTasks(
     return { kind: 'not_found' };
   }
   const revocation = { at: clock.now(), reason: 'sponsor_stopped' } as const;
-  return decisions.decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
+  return decisions.decide(endOwnTasks, { selection: { ...selection, sponsorKey }, ...revocation });
 }

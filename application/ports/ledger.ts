@@ -1,6 +1,6 @@
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { LedgerDecision, LedgerRecord } from '../../domain/ledger/record.ts';
+import type { LedgerDecision, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 
 /** The end of a page: records are ordered by time, then by sequence number. */
 export interface LedgerPosition {
@@ -17,6 +17,8 @@ export interface LedgerQuery {
   /** Exclusive. */
   readonly to?: Instant | undefined;
   readonly decision?: LedgerDecision | undefined;
+  readonly event?: LedgerEvent | undefined;
+  readonly audience?: string | undefined;
   readonly after?: LedgerPosition | undefined;
   readonly limit: number;
   /** The time of the query. A running append could still sort among very recent records: these are read under a lock. */
@@ -38,4 +40,10 @@ export interface Ledger {
    * skips nor repeats a record, even if records are appended in between.
    */
   page(query: LedgerQuery): Promise<LedgerPage>;
+
+  /**
+   * The number of the newest record; 0 in an empty ledger. Every record with a lower number is committed: none appears
+   * later. It may wait for the appends under way, and never lets one wait.
+   */
+  settledThrough(): Promise<number>;
 }

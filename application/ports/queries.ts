@@ -3,13 +3,14 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { StoredAct } from '../../domain/operators/operator-act.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
-import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
-import type { Grant, GrantHash, RevocationReason, TaskState } from '../../domain/tasks/task.ts';
+import type { Grant, GrantHash, RevocationReason, Task, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** The registered agents. */
@@ -36,6 +37,10 @@ export interface Tasks {
    * first. A task that ends between two pages may be on both, and is never skipped.
    */
   ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+  /** Tasks of all people, those with the greatest id first, which are the newest. */
+  list(question: TasksQuestion): Promise<readonly ListedTask[]>;
+
+  findListed(taskId: TaskId, now: Instant): Promise<ListedTask | undefined>;
 }
 
 /** A task as its person sees it. */
@@ -76,6 +81,31 @@ export interface OwnTasksQuestion {
   readonly now: Instant;
 }
 
+/** A task must match all filters that are set. */
+export interface TaskFilters {
+  readonly agentId?: AgentId | undefined;
+  readonly sponsorKey?: SponsorKey | undefined;
+  readonly audience?: string | undefined;
+  readonly state: TaskState['kind'];
+}
+
+export interface TasksQuestion extends TaskFilters {
+  /** The last task of the previous page. */
+  readonly after: TaskId | undefined;
+  readonly limit: number;
+  /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
+  readonly now: Instant;
+}
+
+/** A task as operators see it. */
+export interface ListedTask extends Task {
+  readonly state: TaskState;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  /** Successful refreshes so far. */
+  readonly renewals: number;
+}
+
 /** The status lists, and what the tables say about their tasks. */
 export interface StatusLists {
   /** The list as of one instant; `undefined` if it is not stored. */
@@ -113,6 +143,34 @@ export interface Sessions {
 export interface Sponsors {
   /** The person's blocks, at most one per source, oldest first. Empty if the person is not blocked. */
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
+
+  /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
+  list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
+}
+
+export interface BlocksQuestion {
+  readonly source?: BlockSource | undefined;
+  /** The last block of the previous page. */
+  readonly after: BlockPosition | undefined;
+  readonly limit: number;
+}
+
+export type BlockPosition = Pick<SponsorBlock, 'sponsorKey' | 'source' | 'blockedAt'>;
+
+export interface ActsQuestion {
+  /** Acts whose own record has this number, or that explain it: their records lie between their first one and their own. */
+  readonly seq?: number | undefined;
+  /** The `sub` of the operator. */
+  readonly subject?: string | undefined;
+  /** Only acts whose record has a lower number. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+/** The acts of operators. */
+export interface OperatorActs {
+  /** Newest first. */
+  list(question: ActsQuestion): Promise<readonly StoredAct[]>;
 }
 
 export interface UsersQuestion {

@@ -121,4 +121,7 @@ export interface Sweeping {
    * @throws StorageUnavailable
    */
   forget(until: Instant, limit: number): Promise<number>;
+
+  /** Erases up to `limit` reasons of acts done by `until`, with their salts. Repeated like `forget`. */
+  eraseReasons(until: Instant, limit: number): Promise<number>;
 }

@@ -76,7 +76,13 @@ export const outcomes = [
 export type RequestOutcome = (typeof outcomes)[number];
 
 /** A refusal that the transaction of the refused change records. */
-export type ConflictReason = 'agent_already_exists' | 'agent_has_tasks' | 'sponsor_block_not_owned' | 'sign_in_too_old';
+export type ConflictReason =
+  | 'agent_already_exists'
+  | 'agent_has_tasks'
+  | 'sponsor_block_not_owned'
+  | 'sign_in_too_old'
+  | 'operator_is_sponsor'
+  | 'operator_role_missing';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =

@@ -61,8 +61,8 @@ const CLOCKS_DIFFER_BY_SECONDS = 60;
 const BATCH_SIZE = 200;
 
 /**
- * Deletes tasks that ended more than the retention ago (specification "Task (stored)"), and expired rows that were kept
- * only to prevent a second use.
+ * Deletes tasks that ended more than the retention ago (specification "Task (stored)"), the reasons of operators' acts of
+ * that age, and expired rows that were kept only to prevent a second use.
  *
  * A pass deletes every row that was old enough when the pass began, or stops when `shouldContinue` returns false. It
  * skips rows that another instance is deleting.
@@ -82,4 +82,5 @@ export async function forgetEnded(service: Forgetting, shouldContinue: () => boo
   // An ended task is deleted once its index in a status list is free.
   await inBatches(() => sweeping.forget(uselessBy, BATCH_SIZE));
   await inBatches(() => decisions.decide(deleteEndedTasks, { endedBy, limit: BATCH_SIZE }));
+  await inBatches(() => sweeping.eraseReasons(endedBy, BATCH_SIZE));
 }

@@ -4,15 +4,17 @@ import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
-import { providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
+import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
+import { operatorRoles } from '../../domain/operators/operator.ts';
 import {
   logChoice,
+  operatorsChoice,
   provisioningChoice,
   sinkChoice,
   sponsorCheckChoice,
@@ -63,6 +65,7 @@ function allExaminations(
     ...ofProvider(settings, signing, access),
     ...ofSignIn(settings, access),
     ...ofReceivers(settings, access),
+    ...ofOperators(settings, access),
     ofAgentKeys(settings),
     ofSink(settings),
     issuer === undefined
@@ -161,6 +164,18 @@ function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly 
     transmitter: transmitter && observedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, access),
     mode: sponsorCheckChoice(upstream).mode,
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
+  });
+}
+
+function ofOperators(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+  const [upstream, section] = [settings.section('Service:UpstreamIdp'), settings.section('Service:Operators')];
+  if (upstream === undefined || section === undefined) return [invalidSettings('operators')];
+  const chosen = operatorsChoice({ ...upstream, ...section });
+  if (chosen === undefined) return [];
+  const { issuer, roles } = chosen;
+  return operatorExaminations({
+    provider: issuer === undefined ? undefined : observedSigner({ kind: 'issuer', issuer }, access),
+    vacant: operatorRoles.filter((role) => roles[role] === undefined),
   });
 }
 

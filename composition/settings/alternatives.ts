@@ -4,6 +4,7 @@
  */
 
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
+import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Settings, SettingsSection } from './settings.ts';
 
@@ -111,6 +112,36 @@ export function transmitterChoice(settings: SettingsSection<'Service:Ssf'>): Tra
     issuer,
     audience: present(settings['Service:Ssf:Audience']),
     credentials: previous === undefined ? [current] : [current, previous],
+  };
+}
+
+interface OperatorsChoice {
+  /** `undefined` if access tokens open nothing. */
+  readonly audience: string | undefined;
+  /** `undefined`: the upstream identity provider. */
+  readonly issuer: string | undefined;
+  readonly roleClaim: string;
+  readonly roles: RoleValues;
+  readonly twoPersons: boolean;
+}
+
+/** The settings of operators with names; `undefined` if the admin key is the only way in. */
+export function operatorsChoice(
+  settings: SettingsSection<'Service:Operators'> & Pick<Settings, 'Service:UpstreamIdp:Issuer'>,
+): OperatorsChoice | undefined {
+  const audience = settings['Service:Operators:Audience'];
+  if (audience === undefined && settings['Service:Operators:ClientId'] === undefined) return undefined;
+  const issuer = settings['Service:Operators:Issuer'];
+  const roles = {
+    viewer: settings['Service:Operators:Roles:Viewer'],
+    auditor: settings['Service:Operators:Roles:Auditor'],
+    registrar: settings['Service:Operators:Roles:Registrar'],
+    responder: settings['Service:Operators:Roles:Responder'],
+  };
+  return {
+    ...{ audience, roles, roleClaim: settings['Service:Operators:RoleClaim'] },
+    issuer: issuer === settings['Service:UpstreamIdp:Issuer'] ? undefined : issuer,
+    twoPersons: settings['Service:Operators:TwoPersonUnblock'],
   };
 }
 

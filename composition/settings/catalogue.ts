@@ -40,6 +40,8 @@ import {
 
 /** Specification "Other limits". */
 const MAX_CLAIM_NAME = 64;
+/** A namespaced claim is an URL. */
+const MAX_CLAIM_PATH = 256;
 /** Specification "Authentication". */
 const MIN_CREDENTIAL = 32;
 /** A thumbprint has 43 characters; a `kid` travels in the header of every token. */
@@ -166,6 +168,46 @@ export const catalogue = {
   'Service:Admin:ApiKey': optional(
     bearerToken({ min: MIN_CREDENTIAL }),
     'Gives access to `/admin` and `/audit`; without it both answer 503.',
+  ),
+
+  'Service:Operators:Audience': optional(
+    text(),
+    'The `aud` of the access tokens with which operators call `/admin` and `/audit` under their own names. It must differ from `Service:UpstreamIdp:Audience`: an agent holds those tokens.',
+  ),
+  'Service:Operators:ClientId': optional(
+    text(),
+    "This service's client at the identity provider, with which operators sign in at the console. It must differ from the audience of every access token.",
+  ),
+  'Service:Operators:Issuer': optional(
+    url({}),
+    "The identity provider of the operators, exactly as in the `iss` of their tokens; by default `Service:UpstreamIdp`'s. Refused without `Audience` and `ClientId`, as are the settings below.",
+  ),
+  'Service:Operators:RoleClaim': defaulted(
+    'roles',
+    text({
+      max: MAX_CLAIM_PATH,
+      whitespace: false,
+      accepts: `a claim of at most ${MAX_CLAIM_PATH} characters without white space`,
+    }),
+    "The claim with an operator's roles: a text or a list of texts. A dot leads into an object, as in `realm_access.roles`.",
+  ),
+  'Service:Operators:Roles:Viewer': optional(
+    text(),
+    'The value of the claim that gives the role: tasks, agents and blocks may be read. Without a value nobody has the role; at least one of the four is required.',
+  ),
+  'Service:Operators:Roles:Auditor': optional(text(), 'The same, and `/audit` and `/admin/acts` may be read.'),
+  'Service:Operators:Roles:Registrar': optional(
+    text(),
+    'The same as `Viewer`, and agents may be registered, changed and deleted.',
+  ),
+  'Service:Operators:Roles:Responder': optional(
+    text(),
+    'The same as `Viewer`, and tasks may be ended, and people blocked and unblocked.',
+  ),
+  'Service:Operators:TwoPersonUnblock': defaulted(
+    'false',
+    boolean(),
+    "Whether two different operators must ask within an hour to lift an operator's block. The admin key lifts it alone.",
   ),
 
   'Service:Ssf:Issuer': optional(

@@ -41,6 +41,18 @@ const POLL_NEEDS = [
   'Service:UpstreamIdp:SponsorCheck:TokenUrl',
   'Service:UpstreamIdp:SponsorCheck:ClientId',
 ] as const;
+const OPERATOR_ROLES = [
+  'Service:Operators:Roles:Viewer',
+  'Service:Operators:Roles:Auditor',
+  'Service:Operators:Roles:Registrar',
+  'Service:Operators:Roles:Responder',
+] as const;
+const OPERATORS_NEED_A_WAY_IN = [
+  'Service:Operators:Issuer',
+  'Service:Operators:RoleClaim',
+  ...OPERATOR_ROLES,
+  'Service:Operators:TwoPersonUnblock',
+] as const;
 const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as const;
 
 /**
@@ -160,11 +172,33 @@ export const rules: readonly Rule[] = [
   audiencesDiffer('Service:Me:ClientId', 'Service:Me:Audience'),
   // This audience is a client id too, so its ID tokens must not open `/me`.
   audiencesDiffer('Service:Me:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
+  // The transmitter may be the provider itself: a security event about a person must not pass as their access token.
+  audiencesDiffer('Service:Me:Audience', 'Service:Ssf:Audience'),
   rule(['Service:Issuer'], (settings, { given, wrong }) => {
     const isOpen = given('Service:Me:Audience') || given('Service:Me:ClientId');
     if (!isOpen || !/^\/+me(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
     wrong('Service:Issuer', 'has a path under /me, where the service itself answers', 'another path, or none');
   }),
+  rule(['Service:Operators:Audience', 'Service:Operators:ClientId'], (_settings, { given, refuse, wrong }) => {
+    if (!given('Service:Operators:Audience') && !given('Service:Operators:ClientId')) {
+      const when = 'while neither Service:Operators:Audience nor Service:Operators:ClientId is';
+      for (const key of OPERATORS_NEED_A_WAY_IN) refuse(key, when);
+    } else if (!OPERATOR_ROLES.some(given)) {
+      const accepted =
+        'the value of Service:Operators:RoleClaim that gives the role, for at least one of the four roles';
+      wrong('Service:Operators:Roles:Viewer', 'is not set, nor is any other role', accepted);
+    }
+  }),
+  // An agent holds the person's access tokens: one that opens `/admin` would let the agent act there as the person.
+  audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:Audience'),
+  // A token for one of `/me` and `/admin` must not open the other.
+  audiencesDiffer('Service:Operators:Audience', 'Service:Me:Audience'),
+  // An ID token has the client id as its audience. It must not pass as an access token.
+  audiencesDiffer('Service:Operators:ClientId', 'Service:UpstreamIdp:Audience'),
+  audiencesDiffer('Service:Operators:ClientId', 'Service:Operators:Audience'),
+  audiencesDiffer('Service:Operators:ClientId', 'Service:Me:Audience'),
+  audiencesDiffer('Service:Operators:Audience', 'Service:Me:ClientId'),
+  audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
   rule([], (_settings, findings) => {
     const { given, numbers, refuse, expect, wrong } = findings;
     if (isLogOn(findings)) {
@@ -258,7 +292,8 @@ function exactlyOne({ given, wrong }: Findings, key: SettingKey, other: SettingK
 }
 
 type AudienceKey =
-  `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Me:Audience' | 'Me:ClientId'}`;
+  | `Service:${'UpstreamIdp:Audience' | 'UpstreamIdp:BackchannelLogout:Audience' | 'Ssf:Audience'}`
+  | `Service:${'Me' | 'Operators'}:${'Audience' | 'ClientId'}`;
 
 function audiencesDiffer(key: AudienceKey, other: AudienceKey): Rule {
   return rule([key, other], (settings, { wrong }) => {

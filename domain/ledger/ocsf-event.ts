@@ -38,7 +38,7 @@ interface User {
 }
 
 const NOBODY_KNOWN: User = { name: UNKNOWN, type_id: 0, type: 'Unknown' };
-/** Records do not say which operator acted. */
+/** Only `operator.acted` says which operator. */
 const OPERATOR: User = { name: 'operator', type_id: 2, type: 'Admin' };
 const IDENTITY_PROVIDER: User = { name: 'identity_provider', type_id: 3, type: 'System' };
 
@@ -84,6 +84,8 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'ssf.denied': call('Shared Signals request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'admin.denied': call('Admin request', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
+  // `detail` says which route; the records that it explains have their own events.
+  'operator.acted': call('Act of an operator', other('Operator Act'), OPERATOR),
   'key.activated': call('Activation of a signing key', CREATE, OPERATOR),
   'key.retired': call('Retirement of a signing key', UPDATE, OPERATOR),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
@@ -181,17 +183,23 @@ function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Re
 }
 
 function apiActivity(
-  { event, agentId, sponsor, taskId }: LedgerRecord,
+  { event, reason, agentId, sponsor, taskId, detail }: LedgerRecord,
   { actor }: Extract<Mapping, { readonly class: 'api_activity' }>,
 ): Readonly<Record<string, unknown>> {
   const resources = [resource('agent', agentId), resource('person', sponsor), resource('task', taskId)].flat();
   return {
-    actor: { user: actor },
+    actor: { user: event === 'operator.acted' || reason === 'operator_role_missing' ? operatorIn(detail) : actor },
     api: { operation: event, service: { name: PRODUCT } },
     // OCSF requires the address of the source. Records have none.
     src_endpoint: { name: UNKNOWN },
     resources: resources.length === 0 ? undefined : resources,
   };
+}
+
+/** The admin key has no `sub`. */
+function operatorIn(detail: string | undefined): User {
+  const uid = new URLSearchParams(detail).get('sub');
+  return uid ? { uid, type_id: OPERATOR.type_id, type: OPERATOR.type } : OPERATOR;
 }
 
 function person(uid: string): User {

@@ -24,6 +24,7 @@ export const ledgerEvents = [
   'ssf.denied',
   'admin.denied',
   'me.denied',
+  'operator.acted',
   'audit.archived',
   'key.activated',
   'key.retired',
@@ -49,7 +50,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`, `key.activated` and `key.retired`. */
+  /** Only on `audit.archived`, `key.activated`, `key.retired`, `operator.acted`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

@@ -6,10 +6,16 @@
 
 import type { DenialReason } from '../denial.ts';
 import type { SponsorKey } from '../identifiers.ts';
-import type { Instant } from '../instant.ts';
+import { type Instant, toShortText } from '../instant.ts';
 
 /** `self`: the person's own pause. */
-export type BlockSource = 'admin' | 'scim' | 'self' | 'ssf';
+export const blockSources = ['admin', 'scim', 'self', 'ssf'] as const;
+export type BlockSource = (typeof blockSources)[number];
+
+export function parseBlockSource(text: string): BlockSource | undefined {
+  return blockSources.find((source) => source === text);
+}
+
 export type BlockKind = 'disabled' | 'deleted';
 
 export interface SponsorBlock {
@@ -22,6 +28,11 @@ export interface SponsorBlock {
 export interface StatedBlock extends SponsorBlock {
   /** The latest statement of its source: the `iat` of a security event, else `blockedAt`. */
   readonly statedAt: Instant;
+}
+
+/** A block as JSON, for operators and the person. */
+export function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
+  return { sponsor_key: sponsorKey, source, kind, blocked_at: toShortText(blockedAt) };
 }
 
 /** Sorts a person's blocks by the time they were placed, and blocks of the same time by source. */

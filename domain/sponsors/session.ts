@@ -20,6 +20,8 @@ export interface Session extends SignedInPerson {
 
 /** However often it is used, a session lasts no longer. */
 const LONGEST_SECONDS = 8 * 60 * 60;
+/** Live sessions of one person. A person needs one for each browser; without a limit, a script could store any number. */
+export const MOST_SESSIONS = 20;
 /** Each renewal is a write. */
 const RENEWED_EVERY_SECONDS = 60;
 

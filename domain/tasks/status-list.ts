@@ -11,6 +11,9 @@ export const STATUS_LIST_TYPE = 'statuslist+jwt';
 
 export const STATUS_LIST_PATH = '/status';
 
+/** How old a list may be by default, when a tool server trusts it. */
+export const DEFAULT_LIST_MAX_AGE_SECONDS = 10;
+
 /** The bounds of a list's number of indices, which is a power of two. */
 export const statusListEntries = { min: 2 ** 10, max: 2 ** 20 } as const;
 

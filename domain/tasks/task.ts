@@ -47,6 +47,8 @@ export interface Revocation {
   readonly reason: RevocationReason;
 }
 
+export const taskStates = ['live', 'revoked', 'expired'] as const satisfies readonly TaskState['kind'][];
+
 /** A task is live until it is revoked or its expiry is recorded. Both are final. */
 export type TaskState =
   | { readonly kind: 'live' }

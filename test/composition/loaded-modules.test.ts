@@ -27,9 +27,19 @@ describe('A start of the service', function () {
   });
 
   it('loads no library for sign-ins before the first one', async () => {
-    const loaded = await loadedBy(new URL('composition/container.ts', root).href);
+    const loaded = await loadedBy(new URL('composition/me.ts', root).href);
     expect(loaded).to.include('composition/sign-in.ts');
     expect(loaded.filter((url) => url.includes('/openid-client/'))).to.deep.equal([]);
+  });
+
+  it('loads no code of /me without its settings', async () => {
+    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
+      await import('${root.href}' + path);`;
+    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    expect(loaded).to.include.members(['composition/container.ts', 'adapters/http/app.ts', 'adapters/http/routes.ts']);
+    expect(loaded.filter((url) => /(?:\/me\/|composition\/(?:me|sign-in|scope-words)\.ts)/.test(url))).to.deep.equal(
+      [],
+    );
   });
 
   it('loads no SQLite driver and no query builder in the main thread', async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadScopeWords } from '../../composition/scope-words.ts';
-import type { Settings } from '../../composition/settings/settings.ts';
 import { StartupError } from '../../composition/startup-error.ts';
 
 describe('The file of Service:Me:ScopeDescriptions', () => {
@@ -15,7 +14,7 @@ describe('The file of Service:Me:ScopeDescriptions', () => {
   const load = (text?: string) => {
     const path = join(folder, 'scopes.yaml');
     if (text !== undefined) writeFileSync(path, text);
-    return loadScopeWords({ 'Service:Me:ScopeDescriptions': path } as Settings);
+    return loadScopeWords(path);
   };
 
   it('describes scopes in one sentence or in one for each language, in YAML and in JSON', async () => {
@@ -26,7 +25,6 @@ describe('The file of Service:Me:ScopeDescriptions', () => {
     const yaml = 'jira:read: Read your issues\njira:comment: { en: Comment, de: Kommentieren }\n';
     expect([...(await load(yaml))]).to.deep.equal(words);
     expect([...(await load(JSON.stringify(Object.fromEntries(words))))]).to.deep.equal(words);
-    expect((await loadScopeWords({} as Settings)).size).to.equal(0);
   });
 
   for (const [name, text, problem] of [

@@ -20,10 +20,15 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
   const tasks = [makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'), makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'), undefined];
   const agents = [agentIdOf('a'), agentIdOf('b'), undefined];
   const sponsors = ['ada', 'Ada', 'bob', undefined];
+  const events = ['token.issued', 'token.denied', 'task.revoked'] as const;
+  // Two long ones differ at their end only.
+  const long = `https://api.example/${'é'.repeat(2000)}`;
+  const audiences = ['https://api.example', `${long}1`, `${long}2`, undefined];
   const entries: readonly LedgerEntry[] = Array.from({ length: 200 }, (_, nth) => ({
     // Several records have the same time, and more have the same millisecond.
     at: instantFromMicros(NOON + Math.floor(nth / 7) * 250),
-    event: 'token.denied',
+    event: events[Math.floor(nth / 2) % 3] ?? 'token.denied',
+    audience: audiences[Math.floor(nth / 4) % 4],
     taskId: tasks[nth % 3],
     agentId: agents[Math.floor(nth / 3) % 3],
     sponsor: sponsors[Math.floor(nth / 5) % 4],
@@ -39,6 +44,8 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
     (query.sponsor === undefined || record.sponsor === query.sponsor) &&
     (query.agentId === undefined || record.agentId === query.agentId) &&
     (query.taskId === undefined || record.taskId === query.taskId) &&
+    (query.event === undefined || record.event === query.event) &&
+    (query.audience === undefined || record.audience === query.audience) &&
     (query.decision === undefined || record.decision === query.decision) &&
     (query.from === undefined || record.at >= query.from) &&
     (query.to === undefined || record.at < query.to);
@@ -69,6 +76,8 @@ onEveryDatabase('paging through the ledger', ({ storage }) => {
           agentId: fc.constantFrom(...agents),
           taskId: fc.constantFrom(...tasks),
           decision: fc.constantFrom('allow', 'deny', undefined),
+          event: fc.constantFrom(...events, undefined, undefined),
+          audience: fc.constantFrom(...audiences, undefined),
           from: optional(instant),
           to: optional(instant),
           limit: fc.integer({ min: 1, max: 60 }),

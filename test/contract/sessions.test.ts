@@ -59,6 +59,24 @@ onEveryDatabase('the sessions of the page', ({ storage, database }) => {
     expect(await areOpen([earlier, elsewhere, next])).to.deep.equal([false, true, true]);
   });
 
+  it('are at most 20 of one person, however many sign in at once: those that would end first are closed', async () => {
+    const { subject } = await opened();
+    const ends = (nth: number) => ({ subject, expiresAt: plusSeconds(LATER, nth) });
+    const sessions = Array.from({ length: 19 }, (_, nth) => aSession(ends(nth)));
+    const other = await opened();
+    await Promise.all(sessions.map((session) => open(session)));
+    const more = Array.from({ length: 5 }, (_, nth) => aSession(ends(100 + nth)));
+    const second = await database().open();
+    await Promise.all(
+      more.map((session, nth) =>
+        (nth % 2 ? second : storage()).decide(openSession, { session, issuedAt: NOON, replaces: undefined }),
+      ),
+    );
+    await second.close();
+    expect(await areOpen(sessions)).to.deep.equal(sessions.map((_, nth) => nth >= 5));
+    expect(await areOpen([...more, other])).to.not.include(false);
+  });
+
   it('are renewed by a use, and stay closed if a sign-out comes first', async () => {
     const [used, closed] = [await opened(), await opened()];
     const times = { lastUsedAt: plusSeconds(NOON, 61), expiresAt: plusSeconds(NOON, 961) };

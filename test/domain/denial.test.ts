@@ -59,6 +59,7 @@ const OF_SURFACES: Readonly<
   ...{ missing_token: true, invalid_token: true, invalid_form_token: true },
   ...{ missing_api_key: true, invalid_api_key: true },
   ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true, sign_in_too_old: true },
+  ...{ operator_is_sponsor: true, operator_role_missing: true },
 };
 
 describe('the documentation of refusals', () => {

@@ -11,7 +11,10 @@ import { checkpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { blockSponsor, unblockSponsor } from '../../application/admin/block-sponsor.ts';
+import { listActs } from '../../application/admin/list-acts.ts';
 import { listAgents } from '../../application/admin/list-agents.ts';
+import { listBlocks } from '../../application/admin/list-blocks.ts';
+import { listTasks, showTask } from '../../application/admin/list-tasks.ts';
 import { registerAgent } from '../../application/admin/register-agent.ts';
 import { removeAgent } from '../../application/admin/remove-agent.ts';
 import { stopTasks } from '../../application/admin/stop-tasks.ts';
@@ -123,7 +126,11 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       stop: (selection) => stopTasks(service, selection),
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
+      listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       unblock: (sponsorKey) => unblockSponsor(service, sponsorKey),
+      listTasks: (question) => listTasks(service, question),
+      showTask: (taskId) => showTask(service, taskId),
+      listBlocks: (question) => listBlocks(service, question),
     }),
   );
   app.use(

@@ -264,9 +264,18 @@ const tokenIn = ({ body }: Pick<Answer, 'body'>): string => String(body.access_t
 export async function sendTo(url: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(url, { redirect: 'manual', ...init });
   const { status, headers } = response;
+  if (isStream(headers)) {
+    // It does not end by itself.
+    await response.body?.cancel();
+    return { status, headers, text: '', body: {} };
+  }
   const text = await response.text();
   const isJson = /json/.test(headers.get('content-type') ?? '') && text !== '';
   return { status, headers, text, body: isJson ? JSON.parse(text) : {} };
+}
+
+function isStream(headers: Headers): boolean {
+  return /^text\/event-stream/.test(headers.get('content-type') ?? '');
 }
 
 /** Reads the ledger page by page, oldest record first. @param filter more query parameters of `GET /audit` */

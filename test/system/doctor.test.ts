@@ -21,6 +21,7 @@ import { listen } from '../support/listening.ts';
 import { answering, type Handler, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, environmentOf, type Mandate, startMandate } from '../support/mandate.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { startTransmitter, type Transmitter } from '../support/transmitter.ts';
 import { logKeySettings } from '../support/transparency-log.ts';
@@ -46,6 +47,7 @@ for (const kind of databases) {
     let directory: UserDirectory;
     let answerToken: Handler;
     let transmitter: Transmitter;
+    let staff: IdentityProvider;
     let sink: Server;
     let sinkPort: number;
     let mandate: Mandate;
@@ -62,6 +64,7 @@ for (const kind of databases) {
       directory = await startUserDirectory(unknownUser);
       ({ answerToken } = directory);
       transmitter = await startTransmitter();
+      staff = await startIdentityProvider();
       sink = createServer((socket) => socket.on('error', () => socket.destroy()));
       sinkPort = await listen(sink);
       mandate = await startMandate({
@@ -81,6 +84,8 @@ for (const kind of databases) {
         'Service:Admin:ApiKey': ADMIN_KEY,
         'Service:Scim:BearerToken': 'a-provisioning-credential-for-the-doctor-01',
         ...transmitter.settings,
+        ...OPERATORS,
+        'Service:Operators:Issuer': staff.issuer,
         'Service:AgentKeys:BlockPrivateNetworks': 'true',
         'Service:Me:ClientId': 'mandate-page',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${sinkPort}/records`,
@@ -94,7 +99,7 @@ for (const kind of databases) {
     after(async () => {
       // Stopping the service also removes the database.
       await mandate.stop();
-      await Promise.all([provider.stop(), directory.server.close(), transmitter.stop()]);
+      await Promise.all([provider.stop(), staff.stop(), directory.server.close(), transmitter.stop()]);
       sink.close();
       rmSync(folder, { recursive: true, force: true });
     });
@@ -426,6 +431,16 @@ for (const kind of databases) {
         const found = await examine({ [setting]: value });
         expect(found.find(({ check }) => check === 'receivers')).to.include({ status: 'ok', sentence });
       }
+    });
+
+    it('warns of roles that nobody has, and finds operators whose provider does not answer', async () => {
+      const [viewer, registrar] = ['Service:Operators:Roles:Viewer', 'Service:Operators:Roles:Registrar'];
+      const vacant = { [viewer]: undefined, [registrar]: undefined };
+      await expectFinding(vacant, 'operators', 'warning', /: viewer, registrar\. Only the admin key/);
+      const silent = { 'Service:Operators:Issuer': 'http://127.0.0.1:9' };
+      await expectFinding(silent, 'operators discovery', 'failed', /^Its metadata could not be read\./);
+      const off = Object.fromEntries(Object.keys({ ...OPERATORS, ...silent }).map((key) => [key, undefined]));
+      expect((await examine(off)).map(({ check }) => check).join()).not.to.include('operators');
     });
 
     it('warns of iss_sub subjects if security events are received and the sponsor key claim is not sub', async () => {

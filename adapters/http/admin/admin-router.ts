@@ -20,21 +20,19 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import { PAGE_SIZE_SENTENCE, parsePageSize, readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
+import { type ActsSurface, listActs } from './act-routes.ts';
 import { answerUnknownAgent, parsePatch, parseRegistration, presentAgent } from './agent-representation.ts';
-import {
-  type AdminAccess,
-  PAGE_SIZE_SENTENCE,
-  parsePageSize,
-  readJsonBody,
-  readQuery,
-  requireAdminKey,
-} from './requests.ts';
+import { requireOperator } from './operators.ts';
+import { addReadingRoutes } from './reading-routes.ts';
+import { type AdminAccess, type Answer, changing, readJsonBody, requireAdminKey, type Settling } from './requests.ts';
+import type { AdminRoute } from './roles.ts';
 import { addSponsorRoutes, type SponsorSurface } from './sponsor-routes.ts';
 import { addStopRoutes, type StopSurface } from './stop-routes.ts';
 
-export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
+export interface AdminSurface extends AdminAccess, Settling, StopSurface, SponsorSurface, ActsSurface {
   /** The `Location` of a new agent begins with the path of this address. */
   readonly issuer: string;
   register(draft: RegistrationDraft): Promise<RegisterOutcome>;
@@ -47,21 +45,31 @@ export interface AdminSurface extends AdminAccess, StopSurface, SponsorSurface {
 
 export function adminRouter(surface: Traceable<AdminSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/agents')
-    .get((request, response) => list(forRequest(surface, request), request, response))
-    .post((request, response) => register(forRequest(surface, request), request, response))
+    .get(permit('GET /admin/agents'), (request, response) => list(forRequest(surface, request), request, response))
+    .post(changing(surface, 'POST /admin/agents', register))
     .all(methodNotAllowed('GET, HEAD, POST'));
   router
     .route('/agents/:agentId')
-    .get((request, response) => show(forRequest(surface, request), request.params.agentId, response))
-    .patch((request, response) => update(forRequest(surface, request), request, request.params.agentId, response))
-    .delete((request, response) => remove(forRequest(surface, request), request, request.params.agentId, response))
+    .get(permit('GET /admin/agents/{agent_id}'), (request, response) =>
+      show(forRequest(surface, request), request.params.agentId, response),
+    )
+    .patch(changing(surface, 'PATCH /admin/agents/{agent_id}', update))
+    .delete(changing(surface, 'DELETE /admin/agents/{agent_id}', remove))
     .all(methodNotAllowed('GET, HEAD, PATCH, DELETE'));
   addStopRoutes(router, surface);
   addSponsorRoutes(router, surface);
+  if (surface.operators !== undefined) {
+    router
+      .route('/acts')
+      .get(permit('GET /admin/acts'), (request, response) => listActs(forRequest(surface, request), request, response))
+      .all(methodNotAllowed('GET, HEAD'));
+    addReadingRoutes(router, surface);
+  }
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
   return router;
@@ -76,25 +84,27 @@ async function list(surface: AdminSurface, request: Request, response: Response)
   response.json({ agents: page.agents.map(presentAgent), next_after: page.nextAfter ?? null });
 }
 
-async function register(surface: AdminSurface, request: Request, response: Response): Promise<void> {
-  const body = await readJsonBody(request, response);
-  if (body === undefined) return;
+async function register(surface: AdminSurface, request: Request): Promise<Answer | undefined> {
+  const body = await readJsonBody(request);
+  if (body === undefined || typeof body === 'function') return body;
   const parsed = parseRegistration(body);
-  if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
+  if (parsed.kind === 'invalid') return (response) => answerInvalid(response, parsed.errors);
   const outcome = await surface.register(parsed.value);
-  switch (outcome.kind) {
-    case 'invalid':
-      return answerInvalid(response, outcome.errors);
-    case 'already_exists': {
-      const detail = 'An agent with this agent_id is registered already.';
-      return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
+  return (response) => {
+    switch (outcome.kind) {
+      case 'invalid':
+        return answerInvalid(response, outcome.errors);
+      case 'already_exists': {
+        const detail = 'An agent with this agent_id is registered already.';
+        return answerProblem(response, { status: 409, detail, reason: 'agent_already_exists' });
+      }
+      case 'registered':
+        response
+          .status(201)
+          .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
+          .json(presentAgent(outcome.agent));
     }
-    case 'registered':
-      response
-        .status(201)
-        .location(`${issuerPath(surface.issuer)}/admin/agents/${outcome.agent.agentId}`)
-        .json(presentAgent(outcome.agent));
-  }
+  };
 }
 
 async function show(surface: AdminSurface, id: string, response: Response): Promise<void> {
@@ -104,47 +114,54 @@ async function show(surface: AdminSurface, id: string, response: Response): Prom
   response.json(presentAgent(agent));
 }
 
-async function update(surface: AdminSurface, request: Request, id: string, response: Response): Promise<void> {
-  const agentId = parseAgentId(id);
+type OfAgent = Request<{ agentId: string }>;
+
+async function update(surface: AdminSurface, request: OfAgent): Promise<Answer | undefined> {
+  const agentId = parseAgentId(request.params.agentId);
   if (agentId === undefined) {
     discardRest(request);
-    return answerUnknownAgent(response);
+    return answerUnknownAgent;
   }
-  const body = await readJsonBody(request, response);
-  if (body === undefined) return;
+  const body = await readJsonBody(request);
+  if (body === undefined || typeof body === 'function') return body;
   const parsed = parsePatch(body);
-  if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
+  if (parsed.kind === 'invalid') return (response) => answerInvalid(response, parsed.errors);
   const outcome = await surface.update(agentId, parsed.value);
-  switch (outcome.kind) {
-    case 'invalid':
-      return answerInvalid(response, outcome.errors);
-    case 'not_found':
-      return answerUnknownAgent(response);
-    case 'kept_changing': {
-      response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
-      const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
-      return answerProblem(response, {
-        ...{ status: 503, error: 'temporarily_unavailable', detail },
-        reason: 'agent_kept_changing',
-      });
+  return (response) => {
+    switch (outcome.kind) {
+      case 'invalid':
+        return answerInvalid(response, outcome.errors);
+      case 'not_found':
+        return answerUnknownAgent(response);
+      case 'kept_changing': {
+        response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
+        const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
+        return answerProblem(response, {
+          ...{ status: 503, error: 'temporarily_unavailable', detail },
+          reason: 'agent_kept_changing',
+        });
+      }
+      case 'updated':
+        response.json(presentAgent(outcome.agent));
     }
-    case 'updated':
-      response.json(presentAgent(outcome.agent));
-  }
+  };
 }
 
-async function remove(surface: AdminSurface, request: Request, id: string, response: Response): Promise<void> {
+async function remove(surface: AdminSurface, request: OfAgent): Promise<Answer> {
   discardRest(request);
-  const agentId = parseAgentId(id);
-  switch (agentId === undefined ? 'not_found' : await surface.remove(agentId)) {
-    case 'not_found':
-      return answerUnknownAgent(response);
-    case 'has_tasks': {
-      const detail =
-        'Tasks of this agent are still stored. Stop them, disable the agent, and delete it once they are gone.';
-      return answerProblem(response, { status: 409, detail, reason: 'agent_has_tasks' });
+  const agentId = parseAgentId(request.params.agentId);
+  const outcome = agentId === undefined ? 'not_found' : await surface.remove(agentId);
+  return (response) => {
+    switch (outcome) {
+      case 'not_found':
+        return answerUnknownAgent(response);
+      case 'has_tasks': {
+        const detail =
+          'Tasks of this agent are still stored. Stop them, disable the agent, and delete it once they are gone.';
+        return answerProblem(response, { status: 409, detail, reason: 'agent_has_tasks' });
+      }
+      case 'removed':
+        response.status(204).end();
     }
-    case 'removed':
-      response.status(204).end();
-  }
+  };
 }

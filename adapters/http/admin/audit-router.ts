@@ -12,12 +12,12 @@ import type { LogProofOutcome } from '../../../application/log/prove-in-log.ts';
 import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
-import { toShortText } from '../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
-import { type LedgerDecision, presentRecord } from '../../../domain/ledger/record.ts';
+import { type LedgerDecision, type LedgerEvent, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
 import { neverStored, queryParameters } from '../message/head.ts';
+import { answerProof, answerRecords } from '../message/ledger-answers.ts';
 import {
   answerFaults,
   answerInvalid,
@@ -25,17 +25,24 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import {
-  type AdminAccess,
+  AUDIENCE_SENTENCE,
   CURSOR,
+  CURSOR_SENTENCE,
   DEFAULT_PAGE,
   PAGE_SIZE_SENTENCE,
+  parseAudience,
   parseOrdinal,
   parsePageSize,
+  parseSubject,
   readQuery,
-  requireAdminKey,
-} from './requests.ts';
+  SUBJECT_SENTENCE,
+} from '../message/query.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
+import { type StreamSurface, streamRecords } from './audit-stream.ts';
+import { requireOperator } from './operators.ts';
+import { type AdminAccess, requireAdminKey } from './requests.ts';
+import type { AdminRoute } from './roles.ts';
 
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
@@ -43,47 +50,50 @@ export interface AuditSurface extends AdminAccess {
   prove(seq: number): Promise<ProofOutcome>;
   /** `undefined` without the transparency log. */
   readonly proveInLog?: ((checkpoint: Checkpoint) => Promise<LogProofOutcome>) | undefined;
+  /** `undefined` without `Service:Operators`: the path is then unknown. */
+  readonly streaming?: StreamSurface | undefined;
   readonly log: Log;
 }
 
 export function auditRouter(surface: Traceable<AuditSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const permit = (route: AdminRoute) => requireOperator(surface.operators, route);
   router.use(neverStored);
   router.use(requireAdminKey(surface));
   router
     .route('/')
-    .get((request, response) => page(forRequest(surface, request), request, response))
+    .get(permit('GET /audit'), (request, response) => page(forRequest(surface, request), request, response))
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/checkpoints')
-    .get((request, response) => checkpoints(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/checkpoints'), (request, response) =>
+      checkpoints(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/records/:seq/proof')
-    .get((request, response) => proof(forRequest(surface, request), request, response))
+    .get(permit('GET /audit/records/{seq}/proof'), (request, response) =>
+      proof(forRequest(surface, request), request, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
+  const { streaming } = surface;
+  if (streaming !== undefined) {
+    router
+      .route('/stream')
+      .get(requireOperator(surface.operators, 'GET /audit/stream'), (request, response) =>
+        streamRecords(streaming, request, response),
+      )
+      .all(methodNotAllowed('GET, HEAD'));
+  }
   router.use(unknownPath);
   router.use(answerFaults(surface.log));
   return router;
 }
 
 async function page(surface: AuditSurface, request: Request, response: Response): Promise<void> {
-  const parsed = parseAuditQuestion(request.originalUrl);
+  const parsed = parseAuditQuestion(request.originalUrl, surface.operators !== undefined);
   if (parsed.kind === 'invalid') return answerInvalid(response, parsed.errors);
   answerRecords(response, await surface.query(parsed.question));
-}
-
-export function answerRecords(response: Response, answer: LedgerAnswer): void {
-  if (answer.kind === 'foreign_cursor') {
-    const sentence = 'Belongs to a page with other filters: send the filters of that page with it.';
-    answerInvalid(response, fieldErrors(CURSOR, sentence));
-    return;
-  }
-  response.json({
-    records: answer.records.map(presentRecord),
-    next_cursor: answer.nextCursor ?? null,
-    archived_before: answer.archivedBefore === undefined ? null : toShortText(answer.archivedBefore),
-  });
 }
 
 async function checkpoints(surface: AuditSurface, request: Request, response: Response): Promise<void> {
@@ -141,62 +151,8 @@ function presentLogProof(logged: LogProofOutcome | undefined): Record<string, un
   return { checkpoint_index: checkpointIndex, inclusion_path: inclusionPath, note };
 }
 
-export function answerProof(
-  log: Log,
-  request: Request<{ seq: string }>,
-  response: Response,
-  outcome: ProofOutcome,
-  more: Readonly<Record<string, unknown>> = {},
-): void {
-  switch (outcome.kind) {
-    case 'not_found':
-      answerProblem(response, {
-        status: 404,
-        detail: 'No sealed record has this number: there is none, or it is not sealed yet.',
-        reason: 'no_sealed_record',
-      });
-      return;
-    case 'archived': {
-      const { checkpointId } = outcome.checkpoint;
-      answerProblem(response, {
-        status: 410,
-        detail: `The record has left the ledger with its month: the export that holds checkpoint ${checkpointId} proves it.`,
-        checkpoint: checkpointId,
-        reason: 'record_archived',
-      });
-      return;
-    }
-    case 'broken': {
-      const { checkpointId } = outcome.checkpoint;
-      const fault = new Error('The seal is broken.');
-      log.error('the records do not produce the root that was signed', fault, {
-        ...traceFields(request.trace),
-        checkpoint: checkpointId,
-      });
-      answerProblem(response, {
-        status: 500,
-        detail: `The records that checkpoint ${checkpointId} covers no longer rebuild the root that was signed.`,
-        checkpoint: checkpointId,
-        reason: 'seal_broken',
-      });
-      return;
-    }
-    case 'proof':
-      response.json({
-        seq: outcome.proof.seq,
-        checkpoint: presentCheckpoint(outcome.proof.checkpoint),
-        leaf_index: outcome.proof.leafIndex,
-        audit_path: outcome.proof.auditPath,
-        ...more,
-      });
-  }
-}
-
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
-
-/** The maximum length of a person's `sub`, and of a sponsor key. */
-const MAX_SPONSOR_LENGTH = 256;
-const CONTROL = /\p{Cc}/u;
+const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
 
 const POINT_SENTENCE =
   'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
@@ -205,19 +161,26 @@ type ParsedQuestion =
   | { readonly kind: 'parsed'; readonly question: LedgerQuestion }
   | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] };
 
-/** Parses the query string of `GET /audit`. @param url the request's URL, unchanged */
-function parseAuditQuestion(url: string): ParsedQuestion {
-  const query = readQuery(url, PARAMETERS);
+/**
+ * Parses the query string of `GET /audit`.
+ *
+ * @param url the request's URL, unchanged
+ * @param hasOperators without `Service:Operators` there are no further filters
+ */
+function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQuestion {
+  const query = readQuery(url, [...PARAMETERS, ...(hasOperators ? OPERATOR_PARAMETERS : [])]);
   const filters = {
-    sponsor: query.read('sponsor', parseSponsor, `Must be 1 to ${MAX_SPONSOR_LENGTH} characters.`),
+    sponsor: query.read('sponsor', parseSubject, SUBJECT_SENTENCE),
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
     taskId: query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.'),
     from: query.read('from', parseRangeStart, POINT_SENTENCE),
     to: query.read('to', parseRangeEnd, POINT_SENTENCE),
     decision: query.read('decision', parseDecision, 'Must be allow or deny.'),
+    event: hasOperators ? query.read('event', parseEvent, 'Must be an event of the ledger.') : undefined,
+    audience: hasOperators ? query.read('audience', parseAudience, AUDIENCE_SENTENCE) : undefined,
   };
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
-  const cursor = query.read(CURSOR, parseCursor, 'Must be the next_cursor of a page.');
+  const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
   const { from, to } = filters;
   // Such a range is always empty, and an empty page would suggest that nothing happened.
   const backwards = from !== undefined && to !== undefined && to < from;
@@ -225,11 +188,10 @@ function parseAuditQuestion(url: string): ParsedQuestion {
   return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', question: { filters, limit, cursor } };
 }
 
-function parseSponsor(text: string): string | undefined {
-  const usable = text.length >= 1 && text.length <= MAX_SPONSOR_LENGTH && !CONTROL.test(text);
-  return usable ? text : undefined;
-}
-
 function parseDecision(text: string): LedgerDecision | undefined {
   return text === 'allow' || text === 'deny' ? text : undefined;
+}
+
+function parseEvent(text: string): LedgerEvent | undefined {
+  return ledgerEvents.find((event) => event === text);
 }

@@ -2,18 +2,18 @@
  * Routes for blocks (specification "Admin API", `/admin/sponsors/{sponsor_key}`; supplement "Blocks, poll mode, health").
  */
 
-import type { Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
 import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
-import { toShortText } from '../../../domain/instant.ts';
-import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import { readSponsorKey } from './requests.ts';
+import { requireOperator } from './operators.ts';
+import { type AdminAccess, type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
 
-export interface SponsorSurface {
+export interface SponsorSurface extends AdminAccess, Settling {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
   block(sponsorKey: SponsorKey): Promise<BlockOutcome>;
   unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
@@ -22,60 +22,67 @@ export interface SponsorSurface {
 export function addSponsorRoutes(router: Router, surface: Traceable<SponsorSurface>): void {
   router
     .route('/sponsors/:sponsorKey')
-    .get((request, response) => show(forRequest(surface, request), request.params.sponsorKey, response))
+    .get(requireOperator(surface.operators, 'GET /admin/sponsors/{sponsor_key}'), (request, response) =>
+      show(forRequest(surface, request), request.params.sponsorKey, response),
+    )
     .all(methodNotAllowed('GET, HEAD'));
   router
     .route('/sponsors/:sponsorKey/block')
-    .put((request, response) => {
-      discardRest(request);
-      return block(forRequest(surface, request), request.params.sponsorKey, response);
-    })
-    .delete((request, response) => {
-      discardRest(request);
-      return unblock(forRequest(surface, request), request.params.sponsorKey, response);
-    })
+    .put(changing(surface, 'PUT /admin/sponsors/{sponsor_key}/block', block))
+    .delete(changing(surface, 'DELETE /admin/sponsors/{sponsor_key}/block', unblock))
     .all(methodNotAllowed('PUT, DELETE'));
 }
 
 async function show(surface: SponsorSurface, text: string, response: Response): Promise<void> {
-  const sponsorKey = readSponsorKey(text, response);
-  if (sponsorKey === undefined) return;
+  const sponsorKey = readSponsorKey(text);
+  if (typeof sponsorKey === 'function') return sponsorKey(response);
   const sponsor = presentBlocks(await surface.findBlocks(sponsorKey));
   if (sponsor === undefined) answerNotBlocked(response);
   else response.json(sponsor);
 }
 
-async function block(surface: SponsorSurface, text: string, response: Response): Promise<void> {
-  const sponsorKey = readSponsorKey(text, response);
-  if (sponsorKey === undefined) return;
+type OfSponsor = Request<{ sponsorKey: string }>;
+
+async function block(surface: SponsorSurface, request: OfSponsor): Promise<Answer> {
+  discardRest(request);
+  const sponsorKey = readSponsorKey(request.params.sponsorKey);
+  if (typeof sponsorKey === 'function') return sponsorKey;
   const { blocks, revokedTasks } = await surface.block(sponsorKey);
-  response.json({ sponsor: presentBlocks(blocks), revoked_tasks: revokedTasks });
+  return (response) => void response.json({ sponsor: presentBlocks(blocks), revoked_tasks: revokedTasks });
 }
 
-async function unblock(surface: SponsorSurface, text: string, response: Response): Promise<void> {
-  const sponsorKey = readSponsorKey(text, response);
-  if (sponsorKey === undefined) return;
-  switch (await surface.unblock(sponsorKey)) {
-    case 'lifted':
-      response.status(204).end();
-      return;
-    case 'not_blocked':
-      return answerNotBlocked(response);
-    case 'not_owned': {
-      const detail = 'No operator has blocked this person, and each source lifts only its own block.';
-      return answerProblem(response, { status: 409, detail, reason: 'sponsor_block_not_owned' });
+async function unblock(surface: SponsorSurface, request: OfSponsor): Promise<Answer> {
+  discardRest(request);
+  const sponsorKey = readSponsorKey(request.params.sponsorKey);
+  if (typeof sponsorKey === 'function') return sponsorKey;
+  const outcome = await surface.unblock(sponsorKey);
+  return (response) => {
+    switch (outcome) {
+      case 'lifted':
+        response.status(204).end();
+        return;
+      case 'pending':
+        response.status(202).json({ pending: true });
+        return;
+      case 'not_blocked':
+        return answerNotBlocked(response);
+      case 'not_owned': {
+        const detail = 'No operator has blocked this person, and each source lifts only its own block.';
+        return answerProblem(response, { status: 409, detail, reason: 'sponsor_block_not_owned' });
+      }
+      case 'operator_is_sponsor': {
+        const detail =
+          'You are the blocked person, or your access token does not say who you are to agents: another operator must lift this block.';
+        return answerProblem(response, { status: 403, detail, reason: outcome });
+      }
     }
-  }
+  };
 }
 
 /** The oldest block as the main object, with any further blocks in `others` (supplement "Blocks, poll mode, health"). */
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };
-}
-
-export function presentBlock({ sponsorKey, source, kind, blockedAt }: SponsorBlock): Record<string, unknown> {
-  return { sponsor_key: sponsorKey, source, kind, blocked_at: toShortText(blockedAt) };
 }
 
 function answerNotBlocked(response: Response): void {

@@ -1,63 +1,62 @@
 /** Routes for the kill switches (specification "Admin API"): DELETE a task, all tasks of an agent, or all of a person. */
 
-import type { Response, Router } from 'express';
+import type { Request, Router } from 'express';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { discardRest } from '../message/body.ts';
-import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import { methodNotAllowed } from '../message/problem-details.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
-import { readSponsorKey } from './requests.ts';
+import { requireOperator } from './operators.ts';
+import { answerUnknownTask, type ReadingSurface, showTask } from './reading-routes.ts';
+import { type Answer, changing, readSponsorKey, type Settling } from './requests.ts';
 
-export interface StopSurface {
+export interface StopSurface extends ReadingSurface, Settling {
   stop(selection: StopSelection): Promise<StopOutcome>;
 }
 
 export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): void {
+  const hasReading = surface.operators !== undefined;
+  const allowed = methodNotAllowed(hasReading ? 'GET, HEAD, DELETE' : 'DELETE');
   router
     .route('/tasks/:taskId')
-    .delete((request, response) => {
-      discardRest(request);
-      return stopTask(forRequest(surface, request), request.params.taskId, response);
-    })
-    .all(methodNotAllowed('DELETE'));
+    .get(hasReading ? requireOperator(surface.operators, 'GET /admin/tasks/{task_id}') : allowed, (request, response) =>
+      showTask(forRequest(surface, request), request.params.taskId, response),
+    )
+    .delete(changing(surface, 'DELETE /admin/tasks/{task_id}', stopTask))
+    .all(allowed);
   router
     .route('/agents/:agentId/tasks')
-    .delete((request, response) => {
-      discardRest(request);
-      return stopAgentTasks(forRequest(surface, request), request.params.agentId, response);
-    })
+    .delete(changing(surface, 'DELETE /admin/agents/{agent_id}/tasks', stopAgentTasks))
     .all(methodNotAllowed('DELETE'));
   router
     .route('/sponsors/:sponsorKey/tasks')
-    .delete((request, response) => {
-      discardRest(request);
-      return stopSponsorTasks(forRequest(surface, request), request.params.sponsorKey, response);
-    })
+    .delete(changing(surface, 'DELETE /admin/sponsors/{sponsor_key}/tasks', stopSponsorTasks))
     .all(methodNotAllowed('DELETE'));
 }
 
-async function stopTask(surface: StopSurface, id: string, response: Response): Promise<void> {
-  const taskId = parseTaskId(id);
+async function stopTask(surface: StopSurface, request: Request<{ taskId: string }>): Promise<Answer> {
+  discardRest(request);
+  const taskId = parseTaskId(request.params.taskId);
   const outcome = taskId && (await surface.stop({ kind: 'task', taskId }));
-  if (outcome?.kind === 'ended') answerEnded(response, outcome.tasks);
-  else answerProblem(response, { status: 404, detail: 'There is no such task.', reason: 'unknown_task' });
+  return outcome?.kind === 'ended' ? ended(outcome.tasks) : answerUnknownTask;
 }
 
-async function stopAgentTasks(surface: StopSurface, id: string, response: Response): Promise<void> {
-  const agentId = parseAgentId(id);
+async function stopAgentTasks(surface: StopSurface, request: Request<{ agentId: string }>): Promise<Answer> {
+  discardRest(request);
+  const agentId = parseAgentId(request.params.agentId);
   const outcome = agentId && (await surface.stop({ kind: 'agent', agentId }));
-  if (outcome?.kind === 'ended') answerEnded(response, outcome.tasks);
-  else answerUnknownAgent(response);
+  return outcome?.kind === 'ended' ? ended(outcome.tasks) : answerUnknownAgent;
 }
 
-async function stopSponsorTasks(surface: StopSurface, text: string, response: Response): Promise<void> {
-  const sponsorKey = readSponsorKey(text, response);
-  if (sponsorKey === undefined) return;
+async function stopSponsorTasks(surface: StopSurface, request: Request<{ sponsorKey: string }>): Promise<Answer> {
+  discardRest(request);
+  const sponsorKey = readSponsorKey(request.params.sponsorKey);
+  if (typeof sponsorKey === 'function') return sponsorKey;
   const outcome = await surface.stop({ kind: 'sponsor', sponsorKey });
-  answerEnded(response, outcome.kind === 'ended' ? outcome.tasks : 0);
+  return ended(outcome.kind === 'ended' ? outcome.tasks : 0);
 }
 
-function answerEnded(response: Response, tasks: number): void {
-  response.json({ revoked_tasks: tasks });
+function ended(tasks: number): Answer {
+  return (response) => void response.json({ revoked_tasks: tasks });
 }

@@ -15,6 +15,7 @@ import { readBodyAhead } from '../message/body.ts';
 import { hasMediaType } from '../message/head.ts';
 import { FORM_TYPES } from '../oauth/form.ts';
 import type { Route, Work } from '../routes.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 
 export type WorkLimiters = Readonly<Record<Work, ConcurrencyLimiter>>;
 
@@ -40,7 +41,7 @@ const MAX_READING = 1024;
 
 /** Calls `serve` once the request has a permit, or `refuse`. Calls neither if the client has disconnected. */
 type LimitConcurrency = (
-  request: IncomingMessage,
+  request: ServedRequest,
   response: ServerResponse,
   route: Route,
   next: { readonly serve: () => void; readonly refuse: () => void },
@@ -54,7 +55,7 @@ export function limitConcurrency(
   /** The requests whose form is being read, the oldest first, each with the function that refuses it. */
   const reading = new Map<IncomingMessage, () => void>();
 
-  const acquire: LimitConcurrency = (_request, response, { work }, { serve, refuse }) => {
+  const acquire: LimitConcurrency = (request, response, { work }, { serve, refuse }) => {
     if (response.destroyed) return;
     const start = (permit: Permit | undefined): void => {
       response.off('close', leave);
@@ -64,6 +65,7 @@ export function limitConcurrency(
       }
       // 'close' is emitted once: after the response, or when the client disconnects.
       response.once('close', () => permit.release());
+      request.permit = permit;
       serve();
     };
     const leave = (): void => entry?.leave();

@@ -5,9 +5,6 @@
 
 import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
-import { languageOf, PAGE_HEADERS, wantsPage } from '../me/page/notice.ts';
-import { renderMessage } from '../me/page/page.ts';
-import { type Language, languages } from '../me/page/view.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { problemDocument } from '../message/problem-details.ts';
@@ -25,7 +22,7 @@ const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {
 /** The page for a browser, `undefined` for a program. */
 export type RefusalPages = (request: IncomingMessage, reason: AdmissionRefusal) => Answer | undefined;
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
   /** A string, not a buffer: Node writes a string together with the head. */
@@ -93,23 +90,13 @@ function told(reason: AdmissionRefusal) {
   return { status: statusOf(error), error, sentence };
 }
 
-function answerOf(reason: AdmissionRefusal, headers: Readonly<Record<string, string>>, body: string): Answer {
+export function answerOf(reason: AdmissionRefusal, headers: Readonly<Record<string, string>>, body: string): Answer {
   const length = Buffer.byteLength(body);
   return {
     status: told(reason).status,
     headers: { ...NOT_STORED, ...headers, 'Retry-After': RETRY_AFTER[reason], 'Content-Length': length },
     body,
   };
-}
-
-/** @param base the path of the issuer */
-export function refusalPages(base: string): RefusalPages {
-  const answers = (reason: AdmissionRefusal) =>
-    Object.fromEntries(
-      languages.map((language) => [language, answerOf(reason, PAGE_HEADERS, renderMessage(reason, language, base))]),
-    ) as Readonly<Record<Language, Answer>>;
-  const pages = { rate_limited: answers('rate_limited'), overloaded: answers('overloaded') };
-  return (request, reason) => (wantsPage(request) ? pages[reason][languageOf(request)] : undefined);
 }
 
 function both(shape: (reason: AdmissionRefusal) => Shape): Readonly<Record<AdmissionRefusal, Answer>> {

@@ -2,12 +2,16 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { EndVerdict } from '../../../application/decisions/end-tasks.ts';
-import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
 import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
 import type { MyTask, MyTasksCursor, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
-import { type MyPause, type PauseOutcome, RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
+import {
+  type MyPause,
+  type PauseOutcome,
+  RESUME_MAX_AGE_SECONDS,
+  type ResumeVerdict,
+} from '../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { describeDenial } from '../../../domain/denial.ts';
@@ -15,15 +19,14 @@ import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, toShortText } from '../../../domain/instant.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
+import { presentBlock } from '../../../domain/sponsors/block.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import { decodeCanonical } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
-import { answerProof, answerRecords } from '../admin/audit-router.ts';
-import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../admin/requests.ts';
-import { presentBlock } from '../admin/sponsor-routes.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, singleHeader } from '../message/head.ts';
+import { answerProof, answerRecords } from '../message/ledger-answers.ts';
 import {
   answerFaults,
   answerInvalid,
@@ -31,11 +34,13 @@ import {
   methodNotAllowed,
   unknownPath,
 } from '../message/problem-details.ts';
+import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
+import type { AnswerBrowser } from './page/notice.ts';
 
 export interface MeSurface extends MeAccess {
-  /** Writes the record of a request that names nobody. */
+  /** Records a refusal. The record names no person. */
   refuse(reason: MeDenialReason, trace?: Trace): Promise<void>;
   tasks(person: MePerson, question: MyTasksQuestion): Promise<MyTasksPage>;
   /** `not_found` only for a task that is not stored, or is another person's. */
@@ -44,21 +49,30 @@ export interface MeSurface extends MeAccess {
   readonly canPause: boolean;
   pauseOf(person: MePerson): Promise<MyPause>;
   pause(person: MePerson): Promise<PauseOutcome>;
-  resume(person: MePerson): Promise<LiftVerdict>;
+  resume(person: MePerson): Promise<ResumeVerdict>;
   records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
   prove(person: MePerson, seq: number): Promise<ProofOutcome>;
   readonly log: Log;
 }
 
-/** @param pages the routes of the page, which come first; `undefined` without `Service:Me:ClientId` */
-export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router {
+/** What `/me` has for browsers. */
+interface Pages {
+  /** The routes of the page, which come first. */
+  readonly router: Router;
+  readonly answerBrowser: AnswerBrowser;
+}
+
+/** @param pages `undefined` without `Service:Me:ClientId` */
+export function meRouter(surface: Traceable<MeSurface>, pages?: Pages): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(neverStored);
   if (pages !== undefined) {
-    // A router of Express answers OPTIONS by itself, with the methods of its own routes alone.
-    router.use((request, response, next) => (request.method === 'OPTIONS' ? next() : pages(request, response, next)));
+    // The page's router would answer OPTIONS without a credential, and name only its own methods.
+    router.use((request, response, next) =>
+      request.method === 'OPTIONS' ? next() : pages.router(request, response, next),
+    );
   }
-  router.use(requirePerson(surface));
+  router.use(requirePerson(surface, pages));
   const as =
     <Params>(handle: (asked: Asked, request: Request<Params>, response: Response) => Promise<void>) =>
     (request: Request<Params>, response: Response) => {
@@ -75,7 +89,9 @@ export function meRouter(surface: Traceable<MeSurface>, pages?: Router): Router 
   router.route('/pause').put(as(pause)).delete(as(resume)).all(methodNotAllowed('PUT, DELETE'));
   router.route('/records').get(as(listRecords)).all(methodNotAllowed('GET, HEAD'));
   router.route('/records/:seq/proof').get(as(proof)).all(methodNotAllowed('GET, HEAD'));
-  router.use(unknownPath);
+  router.use((request, response, next) => {
+    if (!pages?.answerBrowser(response, { status: 404, kind: 'unknown_path' })) unknownPath(request, response, next);
+  });
   router.use(answerFaults(surface.log));
   return router;
 }
@@ -86,14 +102,16 @@ interface Asked {
 }
 
 /** Checks the credential before the path and the query are read. */
-function requirePerson(surface: Traceable<MeSurface>): RequestHandler {
+function requirePerson(surface: Traceable<MeSurface>, pages: Pages | undefined): RequestHandler {
   return async (request, response, next) => {
     const access = forRequest(surface, request);
     const identified = await identify(access, request, request.trace);
     if (identified.kind === 'refused') {
       discardRest(request);
       await access.refuse(identified.reason, request.trace);
-      answerUnidentified(response, identified);
+      const isBrowser =
+        identified.reason === 'missing_token' && pages?.answerBrowser(response, { status: 401, kind: 'session_over' });
+      if (!isBrowser) answerUnidentified(response, identified);
       return;
     }
     const formToken = singleHeader(request, 'mandate-form-token');
@@ -120,7 +138,7 @@ function personOf({ locals }: Response): MePerson {
 }
 
 /** RFC 6750 §3.1: a request without a token gets no error code in its challenge. */
-export function answerUnidentified(
+function answerUnidentified(
   response: Response,
   { reason, fault }: Extract<Identified, { readonly kind: 'refused' }>,
 ): void {
@@ -139,7 +157,7 @@ export function answerUnidentified(
 }
 
 const AFTER = 'after';
-/** Specification "Limits" has no larger page of tasks. */
+/** The largest page of tasks, and the page if the request names no size. */
 const MAX_TASKS = 100;
 
 async function listTasks({ surface, person }: Asked, request: Request, response: Response): Promise<void> {
@@ -261,7 +279,7 @@ async function proof({ surface, person }: Asked, request: Request<{ seq: string 
   const seq = parseOrdinal(request.params.seq);
   const outcome = seq === undefined ? undefined : await surface.prove(person, seq);
   if (outcome === undefined || outcome.kind === 'not_found') {
-    const detail = 'No sealed record about you has this number: there is none, or it is not sealed yet.';
+    const detail = 'No sealed record with this number is about you.';
     return answerProblem(response, { status: 404, detail, reason: 'unknown_record' });
   }
   answerProof(surface.log, request, response, outcome);

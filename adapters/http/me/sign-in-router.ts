@@ -18,7 +18,7 @@ import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { attemptOf, begunSignIn, isPlace, type Place, pathOfPlace, sessionSecret, setCookie } from './cookies.ts';
 import { type MeSessions, mayWrite } from './identify.ts';
-import { answerFaultsWithPages, answerNotice, type Notice, redirect } from './page/notice.ts';
+import { answerFaultsWithPages, answerNotice, type Notice, redirect, wantsPage } from './page/notice.ts';
 
 export interface SignInSurface {
   readonly issuer: string;
@@ -48,11 +48,6 @@ const NOTICES: Readonly<Record<SignInDenial, Pick<Notice, 'status' | 'kind'>>> =
   sign_in_too_old: { status: 403, kind: 'sign_in_too_old' },
 };
 
-/** The address that an operator registers at the provider. */
-export function callbackAddress(issuer: string): string {
-  return `${issuer}/me/callback`;
-}
-
 export function signInRouter(surface: Traceable<SignInSurface>): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
@@ -72,6 +67,10 @@ export function signInRouter(surface: Traceable<SignInSurface>): Router {
   });
   router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, base));
   router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, base));
+  // After a sign-out its address stays in the browser.
+  router.get('/sign-out', (request, response, next) =>
+    wantsPage(request) ? redirect(response, `${base}/me`) : next(),
+  );
   router.all(['/sign-in', '/callback'], methodNotAllowed('GET, HEAD'));
   router.all('/sign-out', methodNotAllowed('POST'));
   router.use(answerFaultsWithPages(surface.log, base));

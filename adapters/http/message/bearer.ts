@@ -16,27 +16,40 @@ export interface BearerAccess {
   refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
 }
 
-/** Checks the credential before the path and the body are read. @param answer writes the body of the 401 */
-export function requireBearer(
-  { credentials, refuse }: BearerAccess,
-  answer: (response: Response, reason: CredentialDenialReason) => void,
-): RequestHandler {
-  const check = bearerKeys(credentials);
+/** Writes the body of a 401. */
+type AnswerUnauthorized = (response: Response, reason: CredentialDenialReason) => void;
+
+/** Checks the credential before the path and the body are read. */
+export function requireBearer(access: BearerAccess, answer: AnswerUnauthorized): RequestHandler {
+  const check = bearerKeys(access.credentials);
   return async (request: Request, response, next) => {
     const verdict = check(request);
     if (verdict === 'accepted') {
       next();
       return;
     }
-    discardRest(request);
-    await refuse(verdict, request.trace);
-    response.set('WWW-Authenticate', 'Bearer');
-    answer(response, verdict);
+    await refuseBearer(access, request, response, verdict, answer);
   };
 }
 
+/** Records the refusal, and answers 401. */
+export async function refuseBearer(
+  { refuse }: Pick<BearerAccess, 'refuse'>,
+  request: Request,
+  response: Response,
+  reason: CredentialDenialReason,
+  answer: AnswerUnauthorized,
+): Promise<void> {
+  discardRest(request);
+  await refuse(reason, request.trace);
+  response.set('WWW-Authenticate', 'Bearer');
+  answer(response, reason);
+}
+
 /** Checks a request's credential, and reads only its Authorization header. */
-function bearerKeys(accepted: readonly Secret[]): (request: IncomingMessage) => 'accepted' | CredentialDenialReason {
+export function bearerKeys(
+  accepted: readonly Secret[],
+): (request: IncomingMessage) => 'accepted' | CredentialDenialReason {
   const expected = accepted.map((secret) => hash(secret.reveal()));
   return (request) => {
     const presented = bearerCredential(request);

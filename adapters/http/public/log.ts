@@ -6,7 +6,9 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogKey } from '../../../application/ports/transparency-log.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { parseTilePath, TILE_WIDTH } from '../../../domain/log/tiles.ts';
+import { requireOperator } from '../admin/operators.ts';
 import { type AdminAccess, requireAdminKey } from '../admin/requests.ts';
+import type { AdminRoute } from '../admin/roles.ts';
 import { neverStored } from '../message/head.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 
@@ -30,20 +32,21 @@ export function logRouter(surface: LogSurface): Router {
   // An error may not last: a tile that is missing now is there soon.
   router.use(neverStored);
   if (!surface.isPublic) router.use(requireAdminKey(surface));
+  const permit = (route: AdminRoute) => requireOperator(surface.isPublic ? undefined : surface.operators, route);
   router
     .route('/checkpoint')
-    .get((_request, response) => checkpoint(surface, response))
+    .get(permit('GET /log/checkpoint'), (_request, response) => checkpoint(surface, response))
     .all(READ_ONLY);
   router
     .route('/keys')
-    .get(async (_request, response) => {
+    .get(permit('GET /log/keys'), async (_request, response) => {
       const keys = await surface.reader.keys();
       readable(surface, response, A_SECOND).json({ keys: keys.map(presentKey) });
     })
     .all(READ_ONLY);
   router
     .route('/tile/:level/*index')
-    .get((request, response) => tile(surface, request, response))
+    .get(permit('GET /log/tile/{level}/{index}'), (request, response) => tile(surface, request, response))
     .all(READ_ONLY);
   router.use(unknownPath);
   router.use(answerFaults(surface.log));

@@ -5,6 +5,9 @@
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type express from 'express';
+import type { Permit } from '../../../domain/concurrency-limiter.ts';
+import type { Operator } from '../../../domain/operators/operator.ts';
+import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 
 export type BodyOutcome =
@@ -28,6 +31,12 @@ interface RequestState {
   trace?: Trace | undefined;
   /** The path, if a handler in front of Express serves it. */
   endpoint?: string | undefined;
+  /** Who calls `/admin` or `/audit`, once authenticated. */
+  operator?: Operator | undefined;
+  /** What the operator's request changes. `undefined` for a request that only reads. */
+  act?: RequestedAct | undefined;
+  /** What admission gave the request. A response that stays open releases it early. */
+  permit?: Permit | undefined;
 }
 
 interface ResponseState {
@@ -35,6 +44,8 @@ interface ResponseState {
   refusal?: AdmissionRefusal | undefined;
   /** A fixed word for the log, which says why the request got its answer. */
   reason?: string | undefined;
+  /** When a response began that stays open, by `performance.now()`. */
+  streamsSince?: number | undefined;
 }
 
 export interface ServedRequest extends IncomingMessage, RequestState {}
@@ -66,10 +77,14 @@ export function messageClasses(app: express.Express): MessageClasses {
     readAhead: BodyOutcome | undefined = undefined;
     trace: Trace | undefined = undefined;
     endpoint: string | undefined = undefined;
+    operator: Operator | undefined = undefined;
+    act: RequestedAct | undefined = undefined;
+    permit: Permit | undefined = undefined;
   }
   class AppResponse extends ServerResponse implements ServedResponse {
     refusal: AdmissionRefusal | undefined = undefined;
     reason: string | undefined = undefined;
+    streamsSince: number | undefined = undefined;
   }
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request);
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response);

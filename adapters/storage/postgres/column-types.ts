@@ -22,6 +22,13 @@ export const columnTypes = {
   getTypeParser: (oid: number): Parser => parsers.get(oid) ?? pg.types.getTypeParser(oid, 'text'),
 };
 
+/** The indexed part of an audience: an audience may be longer than an entry of a B-tree. */
+export const AUDIENCE_KEY = 'left(audience, 512)';
+
+export function audienceKey(audience: string): string {
+  return [...audience].slice(0, 512).join('');
+}
+
 /** Six fractional digits: a Date would lose the microseconds. */
 export const bindInstant: BindInstant = toMicrosecondText;
 

@@ -48,10 +48,10 @@ export interface Connections {
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
   /**
-   * A transaction in three round trips. Postgres runs the statements of each step one after another, and answers all of
-   * them before the next step. The third step is the commit. Connections with `isThere` do not offer this.
+   * A transaction in two round trips. Postgres runs the statements of each one after another. Connections with `isThere` do
+   * not offer this.
    * @param read sends statements that write nothing. They are sent together with `begin`
-   * @param write sends statements without waiting for their answers
+   * @param write collects the statements that are sent together with the commit. If it throws, none is sent
    */
   readThenWrite<Facts, Answer>(
     read: (run: Run) => Promise<Facts>,
@@ -124,7 +124,7 @@ export function openConnections(
     run: (query, values) => retryIfRolledBack(() => withConnection((client) => send(client, query, values)), log),
     transact: (work) => retryIfRolledBack(() => withConnection((client) => inTransaction(client, work)), log),
     readThenWrite: (read, write) =>
-      retryIfRolledBack(() => withConnection((client) => inThreeRoundTrips(client, read, write)), log),
+      retryIfRolledBack(() => withConnection((client) => inTwoRoundTrips(client, read, write)), log),
     line: (name) => ({
       name,
       waiting: pool.waitingCount,
@@ -215,7 +215,7 @@ async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run)
   });
 }
 
-async function inThreeRoundTrips<Facts, Answer>(
+async function inTwoRoundTrips<Facts, Answer>(
   connection: pg.PoolClient,
   read: (run: Run) => Promise<Facts>,
   write: (send: (statement: Statement) => void, facts: Facts) => Answer,
@@ -225,10 +225,12 @@ async function inThreeRoundTrips<Facts, Answer>(
       track(connection.query(BEGIN));
       return read((query, values) => track(send(connection, query, values)));
     });
-    const answer = await pipelined(async (track) =>
-      write(({ query, values }) => void track(send(connection, query, values)), facts),
-    );
-    expectCommitted(await connection.query('commit'));
+    const statements: pg.QueryConfig[] = [];
+    const answer = write(({ query, values }) => statements.push(describe(query, values)), facts);
+    await pipelined(async (track) => {
+      for (const statement of statements) track(connection.query(statement));
+      expectCommitted(await track(connection.query('commit')));
+    });
     return answer;
   });
 }
@@ -269,13 +271,25 @@ function expectCommitted({ command }: pg.QueryResult): void {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
 
-async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values: readonly Bound[] = []) {
+async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values?: readonly Bound[]) {
   const result = await connection.query<Row & pg.QueryResultRow>(describe(query, values));
   return { rows: result.rows, count: result.rowCount ?? 0 };
 }
 
-function describe(query: Built | Prepared, values: readonly Bound[]): pg.QueryConfig {
-  if ('text' in query) return { name: query.name, text: query.text, values: [...values] };
+/** The text that each name stands for. */
+const prepared = new Map<string, string>();
+
+/**
+ * The driver cannot fail to send what this returns, so a commit may follow without waiting: each value is text, a number,
+ * a boolean or null, and no name stands for two texts.
+ */
+function describe(query: Built | Prepared, values: readonly Bound[] = []): pg.QueryConfig {
+  if ('text' in query) {
+    const { name, text } = query;
+    if (!prepared.has(name)) prepared.set(name, text);
+    if (prepared.get(name) !== text) throw new Error(`two prepared statements have the name ${name}`);
+    return { name, text, values: [...values] };
+  }
   const { sql, bindings } = query.toSQL().toNative();
   return { text: sql, values: [...bindings] };
 }

@@ -75,7 +75,7 @@ export function postgresDecisions(
     const { use, locks } = waiting;
     try {
       if (use === 'shared' || use === 'own') {
-        waiting.resolve(await limited(locks, () => decideInThreeRoundTrips(connections.own, waiting)));
+        waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting)));
       } else {
         const { transact, knex } = connections[use];
         waiting.resolve(await transact((run) => decideStepByStep(run, knex, waiting)));
@@ -165,7 +165,7 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
 }
 
 /** Runs one decision in its own transaction, and waits for its locks. */
-function decideInThreeRoundTrips({ knex, readThenWrite }: BatchTransactions, decision: Waiting): Promise<unknown> {
+function decideInTwoRoundTrips({ knex, readThenWrite }: BatchTransactions, decision: Waiting): Promise<unknown> {
   return readThenWrite(
     async (run) => {
       // Sent without waiting, but the questions are read after the locks are taken.

@@ -20,7 +20,7 @@ import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { appendEnds, appendEntries } from './ledger.ts';
+import { appendEnds, appendEntries, appendOperatorAct } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 type Statements = {
@@ -69,6 +69,11 @@ const putBlocks = insertInto(
   `on conflict (sponsor_key, source) do update
     set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`,
 );
+const putPendingUnblocks = insertInto(
+  'pending_unblocks',
+  ['sponsor_key', 'iss', 'sub', 'forget_at'],
+  'on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at',
+);
 const putLogouts = insertInto(
   'logouts',
   ['kind', 'name', 'stated_at', 'forget_at'],
@@ -88,6 +93,11 @@ const closeSessionsBySid = {
 const closeSessionsBySponsor = {
   name: 'close_sessions_by_sponsor',
   text: 'delete from me_sessions where sponsor = $1',
+};
+const closeSurplusSessions = {
+  name: 'close_surplus_sessions',
+  text: `delete from me_sessions where session_hash in (
+    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
 };
 
 const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
@@ -127,6 +137,11 @@ const updateToExpired = {
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
 const removeBlock = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
+
+const removePendingUnblock = {
+  name: 'remove_pending_unblock',
+  text: 'delete from pending_unblocks where sponsor_key = $1',
+};
 
 const statements: Statements = {
   spend_assertion: (effects) => [
@@ -242,6 +257,25 @@ const statements: Statements = {
       values: [storable('sponsor_key', sponsorKey), source],
     })),
 
+  put_pending_unblock: (effects) => [
+    {
+      query: putPendingUnblocks,
+      values: [
+        rows(effects, ({ sponsorKey, issuer, subject, forgetAt }) => ({
+          sponsor_key: storable('sponsor_key', sponsorKey),
+          iss: storable('iss', issuer),
+          sub: storable('sub', subject),
+          forget_at: bindInstant(forgetAt),
+        })),
+      ],
+    },
+  ],
+  remove_pending_unblock: (effects) =>
+    effects.map(({ sponsorKey }) => ({
+      query: removePendingUnblock,
+      values: [storable('sponsor_key', sponsorKey)],
+    })),
+
   put_logout: (effects) => [
     {
       query: putLogouts,
@@ -261,6 +295,7 @@ const statements: Statements = {
       if (closed.kind === 'one') return { query: closeSession, values: [closed.sessionHash] };
       const sponsor = storableOrNull('sponsor', closed.subject);
       if (closed.kind === 'person') return { query: closeSessionsBySponsor, values: [sponsor] };
+      if (closed.kind === 'surplus') return { query: closeSurplusSessions, values: [sponsor, closed.keep] };
       return { query: closeSessionsBySid, values: [storable('sid', closed.sessionId), sponsor] };
     }),
   insert_session: (effects) => [
@@ -317,6 +352,8 @@ const statements: Statements = {
     }
     if (entries.length > 0) yield appendEntries(entries);
   },
+
+  operator_act: (effects) => effects.map(appendOperatorAct),
 };
 
 /** Two transactions that take the same indices in one order cannot deadlock: the second one waits for the first. */

@@ -219,6 +219,13 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ({ sponsorKey, except }) => ({ sponsor_key: storable('sponsor_key', sponsorKey), except_id: except }),
     ([row]) => ({ users: row?.users ?? 0, inactive: row?.inactive ?? 0 }),
   ),
+
+  pending_unblock: lookup<'pending_unblock', { iss: string; sub: string; forget_at: string }>(
+    'key text',
+    'select iss, sub, forget_at::text from pending_unblocks p where p.sponsor_key = q.key',
+    (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
+    ([row]) => row && { issuer: row.iss, subject: row.sub, forgetAt: readInstant(row.forget_at) },
+  ),
 };
 
 const NAMES = Object.keys(lookups) as readonly LookedUp[];

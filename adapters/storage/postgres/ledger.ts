@@ -1,9 +1,13 @@
 /** Reads and appends the ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
-import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { Ledger, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
+import type { Rows } from '../rows/column.ts';
 import {
   type ArchivedBeforeRow,
   type ByName,
@@ -14,10 +18,12 @@ import {
   toPage,
 } from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
-import { bindInstant } from './column-types.ts';
+import { actColumns, actRow } from '../rows/operator-act-row.ts';
+import { AUDIENCE_KEY, audienceKey, bindInstant } from './column-types.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
+import { readInOrder } from './read-in-order.ts';
 
 const appendRecords = {
   name: 'append_records',
@@ -65,40 +71,75 @@ export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement 
 }
 
 /**
- * Filters a page by names (task, person, agent), and reads along the index of the most selective one. With `agent_id = ?`,
- * the planner may instead read all agents' records in order of time, because it assumes an even spread. So two bounds on
- * the index's columns replace the equality, and the order begins with the column. Denials are few, and have their own
- * index by time: there the planner may choose.
+ * Appends an act's record, and keeps the act. The number of the first record must be read before: with no record yet, this
+ * append becomes the first.
+ */
+const appendAct = {
+  name: 'append_act',
+  text: `with first as materialized (select nullif(current_setting('mandate.first_record', true), '') as seq)
+    insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+      select append_records(array[row(
+          act.at, 'operator.acted', null, null, null, null, null, null, null, 'allow', null, null,
+          $2::text || coalesce(first.seq, '') || $3::text
+        )::ledger_entry]), first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
+      from first, json_populate_record(null::operator_acts, $1::json) act`,
+};
+
+/** The last append of the caller's transaction. */
+export function appendOperatorAct(act: OperatorAct): Statement {
+  return { query: appendAct, values: [JSON.stringify(actRow(act, bindInstant)), ...actDetail(act)] };
+}
+
+/**
+ * Filters a page by names (task, person, agent, audience, event), and reads along the index of the most selective one.
+ * With `agent_id = ?`, the planner may instead read all agents' records in order of time, because it assumes an even
+ * spread. So two bounds on the index's columns replace the equality, and the order begins with the column. Denials are
+ * few, and have their own index by time: there the planner may choose.
  */
 const byName: ByName = (select, names, { decision, from, to, after }) => {
   const [first, ...others] = decision === 'deny' ? [] : names;
-  for (const [column, value] of first === undefined ? names : others) select.where(column, value);
+  for (const [column, value] of first === undefined ? names : others) {
+    select.where(column, value);
+    if (column === 'audience') select.whereRaw(`${AUDIENCE_KEY} = ?`, [audienceKey(value)]);
+  }
   if (first === undefined) {
     inOrder(select, after, bindInstant);
     return;
   }
-  const [column, value] = first;
+  const [column] = first;
+  const [key, value] = column === 'audience' ? [AUDIENCE_KEY, audienceKey(first[1])] : first;
+  if (column === 'audience') select.where(...first);
   // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
-  select.whereNotNull(column).orderBy([column, 'ts', 'seq']);
+  select.whereNotNull(column).orderByRaw(`${key}, ts, seq`);
   if (after !== undefined) {
-    select.whereRaw(`(${column}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
-  } else if (from !== undefined) select.whereRaw(`(${column}, ts) >= (?, ?)`, [value, bindInstant(from)]);
-  else select.where(column, '>=', value);
-  if (to !== undefined) select.whereRaw(`(${column}, ts) < (?, ?)`, [value, bindInstant(to)]);
-  else select.where(column, '<=', value);
+    select.whereRaw(`(${key}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
+  } else if (from !== undefined) select.whereRaw(`(${key}, ts) >= (?, ?)`, [value, bindInstant(from)]);
+  else select.whereRaw(`${key} >= ?`, [value]);
+  if (to !== undefined) select.whereRaw(`(${key}, ts) < (?, ?)`, [value, bindInstant(to)]);
+  else select.whereRaw(`${key} <= ?`, [value]);
 };
 
-export function postgresLedger({ knex, run }: Connections): Ledger {
+export function postgresLedger({ knex, run, transact }: Connections): Ledger {
+  const read = (query: LedgerQuery): Promise<Rows<LedgerRow>> => {
+    const select = selectPage(knex, query, bindInstant, byName);
+    const mayBeFrequent = query.event !== undefined || query.audience !== undefined;
+    return mayBeFrequent ? readInOrder<LedgerRow>({ transact }, select) : run<LedgerRow>(select);
+  };
   return {
     async page(query) {
-      let page = await run<LedgerRow>(selectPage(knex, query, bindInstant, byName));
+      let page = await read(query);
       const end = endOfPage(page.rows, query.limit);
       if (end !== undefined && !(await isSettled(run, end, query.now))) {
         await passFence(run);
-        page = await run<LedgerRow>(selectPage(knex, query, bindInstant, byName));
+        page = await read(query);
       }
       const archived = await run<ArchivedBeforeRow>(selectArchivedBefore(knex));
       return toPage(page.rows, archived.rows, query.limit);
+    },
+    async settledThrough() {
+      const { rows } = await run<{ seq: number | null }>(newest);
+      await untilAppendsEnd(run);
+      return rows[0]?.seq ?? 0;
     },
   };
 }
@@ -112,12 +153,15 @@ const SETTLED_AFTER_SECONDS = 60;
 /** An append that has run longer is unusual. If the role may not see its start, it counts as longer. */
 const LONG_APPEND_SECONDS = SERVING_LIMITS.query / 1000;
 
+/** Selects those that hold the fence or wait for it, as `l`. */
+const AT_FENCE = `l.locktype = 'advisory' and l.classid = ${LOCK.ledgerFence} and l.objsubid = 2
+        and l.database = (select oid from pg_database where datname = current_database())`;
+
 const longAppends = {
   name: 'long_appends',
   text: `select exists (
     select from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-      where l.locktype = 'advisory' and l.classid = ${LOCK.ledgerFence} and l.objsubid = 2
-        and l.database = (select oid from pg_database where datname = current_database())
+      where ${AT_FENCE}
         and (a.xact_start is null or a.xact_start < clock_timestamp() - interval '${LONG_APPEND_SECONDS} seconds')
   ) as under_way`,
 };
@@ -133,4 +177,33 @@ const fence = { name: 'pass_fence', text: `select pg_advisory_xact_lock(${LOCK.l
 /** Waits until all running appends have ended. Later appends are dated after the records that were read. */
 async function passFence(run: Run): Promise<void> {
   await run(fence);
+}
+
+const newest = { name: 'newest_record', text: 'select max(seq) as seq from ledger' };
+
+/** An append holds the fence before it takes its numbers, until they are committed or rolled back. */
+const appending = {
+  name: 'appending',
+  text: `select l.virtualtransaction as transaction from pg_locks l where ${AT_FENCE} and l.granted`,
+};
+
+const APPENDS_POLL_MS = 20;
+/** Usual appends end within it. Those that end very many tasks take longer, and are waited for again. */
+const APPENDS_LIMIT_MS = 5_000;
+
+/**
+ * Waits until the appends that are under way now have ended. It takes no lock: this runs every second, and appends would
+ * queue behind a lock that waits for the slowest of them.
+ *
+ * @throws StorageUnavailable
+ */
+async function untilAppendsEnd(run: Run): Promise<void> {
+  const find = async () => (await run<{ transaction: string }>(appending)).rows.map(({ transaction }) => transaction);
+  const limit = performance.now() + APPENDS_LIMIT_MS;
+  for (let awaited = await find(); awaited.length > 0; ) {
+    if (performance.now() > limit) throw new StorageUnavailable('appends to the ledger take too long');
+    await pause(APPENDS_POLL_MS);
+    const still = await find();
+    awaited = awaited.filter((transaction) => still.includes(transaction));
+  }
 }

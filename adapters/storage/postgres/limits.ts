@@ -87,9 +87,9 @@ export const CONNECTIONS_PER_PERSON = 3;
 
 /**
  * How many decisions operators may run at once, and how many providers. The shares are separate: an operator may repeat a
- * slow kill switch when a proxy times out, which must not delay signals.
+ * slow kill switch when a proxy times out, which must not delay signals. Those of people at `/me` are among the operators'.
  */
-export const REVOKING_SHARES = { operators: 2, providers: 2 } as const;
+export const REVOKING_SHARES = { operators: 2, people: 1, providers: 2 } as const;
 
 export const REVOKING_POOL_SIZE = REVOKING_SHARES.operators + REVOKING_SHARES.providers;
 

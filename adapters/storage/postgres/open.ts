@@ -22,6 +22,7 @@ import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.t
 import { postgresOutbox } from './outbox.ts';
 import {
   postgresAgents,
+  postgresOperatorActs,
   postgresProvisionedUsers,
   postgresSessions,
   postgresSponsors,
@@ -66,8 +67,8 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
 
-  /** Uses at most `size` of the revoking connections. Calls that wait for one fail if the server stops answering. */
-  const share = (size: number): Share => {
+  /** Uses at most `size` of the connections. Calls that wait for one fail if the server stops answering. */
+  const share = (size: number, of: Transactions = revoking): Share => {
     const limiter = keyedLimiter(size, limits.revoking.acquire);
     return {
       knex: revoking.knex,
@@ -79,15 +80,16 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
               aborted.throwIfAborted();
               return run(query, values);
             });
-          return limiter.run('', () => revoking.transact(unlessAborted));
+          return limiter.run('', () => of.transact(unlessAborted));
         }, isThere),
       close: limiter.close,
     };
   };
   const operator = share(REVOKING_SHARES.operators);
+  const person = share(REVOKING_SHARES.people, operator);
   const provider = share(REVOKING_SHARES.providers);
   const decisions = postgresDecisions(
-    { own: connections, operator, provider },
+    { own: connections, operator, person, provider },
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
   );
@@ -102,6 +104,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),
+    operatorActs: postgresOperatorActs(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
@@ -129,6 +132,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
+      person.close();
       operator.close();
       provider.close();
       await decisions.close();

@@ -2,6 +2,7 @@
 
 import type {
   Agents,
+  OperatorActs,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -11,8 +12,16 @@ import type {
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import {
+  BLOCK_COLUMNS,
+  type BlockRow,
+  type OfSource,
+  OLDEST_FIRST,
+  pageOfBlocks,
+  toBlocks,
+} from '../rows/block-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
+import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -32,6 +41,13 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  type ByNames,
+  type ListedTaskRow,
+  selectListedTask,
+  selectListedTasks,
+  toListedTask,
+} from '../rows/task-list.ts';
+import {
   GRANT_COLUMNS,
   type GrantRow,
   type OwnTaskRow,
@@ -42,9 +58,10 @@ import {
   toOwnTask,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import { bindInstant } from './column-types.ts';
+import { AUDIENCE_KEY, audienceKey, bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 import { LOCK } from './locks.ts';
+import { readInOrder } from './read-in-order.ts';
 import { type RowLookup, setReader } from './set-reader.ts';
 
 const findAgent = {
@@ -79,8 +96,30 @@ const tokenLookup: RowLookup = {
     left join agents a using (agent_id) left join revoked_tokens r on r.jti = q.jti where t.task_id = q.task_id`,
 };
 
+/**
+ * Reads along the index of the most selective name, as a page of the ledger does (`ledger.ts`): bounds replace equalities,
+ * or the planner may read all tasks in the order of their ids.
+ */
+const byNames: ByNames = (select, names, state, before) => {
+  const [first, ...others] = names;
+  for (const [column, value] of others) select.where(column, value);
+  if (first?.[0] === 'audience') select.where(...first);
+  const keys: (readonly [key: string, value: string])[] =
+    first === undefined
+      ? [['lower(state)', state]]
+      : [first[0] === 'audience' ? [AUDIENCE_KEY, audienceKey(first[1])] : first, ['state', state]];
+  const columns = keys.map(([key]) => key);
+  const values = keys.map(([, value]) => value);
+  const marks = values.map(() => '?').join(', ');
+  select
+    .whereRaw(`${columns[0]} >= ? and ${columns[0]} <= ?`, [values[0] ?? '', values[0] ?? ''])
+    .whereRaw(`(${columns.join(', ')}) >= (${marks})`, values)
+    .whereRaw(`(${columns.join(', ')}, task_id) < (${marks}, ?)`, [...values, before])
+    .orderByRaw([...columns, 'task_id'].map((column) => `${column} desc`).join(', '));
+};
+
 /** @param waitMs how long a read may wait while Postgres does not answer */
-export function postgresTasks({ run, transact }: Connections, waitMs: number): Tasks {
+export function postgresTasks({ knex, run, transact }: Connections, waitMs: number): Tasks {
   const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
   const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
   return {
@@ -103,6 +142,15 @@ export function postgresTasks({ run, transact }: Connections, waitMs: number): T
       // In a transaction the planner uses no sequential scan.
       const { rows } = await transact((read) => read<OwnTaskRow>({ name: 'own_tasks', text }, values));
       return rows.map(toOwnTask);
+    },
+    async list(question) {
+      const select = selectListedTasks(knex, question, bindInstant, byNames);
+      const { rows } = await readInOrder<ListedTaskRow>({ transact }, select);
+      return rows.map((row) => toListedTask(row, question.now));
+    },
+    async findListed(taskId, now) {
+      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toListedTask(rows[0], now);
     },
   };
 }
@@ -153,10 +201,30 @@ const findBlocks = {
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
 };
 
-export function postgresSponsors({ run }: Pick<Connections, 'run'>): Sponsors {
+/** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
+const ofSource: OfSource = (select, source, after) =>
+  select
+    .whereRaw('source >= ? and source <= ?', [source, source])
+    .whereRaw('(source, blocked_at, sponsor_key) < (?, ?, ?)', [source, ...after]);
+
+export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'knex' | 'run' | 'transact'>): Sponsors {
   return {
     async findBlocks(sponsorKey) {
       return toBlocks((await run<BlockRow>(findBlocks, [storable('sponsor_key', sponsorKey)])).rows);
+    },
+    async list(question) {
+      return toBlocks(
+        (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
+      );
+    },
+  };
+}
+
+export function postgresOperatorActs({ knex, transact }: Connections): OperatorActs {
+  return {
+    async list(question) {
+      const { rows } = await readInOrder<OperatorActRow>({ transact }, selectActs(knex, question));
+      return rows.map(toStoredAct);
     },
   };
 }
@@ -185,7 +253,10 @@ const tryLock = { name: 'try_forgetting', text: `select pg_try_advisory_xact_loc
  * before 17.7 does not check the `ctid` of a changed row again.
  */
 const deletions = [
-  ...['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts'].map((table) => [table, 'forget_at']),
+  ...['spent_assertions', 'revoked_tokens', 'accepted_signals', 'logouts', 'pending_unblocks'].map((table) => [
+    table,
+    'forget_at',
+  ]),
   ['me_sessions', 'expires_at'],
 ].map(([table, until]) => ({
   name: `forget_${table}`,
@@ -216,8 +287,16 @@ const deleteUnused = {
   text: `delete from status_lists where created_at <= $1 and closed_at <= $2 and ${UNUSED}`,
 };
 
+const eraseReasons = {
+  name: 'erase_reasons',
+  text: `update operator_acts set reason = null, salt = null where seq = any (array(
+    select seq from operator_acts where at <= $1 and reason is not null order by at limit $2))`,
+};
+
 export function postgresSweeping({ transact }: Connections): Sweeping {
   return {
+    eraseReasons: (until, limit) =>
+      transact(async (run) => (await run(eraseReasons, [bindInstant(until), limit])).count),
     // A serving role may not lock rows of all these tables, so an advisory lock lets one instance delete at a time.
     forget: (until, limit) =>
       transact(async (run) => {

@@ -35,6 +35,9 @@ create table sponsor_blocks (
   stated_at timestamptz not null,
   primary key (sponsor_key, source)
 );
+-- For lists, newest first. The conditions keep the planner from these indexes where a lookup does not name their key.
+create index sponsor_blocks_newest on sponsor_blocks (blocked_at, sponsor_key, source) where blocked_at is not null;
+create index sponsor_blocks_by_source on sponsor_blocks (source, blocked_at, sponsor_key) where source is not null;
 
 -- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, with one partition for each month.
 -- The sequence has no cache: with cached ranges a later append could get a lower number.
@@ -43,11 +46,11 @@ create sequence ledger_seq as bigint cache 1;
 create table ledger (
   seq bigint not null default nextval('ledger_seq'),
   ts timestamptz not null,
-  event text not null,
+  event text collate "C" not null,
   task_id text collate "C",
   agent_id text collate "C",
   sponsor text collate "C",
-  audience text,
+  audience text collate "C",
   scope text,
   jti text,
   delegation_depth integer,
@@ -68,6 +71,9 @@ create index ledger_by_seq on ledger (seq);
 create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
 create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
 create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null;
+-- An audience may be longer than an entry of a B-tree.
+create index ledger_by_audience on ledger (left(audience, 512), ts, seq) where audience is not null;
+create index ledger_by_event on ledger (event, ts, seq);
 create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
 
 create table ledger_archives (
@@ -139,7 +145,9 @@ create type ledger_entry as (
 -- An entry is not dated before an existing record: clocks of instances differ, and a decision waits for locks after it was
 -- dated. A record more than a minute ahead is ignored, because its clock was wrong. A decision may have taken long since
 -- it was dated, so the minute counts from now.
-create function append_records(p_entries ledger_entry[]) returns void
+-- Returns the number of the first record. It also keeps that number for the rest of the transaction, unless an earlier call
+-- has: an operator's act names the first record that it explains.
+create function append_records(p_entries ledger_entry[]) returns bigint
 language plpgsql security definer set enable_seqscan = off set jit = off as $$
 declare
   v_from timestamptz;
@@ -171,6 +179,10 @@ begin
   if (select min(last_seq) from checkpoints where last_seq >= v_first) is not null then
     raise exception 'ledger_seq was set back below sealed numbers' using errcode = '55000';
   end if;
+  if coalesce(current_setting('mandate.first_record', true), '') = '' then
+    perform set_config('mandate.first_record', v_first::text, true);
+  end if;
+  return v_first;
 end $$;
 
 -- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
@@ -227,12 +239,12 @@ create table tasks (
   sponsor text not null,
   session_id text collate "C",
   parent_task_id text collate "C",
-  audience text not null,
+  audience text collate "C" not null,
   scope text not null,
   delegation_depth integer not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  state text not null default 'live',
+  state text collate "C" not null default 'live',
   ended_at timestamptz,
   end_reason text,
   -- The task's index in a status list, until no token of the task can be valid.
@@ -248,8 +260,12 @@ create table tasks (
 
 -- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
 -- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find one task.
-create index tasks_by_agent on tasks (agent_id, state) where agent_id is not null;
-create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live' and sponsor_key is not null;
+-- With the task, whose id tells its age: a list begins with the newest.
+create index tasks_by_agent on tasks (agent_id, state, task_id) where agent_id is not null;
+create index tasks_by_sponsor on tasks (sponsor_key, state, task_id) where sponsor_key is not null;
+create index tasks_by_audience on tasks (left(audience, 512), state, task_id) where left(audience, 512) is not null;
+-- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
+create index tasks_by_state on tasks (lower(state), task_id) where lower(state) is not null;
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;
@@ -484,6 +500,34 @@ create table me_sessions (
 create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on me_sessions (sponsor);
 create index me_sessions_by_expiry on me_sessions (expires_at);
+-- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
+create table operator_acts (
+  -- The number of the act's own record.
+  seq bigint primary key,
+  -- The number of the first record that the act explains; null if it wrote no other record.
+  explains bigint,
+  iss text not null,
+  sub text collate "C" not null,
+  role text not null,
+  act text not null,
+  -- Null with the admin key, and once erased.
+  reason text,
+  salt text,
+  at timestamptz not null
+);
+create index operator_acts_by_subject on operator_acts (sub, seq);
+create index operator_acts_by_record on operator_acts (explains) where explains is not null;
+create index operator_acts_with_reason on operator_acts (at) where reason is not null;
+
+-- The first operator's request to lift a block, until a second operator's (Service:Operators:TwoPersonUnblock).
+create table pending_unblocks (
+  sponsor_key text collate "C" primary key,
+  iss text not null,
+  sub text not null,
+  -- From this time it no longer counts.
+  forget_at timestamptz not null
+);
+create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
 
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (

@@ -1,8 +1,11 @@
 /** Converts rows of the `sponsor_blocks` table to blocks. */
 
+import type { Knex } from 'knex';
+import type { BlocksQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { type BindInstant, type Bound, LATEST } from './column.ts';
 
 export interface BlockRow {
   readonly sponsor_key: SponsorKey;
@@ -23,4 +26,34 @@ export function toBlocks(rows: readonly BlockRow[]): readonly SponsorBlock[] {
     kind: row.kind,
     blockedAt: row.blocked_at,
   }));
+}
+
+/** Later than every block. */
+const LAST = { blockedAt: LATEST, sponsorKey: '', source: '' } as const;
+
+/** Selects the blocks of a source that come after a position, by an index that begins with the source. */
+export type OfSource = (
+  select: Knex.QueryBuilder,
+  source: BlockSource,
+  after: readonly [Bound, SponsorKey | ''],
+) => Knex.QueryBuilder;
+
+export function pageOfBlocks(
+  knex: Knex,
+  { source, after, limit }: BlocksQuestion,
+  instant: BindInstant,
+  ofSource: OfSource,
+): Knex.QueryBuilder {
+  const { blockedAt, sponsorKey, source: last } = after ?? LAST;
+  const select = knex.select(knex.raw(BLOCK_COLUMNS)).from('sponsor_blocks').limit(limit);
+  if (source !== undefined) {
+    return ofSource(select, source, [instant(blockedAt), sponsorKey]).orderByRaw(
+      'source desc, blocked_at desc, sponsor_key desc',
+    );
+  }
+  // The row comparison alone tells Postgres nothing about `blocked_at`.
+  return select
+    .where('blocked_at', '<=', instant(blockedAt))
+    .whereRaw('(blocked_at, sponsor_key, source) < (?, ?, ?)', [instant(blockedAt), sponsorKey, last])
+    .orderByRaw('blocked_at desc, sponsor_key desc, source desc');
 }

@@ -1,6 +1,6 @@
 /** Types and conversions of column values, for both engines. */
 
-import type { Instant } from '../../../domain/instant.ts';
+import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
 import { formatScope, type Scope } from '../../../domain/scope.ts';
 
 /** The value of a parameter. Both drivers accept these types. */
@@ -8,6 +8,9 @@ export type Bound = string | number | boolean | null;
 
 /** Converts an instant to its stored form: text for Postgres's `timestamptz`, microseconds for SQLite. */
 export type BindInstant = (instant: Instant) => Bound;
+
+/** Later than every stored time, as the bound of the first page. */
+export const LATEST = instantFromMicros(Number.MAX_SAFE_INTEGER);
 
 /** Space-separated; a scope-token holds no space (RFC 6749 §3.3). */
 export function scopeColumn(scope: Scope): string {

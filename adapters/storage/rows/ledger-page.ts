@@ -8,8 +8,8 @@ import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from './ledg
 
 const DECIDED = { allow: "decision = 'allow'", deny: "decision = 'deny'" } as const;
 
-/** A column and the value that it must have. */
-type Name = readonly [column: string, value: string];
+/** An indexed column or expression, and the value that it must have. */
+type Name = readonly [key: string, value: string];
 
 /** Adds name filters (most selective first), order and start of the page, so that few rows are read. */
 export type ByName = (select: Knex.QueryBuilder, names: readonly Name[], query: LedgerQuery) => void;
@@ -34,12 +34,14 @@ export function inOrder(select: Knex.QueryBuilder, after: LedgerPosition | undef
   if (after !== undefined) select.whereRaw('(ts, seq) > (?, ?)', [instant(after.at), after.seq]);
 }
 
-/** The most selective first: task, sponsor, agent. */
-function namesOf({ taskId, sponsor, agentId }: LedgerQuery): readonly Name[] {
+/** The most selective first. */
+function namesOf({ taskId, sponsor, agentId, audience, event }: LedgerQuery): readonly Name[] {
   const columns = [
     ['task_id', taskId],
     ['sponsor', sponsor],
     ['agent_id', agentId],
+    ['audience', audience],
+    ['event', event],
   ] as const;
   return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]));
 }

@@ -3,11 +3,11 @@
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
-import { type Instant, instantFromMicros } from '../../../domain/instant.ts';
+import type { Instant } from '../../../domain/instant.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
-import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
+import { type BindInstant, type Bound, LATEST, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
 
 interface TaskStateRow {
   readonly state: TaskState['kind'];
@@ -62,7 +62,7 @@ export const insertedTaskColumns = [
   'status_index',
 ] as const satisfies readonly (keyof TaskRow)[];
 
-const taskColumns = [
+export const taskColumns = [
   ...insertedTaskColumns,
   'state',
   'ended_at',
@@ -100,7 +100,7 @@ export function toTokenFacts(row: TokenFactsRow): TokenFacts {
   };
 }
 
-function toTask(row: TaskRow): Task {
+export function toTask(row: TaskRow): Task {
   return {
     taskId: row.task_id,
     agentId: row.agent_id,
@@ -121,7 +121,7 @@ function toStatusReference({ status_list: listId, status_index: index }: TaskRow
   return listId === null || index === null ? undefined : { listId, index };
 }
 
-function toTaskState(row: TaskStateRow): TaskState {
+export function toTaskState(row: TaskStateRow): TaskState {
   if (row.state === 'live') return { kind: 'live' };
   const revocation = toRevocation(row.ended_at, row.end_reason);
   if (row.state === 'revoked' && revocation !== undefined) return { kind: 'revoked', ...revocation };
@@ -190,9 +190,7 @@ export interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audi
 }
 
 /** Sorts after every task id, as the bound of the first page. */
-const LAST_TASK_ID = '~';
-/** Sorts after every end. */
-const LAST_END = instantFromMicros(Number.MAX_SAFE_INTEGER);
+export const LAST_TASK_ID = '~';
 
 /**
  * A page of a person's tasks, in one statement, so that a task that ends meanwhile is read once. Each part reads at most
@@ -208,8 +206,7 @@ export function selectOwnTasks(
 ): string {
   const key = () => bind(storable('sponsor_key', sponsorKey));
   const isAmongEnded = after?.endedAt !== undefined;
-  const end = () =>
-    `(${bind(instant(after?.endedAt ?? LAST_END))}, ${bind(isAmongEnded ? after.taskId : LAST_TASK_ID)})`;
+  const end = () => `(${bind(instant(after?.endedAt ?? LATEST))}, ${bind(isAmongEnded ? after.taskId : LAST_TASK_ID)})`;
   // No task id sorts before the empty text: after a page with ended tasks, no live task is read.
   const liveBefore = () => bind(isAmongEnded ? '' : (after?.taskId ?? LAST_TASK_ID));
   const columns = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';

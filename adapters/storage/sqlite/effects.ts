@@ -18,7 +18,7 @@ import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './connection.ts';
 import type { Run } from './handle.ts';
-import { appendEnds, appendEntries } from './ledger.ts';
+import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
@@ -26,19 +26,27 @@ import { ENDED_AT_ONCE } from './limits.ts';
  * @throws StorageUnavailable after the deadline. The decision is then rolled back, and is not retried
  */
 export function applyEffects(run: Run, effects: readonly Effect[], deadline: number): void {
+  const isActed = effects.some(({ effect }) => effect === 'operator_act');
+  const applying = { deadline, before: isActed ? lastNumber(run) : 0 };
   for (const name of EFFECT_ORDER) {
-    for (const effect of effects) if (effect.effect === name) apply(run, effect, deadline);
+    for (const effect of effects) if (effect.effect === name) apply(run, effect, applying);
   }
 }
 
-type Appliers = { readonly [Name in EffectName]: (run: Run, effect: Effects[Name], deadline: number) => void };
+interface Applying {
+  readonly deadline: number;
+  /** The number of the last record before this decision, if it records an operator's act. */
+  readonly before: number;
+}
+
+type Appliers = { readonly [Name in EffectName]: (run: Run, effect: Effects[Name], applying: Applying) => void };
 
 function apply<Name extends EffectName>(
   run: Run,
   effect: { readonly effect: Name } & Effects[Name],
-  deadline: number,
+  applying: Applying,
 ): void {
-  appliers[effect.effect](run, effect, deadline);
+  appliers[effect.effect](run, effect, applying);
 }
 
 const insertAssertion = 'insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?)';
@@ -65,6 +73,10 @@ const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked
     kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
 const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
 
+const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, forget_at) values (?, ?, ?, ?)
+  on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at`;
+const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?';
+
 const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
   on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
 
@@ -73,6 +85,8 @@ const renewSession = 'update me_sessions set last_used_at = ?, expires_at = ? wh
 const closeSession = 'delete from me_sessions where session_hash = ?';
 const closeSessionsBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
 const closeSessionsBySponsor = 'delete from me_sessions where sponsor = ?';
+const closeSurplusSessions = `delete from me_sessions where session_hash in (
+  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
 
 const insertAgent = insertInto('agents', agentColumnNames);
 const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
@@ -102,7 +116,7 @@ const appliers: Appliers = {
   update_grant: (run, { grantHash, scope, renewals, unrecorded, renewedAt }) =>
     run(updateGrant, [scopeColumn(scope), renewals, unrecorded, renewedAt, grantHash]),
 
-  end_tasks: (run, { tasks, at }, deadline) =>
+  end_tasks: (run, { tasks, at }, { deadline }) =>
     inPortions(tasks, ENDED_AT_ONCE, deadline, (some) => {
       for (const [end, taskIds] of byEnd(some)) {
         const ended = JSON.stringify(taskIds);
@@ -127,12 +141,22 @@ const appliers: Appliers = {
 
   remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
 
+  put_pending_unblock: (run, { sponsorKey, issuer, subject, forgetAt }) =>
+    run(putPendingUnblock, [
+      storable('sponsor_key', sponsorKey),
+      storable('iss', issuer),
+      storable('sub', subject),
+      forgetAt,
+    ]),
+  remove_pending_unblock: (run, { sponsorKey }) => run(removePendingUnblock, [storable('sponsor_key', sponsorKey)]),
+
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
 
   close_sessions: (run, closed) => {
     if (closed.kind === 'one') run(closeSession, [closed.sessionHash]);
     else if (closed.kind === 'person') run(closeSessionsBySponsor, [storable('sponsor', closed.subject)]);
+    else if (closed.kind === 'surplus') run(closeSurplusSessions, [storable('sponsor', closed.subject), closed.keep]);
     else run(closeSessionsBySid, [storable('sid', closed.sessionId), storableOrNull('sponsor', closed.subject)]);
   },
   insert_session: (run, session) => {
@@ -165,11 +189,13 @@ const appliers: Appliers = {
     );
   },
 
-  append: (run, { entries, ended }, deadline) => {
+  append: (run, { entries, ended }, { deadline }) => {
     appendEntries(run, entries);
     if (ended === undefined) return;
     inPortions(ended.tasks, ENDED_AT_ONCE, deadline, (some) => appendEnds(run, { ...ended, tasks: some }));
   },
+
+  operator_act: (run, act, { before }) => appendOperatorAct(run, act, before),
 };
 
 function inPortions<Item>(

@@ -21,6 +21,16 @@ const readers: Readers = {
 
   blocks: readBlocks,
 
+  pending_unblock: (run, sponsorKey) => {
+    const query = 'select iss, sub, forget_at from pending_unblocks where sponsor_key = ?';
+    const row = first<{ iss: string; sub: string; forget_at: Instant }>(
+      run,
+      query,
+      storable('sponsor_key', sponsorKey),
+    );
+    return row && { issuer: row.iss, subject: row.sub, forgetAt: row.forget_at };
+  },
+
   assertion_spent: (run, { agentId, jti }) =>
     isThere(run, 'select 1 from spent_assertions where agent_id = ? and jti = ?', agentId, storable('jti', jti)),
 

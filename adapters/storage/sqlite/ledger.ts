@@ -7,6 +7,7 @@ import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
 import {
   type ArchivedBeforeRow,
   type ByName,
@@ -16,6 +17,7 @@ import {
   toPage,
 } from '../rows/ledger-page.ts';
 import { entryColumns, entryValues, type LedgerRow } from '../rows/ledger-row.ts';
+import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 import { queryBuilder } from './queries.ts';
@@ -60,6 +62,24 @@ export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): 
   run(queueLast, [count]);
 }
 
+/** The highest number that the ledger has given to a record. */
+export function lastNumber(run: Run): number {
+  return run<{ seq: number }>("select seq from sqlite_sequence where name = 'ledger'").rows[0]?.seq ?? 0;
+}
+
+const insertAct = `insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+  values ((select max(seq) from ledger), ${['explains', ...actColumns].map(() => '?').join(', ')})`;
+
+/** Appends an act's record, and keeps the act. @param before the last number before the decision's own records */
+export function appendOperatorAct(run: Run, act: OperatorAct, before: number): void {
+  // Numbers have no gaps here: one transaction runs at a time.
+  const explains = lastNumber(run) > before ? before + 1 : null;
+  const detail = actDetail(act).join(String(explains ?? ''));
+  appendEntries(run, [{ at: act.at, event: 'operator.acted', decision: 'allow', detail }]);
+  const row = actRow(act, bindInstant);
+  run(insertAct, [explains, ...actColumns.map((column) => row[column])]);
+}
+
 const newest = 'select ts from ledger where ts > ? and ts < ? order by ts desc limit 1';
 
 /** A record dated further ahead than this comes from a wrong clock. Later entries ignore its time. */
@@ -91,5 +111,7 @@ export function sqliteLedger({ read }: Connection): Ledger {
           query.limit,
         ),
       ),
+    settledThrough: () =>
+      read((run) => run<{ seq: number | null }>('select max(seq) as seq from ledger').rows[0]?.seq ?? 0),
   };
 }

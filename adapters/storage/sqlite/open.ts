@@ -48,13 +48,16 @@ export async function openSqlite(
       findSponsor: ask('findSponsor'),
       tokenFacts: ask('tokenFacts'),
       ofSponsor: ask('ownTasks'),
+      list: ask('listTasks'),
+      findListed: ask('findListedTask'),
     },
     statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
-    sponsors: { findBlocks: ask('findBlocks') },
+    sponsors: { findBlocks: ask('findBlocks'), list: ask('listBlocks') },
     sessions: { find: ask('findSession') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
-    ledger: { page: ask('ledgerPage') },
-    sweeping: { forget: ask('forget') },
+    ledger: { page: ask('ledgerPage'), settledThrough: ask('settledThrough') },
+    operatorActs: { list: ask('listActs') },
+    sweeping: { forget: ask('forget'), eraseReasons: ask('eraseReasons') },
     checkpoints: checkpointsOf(thread.call),
     outbox: sqliteOutbox(
       {
@@ -116,5 +119,5 @@ export function transparencyLogOf(call: Call<DatabaseMethods>): TransparencyLog 
 }
 
 function answerLimit(transaction: Decision<never, unknown>['transaction']): number {
-  return transaction === 'operator' || transaction === 'provider' ? REVOKING_ANSWER_LIMIT_MS : ANSWER_LIMIT_MS;
+  return transaction === 'shared' || transaction === 'own' ? ANSWER_LIMIT_MS : REVOKING_ANSWER_LIMIT_MS;
 }

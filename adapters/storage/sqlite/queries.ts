@@ -3,6 +3,7 @@
 import createKnex from 'knex';
 import type {
   Agents,
+  OperatorActs,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -13,9 +14,17 @@ import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST, toBlocks } from '../rows/block-row.ts';
+import {
+  BLOCK_COLUMNS,
+  type BlockRow,
+  type OfSource,
+  OLDEST_FIRST,
+  pageOfBlocks,
+  toBlocks,
+} from '../rows/block-row.ts';
 import type { Bound } from '../rows/column.ts';
 import { silentKnex } from '../rows/migrations.ts';
+import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -35,6 +44,13 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  type ByNames,
+  type ListedTaskRow,
+  selectListedTask,
+  selectListedTasks,
+  toListedTask,
+} from '../rows/task-list.ts';
+import {
   GRANT_COLUMNS,
   type GrantRow,
   type OwnTaskRow,
@@ -45,7 +61,7 @@ import {
   toOwnTask,
   toTokenFacts,
 } from '../rows/task-row.ts';
-import type { Connection } from './connection.ts';
+import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
 /** Builds the queries that are not hot, and never connects. */
@@ -73,6 +89,15 @@ const selectSponsor = 'select sponsor_key from tasks where task_id = ?';
 const selectTokenFacts = `select ${TOKEN_FACTS_COLUMNS} from tasks t
   left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?`;
 
+/** Makes SQLite use the index of the first name: a `+` before a column excludes its index. */
+const byNames: ByNames = (select, names, state, before) => {
+  for (const [at, [column, value]] of names.entries()) select.whereRaw(`${at === 0 ? '' : '+'}${column} = ?`, [value]);
+  select
+    .whereRaw(`${names.length === 0 ? 'lower(state)' : 'state'} = ?`, [state])
+    .where('task_id', '<', before)
+    .orderBy('task_id', 'desc');
+};
+
 export function sqliteTasks({ read }: Connection): Tasks {
   return {
     findGrant: (agentId, grantHash) =>
@@ -99,6 +124,19 @@ export function sqliteTasks({ read }: Connection): Tasks {
         };
         const query = selectOwnTasks(sponsorKey, question, bind, (instant) => instant);
         return run<OwnTaskRow>(query, values).rows.map(toOwnTask);
+      }),
+
+    list: (question) =>
+      read((run) =>
+        run<ListedTaskRow>(selectListedTasks(queryBuilder, question, bindInstant, byNames)).rows.map((row) =>
+          toListedTask(row, question.now),
+        ),
+      ),
+
+    findListed: (taskId, now) =>
+      read((run) => {
+        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toListedTask(row, now);
       }),
   };
 }
@@ -137,8 +175,21 @@ export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBl
   return toBlocks(run<BlockRow>(selectBlocks, [sponsorKey]).rows);
 }
 
+const ofSource: OfSource = (select, source, after) =>
+  select.whereRaw('source = ? and (blocked_at, sponsor_key) < (?, ?)', [source, ...after]);
+
 export function sqliteSponsors({ read }: Connection): Sponsors {
-  return { findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)) };
+  return {
+    findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
+    list: (question) =>
+      read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
+  };
+}
+
+export function sqliteOperatorActs({ read }: Connection): OperatorActs {
+  return {
+    list: (question) => read((run) => run<OperatorActRow>(selectActs(queryBuilder, question)).rows.map(toStoredAct)),
+  };
 }
 
 export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
@@ -165,6 +216,7 @@ const deletions = [
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
   deleteFrom('me_sessions', 'session_hash', 'expires_at'),
+  deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 
 function deleteFrom(table: string, key: string, until = 'forget_at'): string {
@@ -182,8 +234,12 @@ const UNUSED = `not exists (
 const closeUnused = `update status_lists set closed_at = ? where created_at <= ? and closed_at is null and ${UNUSED}`;
 const deleteUnused = `delete from status_lists where created_at <= ? and closed_at <= ? and ${UNUSED}`;
 
+const eraseReasons = `update operator_acts set reason = null, salt = null where seq in (
+  select seq from operator_acts where at <= ? and reason is not null order by at limit ?)`;
+
 export function sqliteSweeping({ write }: Connection): Sweeping {
   return {
+    eraseReasons: (until, limit) => write((run) => run(eraseReasons, [until, limit]).count),
     forget: (until, limit) =>
       write((run) => {
         run(openLists, [until, limit]);

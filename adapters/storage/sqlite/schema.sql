@@ -30,6 +30,38 @@ create table sponsor_blocks (
   stated_at integer not null,
   primary key (sponsor_key, source)
 ) strict;
+-- For lists, newest first.
+create index sponsor_blocks_newest on sponsor_blocks (blocked_at, sponsor_key, source);
+create index sponsor_blocks_by_source on sponsor_blocks (source, blocked_at, sponsor_key);
+
+-- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
+create table operator_acts (
+  -- The number of the act's own record.
+  seq integer primary key,
+  -- The number of the first record that the act explains; null if it wrote no other record.
+  explains integer,
+  iss text not null,
+  sub text not null,
+  role text not null,
+  act text not null,
+  -- Null with the admin key, and once erased.
+  reason text,
+  salt text,
+  at integer not null
+) strict;
+create index operator_acts_by_subject on operator_acts (sub, seq);
+create index operator_acts_by_record on operator_acts (explains) where explains is not null;
+create index operator_acts_with_reason on operator_acts (at) where reason is not null;
+
+-- The first operator's request to lift a block, until a second operator's (Service:Operators:TwoPersonUnblock).
+create table pending_unblocks (
+  sponsor_key text primary key,
+  iss text not null,
+  sub text not null,
+  -- From this time it no longer counts.
+  forget_at integer not null
+) strict, without rowid;
+create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
 
 -- Users provisioned by SCIM (specification "Provisioning user").
 create table provisioned_users (
@@ -74,8 +106,12 @@ create table tasks (
   ),
   constraint tasks_status check ((status_list is null) = (status_index is null))
 ) strict, without rowid;
+-- Each index of this table ends with the primary key. The task's id tells its age: a list begins with the newest.
 create index tasks_by_agent on tasks (agent_id, state);
-create index tasks_live_by_sponsor on tasks (sponsor_key) where state = 'live';
+create index tasks_by_sponsor on tasks (sponsor_key, state);
+create index tasks_by_audience on tasks (audience, state);
+-- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
+create index tasks_by_state on tasks (lower(state));
 -- A logout names the provider's `sub`, which need not be the sponsor key.
 create index tasks_live_by_subject on tasks (sponsor) where state = 'live';
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
@@ -196,6 +232,8 @@ create index ledger_by_time on ledger (ts);
 create index ledger_by_sponsor on ledger (sponsor, ts) where sponsor is not null;
 create index ledger_by_agent on ledger (agent_id, ts) where agent_id is not null;
 create index ledger_by_task on ledger (task_id, ts) where task_id is not null;
+create index ledger_by_audience on ledger (audience, ts) where audience is not null;
+create index ledger_by_event on ledger (event, ts);
 create index ledger_of_denials on ledger (ts) where decision = 'deny';
 create trigger ledger_no_update before update on ledger
   begin select raise(abort, 'the ledger is append-only'); end;

@@ -36,6 +36,7 @@ describe('The catalogue of decisions', () => {
       append: 'shared',
       open_task: 'shared',
       refuse: 'shared',
+      refuse_operator: 'shared',
       renew_grant: 'shared',
       revoke_single_token: 'shared',
       spend_assertion: 'shared',
@@ -51,10 +52,14 @@ describe('The catalogue of decisions', () => {
       use_session: 'own',
       expire_due_tasks: 'own',
       lift_block: 'own',
+      // An act is recorded in a transaction of one decision: it names the first record of the transaction.
+      record_act: 'own',
       revoke_grant: 'own',
       // These may end many tasks.
       end_tasks: 'operator',
       place_block: 'operator',
+      end_own_tasks: 'person',
+      place_pause: 'person',
       add_user: 'provider',
       apply_security_event: 'provider',
       change_user: 'provider',
@@ -81,7 +86,8 @@ describe('The effects of decisions', () => {
     const complete: Exclude<EffectName, (typeof EFFECT_ORDER)[number]> extends never ? true : false = true;
     expect(complete).to.equal(true);
     expect(new Set(EFFECT_ORDER).size).to.equal(EFFECT_ORDER.length);
-    expect(EFFECT_ORDER.at(-1)).to.equal('append');
+    // An operator's act names the first record, so its own follows the others.
+    expect(EFFECT_ORDER.slice(-2)).to.deep.equal(['append', 'operator_act']);
   });
 
   it('append the given entries, then the ends of tasks, and append nothing without either', () => {

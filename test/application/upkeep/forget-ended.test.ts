@@ -27,6 +27,10 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
       calls.push(['forget', before(until), limit]);
       return toForget.shift() ?? 0;
     },
+    async eraseReasons(until, limit) {
+      calls.push(['erase', before(until), limit]);
+      return 0;
+    },
   };
   let turns = 0;
   const turn = async () => {
@@ -37,13 +41,14 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
 }
 
 describe('forgetEnded', () => {
-  it('deletes tasks after their retention, and rows that have expired by every instance’s clock', async () => {
+  it('deletes tasks and erases reasons after their retention, and deletes rows that have expired by every instance’s clock', async () => {
     const storage = answering([], []);
     await forgetEnded(storage.service);
     // An ended task can be deleted once its index in a status list is free.
     expect(storage.calls).to.deep.equal([
       ['forget', 60, 200],
       ['delete', WEEK, 200],
+      ['erase', WEEK, 200],
     ]);
   });
 
@@ -53,6 +58,7 @@ describe('forgetEnded', () => {
     expect(storage.calls.map(([what]) => what)).to.deep.equal([
       ...['forget', 'forget', 'forget'],
       ...['delete', 'delete', 'delete', 'delete'],
+      'erase',
     ]);
     expect(storage.turns()).to.equal(5);
   });
@@ -61,7 +67,13 @@ describe('forgetEnded', () => {
     const storage = answering([200, 200, 200], [200, 200]);
     await forgetEnded(storage.service);
     expect(new Set(storage.calls.map((call) => JSON.stringify(call)))).to.deep.equal(
-      new Set([JSON.stringify(['delete', WEEK, 200]), JSON.stringify(['forget', 60, 200])]),
+      new Set(
+        [
+          ['delete', WEEK, 200],
+          ['forget', 60, 200],
+          ['erase', WEEK, 200],
+        ].map((call) => JSON.stringify(call)),
+      ),
     );
   });
 
@@ -75,6 +87,6 @@ describe('forgetEnded', () => {
     const much = Array.from({ length: 5000 }, () => 200);
     const storage = answering(much, much);
     await forgetEnded(storage.service);
-    expect(storage.calls).to.have.length(10_002);
+    expect(storage.calls).to.have.length(10_003);
   });
 });

@@ -31,6 +31,8 @@ const witness = (nth: number, key: string | undefined): Texts => ({
   [`${LOG}:Witnesses:${nth}:Url`]: `https://${MARK}.example`,
   [`${LOG}:Witnesses:${nth}:VKey`]: key,
 });
+const OPERATORS = 'Service:Operators';
+const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
 /** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
@@ -105,6 +107,11 @@ export const brokenRules: readonly BrokenRule[] = [
     'an audience of people that is the client of logout tokens',
     { [`${ME}:Audience`]: `${MARK}-same`, [`${IDP}:BackchannelLogout:Audience`]: `${MARK}-same` },
     `${ME}:Audience: is the same as ${IDP}:BackchannelLogout:Audience`,
+  ],
+  [
+    'an audience of people that is that of security events',
+    { ...transmitter, [`${ME}:Audience`]: `${MARK}-stream` },
+    `${ME}:Audience: is the same as ${SSF}:Audience`,
   ],
   [
     'both an issuer and a metadata URL of the identity provider',
@@ -266,6 +273,49 @@ export const brokenRules: readonly BrokenRule[] = [
     { [MIN_TOKEN]: '00:06:17', [MIN_TASK]: '00:06:17' },
     shorter(TOKEN, MIN_TOKEN),
   ],
+  ...['Audience', 'ClientId'].map(
+    (field): BrokenRule => [
+      `operators by ${field} without a role`,
+      { [`${OPERATORS}:${field}`]: `${MARK}-operators` },
+      `${OPERATORS}:Roles:Viewer: is not set, nor is any other role`,
+    ],
+  ),
+  ...['Audience', 'ClientId'].map(
+    (field): BrokenRule => [
+      `operators whose ${field} is the audience of the tokens that agents hold`,
+      { ...ROLE, [`${IDP}:Audience`]: `${MARK}-shared`, [`${OPERATORS}:${field}`]: `${MARK}-shared` },
+      `${OPERATORS}:${field}: is the same as ${IDP}:Audience`,
+    ],
+  ),
+  [
+    'operators whose ID tokens have the audience of their access tokens',
+    { ...ROLE, [`${OPERATORS}:Audience`]: `${MARK}-one`, [`${OPERATORS}:ClientId`]: `${MARK}-one` },
+    `${OPERATORS}:ClientId: is the same as ${OPERATORS}:Audience`,
+  ],
+  ...(
+    [
+      ['Audience', `${ME}:Audience`],
+      ['Audience', `${ME}:ClientId`],
+      ['ClientId', `${ME}:Audience`],
+      ['Audience', `${IDP}:BackchannelLogout:Audience`],
+    ] as const
+  ).map(
+    ([field, other]): BrokenRule => [
+      `operators whose ${field} is ${other}`,
+      { ...ROLE, [other]: `${MARK}-shared`, [`${OPERATORS}:${field}`]: `${MARK}-shared` },
+      `${OPERATORS}:${field}: is the same as ${other}`,
+    ],
+  ),
+  ...Object.entries({
+    ...{ Issuer: `https://${MARK}.example`, RoleClaim: 'roles', TwoPersonUnblock: 'false' },
+    ...Object.fromEntries(['Viewer', 'Auditor', 'Registrar', 'Responder'].map((role) => [`Roles:${role}`, MARK])),
+  }).map(
+    ([field, text]): BrokenRule => [
+      `${OPERATORS}:${field} without operators`,
+      { [`${OPERATORS}:${field}`]: text },
+      `${OPERATORS}:${field}: is set while neither ${OPERATORS}:Audience nor ${OPERATORS}:ClientId is`,
+    ],
+  ),
   [
     'settings of the transparency log without its key',
     {

@@ -60,6 +60,14 @@ const accepted: readonly (readonly [string, Texts])[] = [
     'RefuseLoggedOut false without back-channel logout',
     { 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': 'false' },
   ],
+  [
+    'operators of whom two roles have one value',
+    {
+      'Service:Operators:Audience': 'operators',
+      'Service:Operators:Roles:Registrar': 'ops',
+      'Service:Operators:Roles:Responder': 'ops',
+    },
+  ],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
   [
     'a token for a sink whose scheme is HTTPS in capitals',

@@ -14,6 +14,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   'The database': ['Service:Database'],
   'Signing keys': ['Service:Signing'],
   'The admin API': ['Service:Admin'],
+  'Operators with names': ['Service:Operators'],
   'Agents and tasks': ['Service:Tokens', 'Service:Agents', 'Service:AgentKeys', 'Service:Tasks'],
   'Status lists': ['Service:StatusLists'],
   "The person's own surface": ['Service:Me'],

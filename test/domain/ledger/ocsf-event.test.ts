@@ -40,6 +40,7 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'ssf.denied': ['API Activity', 'Unknown', 'unknown'],
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
+  'operator.acted': ['API Activity', 'Operator Act', 'operator'],
   'key.activated': ['API Activity', 'Create', 'operator'],
   'key.retired': ['API Activity', 'Update', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
@@ -112,6 +113,17 @@ describe('The OCSF event of a record', () => {
     expect(event).to.include({ status_code: 'actor_malformed', count: 3, severity: 'Low' });
     expect(event).to.deep.include({ user: { name: 'unknown', type_id: 0, type: 'Unknown' } });
     expect(event).not.to.have.any.keys('ai_agent', 'delegation', 'session', 'unmapped');
+  });
+
+  it('names the operator who acted, or who lacks a role', () => {
+    const detail = 'iss=https%3A%2F%2Fidp.example&sub=olga&act=DELETE+%2Fadmin%2Ftasks%2F%7Btask_id%7D';
+    const records = [{ event: 'operator.acted' }, { event: 'admin.denied', reason: 'operator_role_missing' }] as const;
+    for (const record of records) {
+      const { actor } = jsonOf({ ...bare(record.event), ...record, detail });
+      expect(actor).to.deep.equal({ user: { uid: 'olga', type_id: 2, type: 'Admin' } });
+    }
+    const byKey = jsonOf({ ...bare('operator.acted'), detail: 'iss=&sub=&role=key' });
+    expect(byKey.actor).to.deep.equal({ user: { name: 'operator', type_id: 2, type: 'Admin' } });
   });
 
   it('is made for an unknown event of a newer release, even if the event is named like an inherited property', () => {

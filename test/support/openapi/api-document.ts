@@ -21,7 +21,7 @@ interface Media {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly example?: unknown;
 }
 
@@ -42,6 +42,8 @@ export interface Operation {
   readonly path: string;
   /** The security scheme; `undefined` if the operation needs none. */
   readonly scheme: string | undefined;
+  /** The roles of operators that may call it. */
+  readonly roles: readonly string[];
   readonly parameters: readonly Placed<Parameter>[];
   readonly body: Placed<Described> | undefined;
   readonly responses: ReadonlyMap<number, Placed<Described>>;
@@ -82,10 +84,14 @@ export const operations: readonly Operation[] = namesAt('/paths').flatMap((path)
 function operationAt(path: string, method: string): Operation {
   const item = below('/paths', path);
   const pointer = below(item, method);
-  const { operationId, security } = nodeAt<{ operationId: string; security: readonly Node[] }>(pointer).value;
+  const { operationId, security } = nodeAt<{
+    operationId: string;
+    security: readonly Readonly<Record<string, readonly string[]>>[];
+  }>(pointer).value;
   return {
     ...{ id: operationId, method, path },
     scheme: Object.keys(security[0] ?? {})[0],
+    roles: security.flatMap(({ operatorToken }) => operatorToken ?? []),
     parameters: [item, pointer].flatMap((place) =>
       namesAt(below(place, 'parameters'), []).map((at) => nodeAt<Parameter>(below(place, 'parameters', at))),
     ),

@@ -77,6 +77,8 @@ const PATHS = ['audit_path', 'inclusion_path'];
 
 /** Members of these names have other values in each run. */
 const VARYING = new Set([
+  'explains',
+  'salt',
   'exp',
   'iat',
   'idx',
@@ -97,7 +99,9 @@ export function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
     // The number of hashes in a proof depends on the number of sealed records.
-    return PATHS.includes(name) ? [...new Set(value.map(kindOf))] : value.map((item) => settled(item));
+    if (PATHS.includes(name)) return [...new Set(value.map(kindOf))];
+    // The numbers of a task's records.
+    return value.map((item) => settled(item, typeof item === 'number' ? 'seq' : ''));
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, settled(member, key)]));
@@ -111,6 +115,7 @@ function kindOf(text: string): string {
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')
     .replace(/^\S+\n\d+\n\S+=\n\n— \S+ \S+\n$/, '<note>')
+    .replace(/^(http:\/\/127\.0\.0\.1:\d+|https:\/\/idp\.example\/realms\/main)$/, '<provider>')
     .replace(/^[0-9a-f]{64}$/, '<hash>')
     .replace(/^[0-9a-f]{128}$/, '<signature>');
 }

@@ -7,6 +7,7 @@ import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { wire } from '../../../composition/container.ts';
+import { openMe } from '../../../composition/me.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
 import { loadNoteSigner, loadSigningKeys } from '../../../composition/signing.ts';
 import { capturedLog } from '../captured-log.ts';
@@ -51,9 +52,8 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     tracing: undefined,
     opened,
     signingKeys,
-    meClientSecret: undefined,
     noteSigner,
-    scopeWords: new Map(),
+    openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
   });
   const service: TroubledService = {
     ...{ surfaces: parts.surfaces, clock },

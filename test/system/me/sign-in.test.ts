@@ -11,6 +11,7 @@ import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
 
 const SESSION = '__Host-mandate-me';
+const UNKNOWN = 'task_01M31S7W68TMK7WDX8YKPSYTE0';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /** Whether the cookies hold a session. A return without a sign-in leads to the page only with one. */
@@ -218,6 +219,31 @@ for (const database of databases) {
       ] as const) {
         expect((await mandate.send(path, { method })).status, path).to.equal(405);
       }
+    });
+
+    it('leads a browser that opens the address of a form to the page, and shows it a page for an unknown one', async () => {
+      const cookie = await signedIn();
+      const accept = 'text/html';
+      const records = await mandate.recorded(async () => {
+        for (const path of ['sign-out', 'pause', 'tasks/stop', `tasks/${UNKNOWN}/stop`, 'agents/jira-triage/stop']) {
+          for (const headers of [{ accept }, { accept, cookie }]) {
+            const answer = await mandate.get(`/me/${path}`, headers);
+            expect([answer.status, answer.headers.get('location')], path).to.deep.equal([302, '/me']);
+          }
+        }
+        expectNotice(await mandate.get('/me/nothing', { accept, cookie }), 404, 'There is nothing here');
+        expect((await mandate.get('/me/tasks', { accept, cookie })).body.tasks).to.be.an('array');
+      });
+      expect(records).to.deep.equal([]);
+      const refused = await mandate.recorded(async () => {
+        expectNotice(await mandate.get('/me/nothing', { accept }), 401, 'Your sign-in has ended');
+        const { status, headers } = await mandate.get('/me/nothing', { accept, authorization: 'Bearer x' });
+        expect([status, headers.get('content-type')]).to.deep.equal([401, 'application/problem+json; charset=utf-8']);
+      });
+      expect(fieldsOf(refused, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
+        ['me.denied', 'deny', 'missing_token', null],
+        ['me.denied', 'deny', 'invalid_token', null],
+      ]);
     });
 
     it('sends its redirects, and those of the page, with the headers of a page', async () => {

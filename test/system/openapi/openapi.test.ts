@@ -36,6 +36,7 @@ import {
 import { confirm, confirmResponse, wasSeen } from '../../support/openapi/confirm.ts';
 import { type Changes, presentMeToken, sendExample, targetOf, wasSent } from '../../support/openapi/send-example.ts';
 import { ME_AUDIENCE, type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
+import { operatorToken, ROLE_VALUES, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
@@ -49,6 +50,8 @@ const served = operations.filter((operation) => operation !== METRICS);
 const limited = served.filter(({ path }) => path !== '/healthz' && path !== '/readyz');
 /** Settings that turn every receiver off. */
 const NO_RECEIVER = Object.fromEntries(Object.keys(EVERY_RECEIVER).map((key) => [key, '']));
+/** The example of the answer to a wrong credential, by security scheme. */
+const WRONG_CREDENTIAL: Readonly<Record<string, string>> = { adminKey: 'not_an_operator', meToken: 'invalid_token' };
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
 for (const database of databases) {
@@ -69,7 +72,7 @@ for (const database of databases) {
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
           ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
           ...logKeySettings(),
-          'Service:Me:Audience': ME_AUDIENCE,
+          ...{ 'Service:Me:Audience': ME_AUDIENCE, ...TWO_PERSONS },
         },
       });
       started.push(mandate);
@@ -122,13 +125,30 @@ for (const database of databases) {
           for (const authorization of ['', 'Bearer wrong', 'Basic d3Jvbmc=']) {
             const answer = await send({ headers: { authorization } });
             expect(answer.status).to.equal(401);
-            confirm(operation, answer, scheme === 'meToken' ? 'invalid_token' : 'invalid_api_key');
+            confirm(operation, answer, WRONG_CREDENTIAL[scheme] ?? 'invalid_api_key');
           }
           if (scheme !== 'meToken') return;
           const init = { method: operation.method.toUpperCase() };
           const answer = await sendTo(`${world.mandate.url}${targetOf(operation, {})}`, init);
           expect(answer.status).to.equal(401);
           confirm(operation, answer, 'missing_token');
+        });
+      }
+
+      if (scheme === 'adminKey') {
+        it(`answers ${id} 403 to a person without a role, and 400 to a change without a reason`, async () => {
+          const as = (roles: readonly string[]) => {
+            const authorization = `Bearer ${operatorToken(world.mandate, { roles })}`;
+            return send({ headers: { authorization } });
+          };
+          const refused = await as([]);
+          expect(refused.status).to.equal(403);
+          const isExample = /the role responder/.test(String(refused.body.detail));
+          confirm(operation, refused, isExample ? 'operator_role_missing' : undefined);
+          if (operation.method === 'get') return;
+          const unexplained = await as(Object.values(ROLE_VALUES));
+          expect(unexplained.status).to.equal(400);
+          confirm(operation, unexplained, 'reason_required');
         });
       }
 
@@ -335,7 +355,8 @@ describe('The API while storage fails or limits are reached', () => {
     const { admin, scim } = service.surfaces;
     const change = async () => ({ kind: 'kept_changing' }) as const;
     const at = await service.serve({
-      admin: { ...admin, update: change },
+      // Also for a request of an operator, whose surface `acting` makes.
+      admin: { ...admin, acting: undefined, update: change },
       scim: scim && { ...scim, replace: change, patch: change, remove: async () => 'kept_changing' },
     });
     for (const [id, status, example] of [
@@ -357,7 +378,7 @@ describe('The API while storage fails or limits are reached', () => {
       ['broken', 500, 'seal_broken'],
     ] as const) {
       const prove = async () => ({ kind, checkpoint: CHECKPOINT });
-      const at = await service.serve({ audit: { ...audit, prove }, me: me && { ...me, prove } });
+      const at = await service.serve({ audit: { ...audit, prove }, me: me && { ...me, api: { ...me.api, prove } } });
       for (const operation of [operationOf('proveRecord'), operationOf('proveMyRecord')]) {
         const answer = await sendExample(at, operation);
         expect(answer.status).to.equal(status);
@@ -386,7 +407,7 @@ describe('The API while storage fails or limits are reached', () => {
       authenticatedAt: NOON,
     };
     const sessions = { find: async () => ({ person: { ...person, by: 'session' } as const, formToken: 'x' }) };
-    const at = await service.serve({ me: { ...me, sessions, canPause: false } });
+    const at = await service.serve({ me: { ...me, api: { ...me.api, sessions, canPause: false } } });
     for (const operation of served.filter(({ scheme, method }) => scheme === 'meToken' && method !== 'get')) {
       const init = { method: operation.method.toUpperCase(), headers: { cookie: 'a=b' } };
       const answer = await sendTo(`${at}${targetOf(operation, {})}`, init);

@@ -8,6 +8,7 @@ import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { type Answer, type Mandate, type RegisteredAgent, recordsOf } from '../../support/mandate.ts';
 import type { Changes } from '../../support/openapi/send-example.ts';
 import { ME_AUDIENCE } from '../../support/openapi/troubled-service.ts';
+import { operatorToken, ROLE_VALUES } from '../../support/operators.ts';
 import { scimClient } from '../../support/scim-client.ts';
 import { PUSH_HEADERS, type Transmitter } from '../../support/transmitter.ts';
 
@@ -86,6 +87,11 @@ const DAY_MS = 86_400_000;
 const day = (offset: number) => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
 const unknown = { path: { agent_id: 'nobody' } };
 const user = ({ userId }: World): Scenario => sent({ path: { id: userId } });
+/** The headers of a change by Olga, who has every role. */
+const byOperator = (mandate: Mandate) => ({
+  authorization: `Bearer ${operatorToken(mandate, { roles: Object.values(ROLE_VALUES) })}`,
+  'mandate-reason': 'Incident 4711',
+});
 const json: Changes['headers'] = { accept: 'application/json' };
 
 export const scenarios: Readonly<Record<string, Arrange>> = {
@@ -284,6 +290,15 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { task_id } });
   },
   'stopTask 404 unknown_task': nothing,
+  async 'listTasks 200 page'(world) {
+    await freshTask(world, 'ada');
+    return sent({ query: { sponsor: 'ada' } });
+  },
+  'listTasks 400 invalid_fields': () => sent({ query: { state: 'dead' } }),
+  async 'getTask 200 task'(world) {
+    return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
+  },
+  'getTask 404 unknown_task': nothing,
   async 'stopSponsorTasks 200 ended'(world) {
     await freshTask(world, 'ada');
     return {};
@@ -298,9 +313,28 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   },
   'blockSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
   'getSponsor 200 blocked': nothing,
+  'unblockSponsor 202 pending': ({ mandate }) => sent({ headers: byOperator(mandate) }),
   'unblockSponsor 204': nothing,
+  async 'unblockSponsor 403 operator_is_sponsor'({ mandate }) {
+    await mandate.admin('PUT', '/admin/sponsors/olga/block');
+    const followUp = () => mandate.admin('DELETE', '/admin/sponsors/olga/block');
+    return { changes: { path: { sponsor_key: 'olga' }, headers: byOperator(mandate) }, followUp };
+  },
+  async 'listActs 200 page'({ mandate }) {
+    const acts = await mandate.recorded(() =>
+      mandate.send('/admin/sponsors/edsger/block', { method: 'PUT', headers: byOperator(mandate) }),
+    );
+    return sent({ query: { seq: String(acts.at(-1)?.seq) } });
+  },
+  'listActs 400 invalid_fields': () => sent({ query: { seq: 'the-first' } }),
+  'listAgents 401 invalid_api_key': ({ lonely }) => ({ url: lonely.url, changes: { headers: { authorization: '' } } }),
   'unblockSponsor 404 not_blocked': nothing,
   'unblockSponsor 400 invalid_fields': () => sent({ path: { sponsor_key: 'a%20b' } }),
+  async 'listBlocks 200 page'(world) {
+    await pushed(world, 'barbara');
+    return sent({ query: { source: 'ssf' } });
+  },
+  'listBlocks 400 invalid_fields': () => sent({ query: { source: 'x' } }),
   async 'unblockSponsor 409 sponsor_block_not_owned'(world) {
     await pushed(world, 'grace');
     return sent({ path: { sponsor_key: 'grace' } });
@@ -312,6 +346,8 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { sponsor_key: 'grace' } });
   },
 
+  'streamRecords 200': nothing,
+  'streamRecords 400 invalid_fields': () => sent({ headers: { 'last-event-id': 'x' } }),
   async 'readLedger 200 page'(world) {
     const { task_id } = await issued(world);
     return sent({ query: { task_id, from: day(-1), to: day(1) } });

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { Log } from '../../../../application/ports/telemetry.ts';
+import { discardRest } from '../../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
 import { renderMessage } from './page.ts';
 import type { MessageKind } from './texts.ts';
@@ -26,6 +27,9 @@ export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
+/** `false` for a program: it is not answered yet. */
+export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' | 'kind'>) => boolean;
+
 export function answerNotice(response: Response, notice: Notice): void {
   const { status, kind, base, to } = notice;
   response.reason = kind;
@@ -35,7 +39,17 @@ export function answerNotice(response: Response, notice: Notice): void {
     .send(renderMessage(kind, languageOf(response.req), base, to));
 }
 
-/** Express adds a short page of its own, which needs the same headers. */
+/** @param base the path of the issuer */
+export function answerBrowser(base: string): AnswerBrowser {
+  return (response, notice) => {
+    if (!wantsPage(response.req)) return false;
+    discardRest(response.req);
+    answerNotice(response, { ...notice, base });
+    return true;
+  };
+}
+
+/** The body that Express sends with a redirect is a page too, so it gets the headers of a page. */
 export function redirect(response: Response, address: string, status = 302): void {
   response.set(PAGE_HEADERS).redirect(status, address);
 }

@@ -87,6 +87,11 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
 
   router.get('/', show(showTasks));
   router.get('/resume', show(showResume));
+  // After a refused form its address stays in the browser. A person who opens it looks for the tasks.
+  router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/:agentId/stop', '/pause'], (request, response, next) => {
+    if (request.headers.authorization !== undefined || !wantsPage(request)) next();
+    else redirect(response, `${base}/me`);
+  });
   router.post(
     '/tasks/stop',
     act((asked) => stop(asked, { kind: 'sponsor' })),

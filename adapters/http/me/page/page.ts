@@ -28,7 +28,7 @@ ${pages(view, words)}
 </div>
 <section aria-labelledby="reach">
 <div class="heading"><h2 id="reach">${words.reach}</h2></div>
-<ul class="points quiet">${words.reaches(view.reach).map((point) => html`<li>${point}</li>`)}</ul>
+<ul class="points quiet">${words.reaches(view.reach, view.canPause).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
 </main>
 <template id="over">${overMessage(base, words)}</template>
@@ -48,7 +48,7 @@ export function renderResume(
 <main id="main">
 <h1>${words.resume}</h1>
 <p>${words.resumeMeans}</p>
-<div class="all">
+<div class="choices">
 ${resumeButton(view, words.resumeNow)}
 <a class="button" href="${view.base}/me">${words.back}</a>
 </div>
@@ -103,7 +103,7 @@ function liveTasks(view: MeView, words: Texts, language: Language): Insert {
   const agents = new Map<string, MyTask[]>();
   for (const task of view.live) agents.set(task.agentId, [...(agents.get(task.agentId) ?? []), task]);
   const count = view.live.length;
-  // A later page has only ended tasks: live ones are on earlier pages, or there is none.
+  // On a later page without live tasks nobody knows here whether an earlier page shows some.
   if (count === 0 && !view.isFirst) return undefined;
   const isWhole = view.isFirst && (view.next === undefined || view.history.length > 0);
   const groups = [...agents.values()].map((tasks) => {

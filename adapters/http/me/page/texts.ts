@@ -15,7 +15,6 @@ export type MessageKind =
   | 'form_refused'
   | 'unknown_task'
   | 'unknown_path'
-  | 'method_not_allowed'
   | 'malformed'
   | 'pause_elsewhere'
   | 'rate_limited'
@@ -69,7 +68,7 @@ export interface Texts {
   readonly next: string;
   readonly first: string;
   readonly reach: string;
-  readonly reaches: (reach: Reach) => readonly string[];
+  readonly reaches: (reach: Reach, canPause: boolean) => readonly string[];
   readonly ended: Readonly<Record<EndReason, string>>;
   /** For a reason of another version. */
   readonly endedOtherwise: string;
@@ -119,13 +118,13 @@ const en: Texts = {
   next: 'More tasks',
   first: 'Newest tasks',
   reach: 'What a stop reaches',
-  reaches: ({ tokenTtl, statusLists }) => [
+  reaches: ({ tokenTtl, statusLists }, canPause) => [
     'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
     statusLists === undefined
       ? `Later: other services accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`
-      : `Within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
+      : `Usually within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
     'Never: what the agent has already done. A stop does not undo it.',
-    'A stopped task does not come back, but the agent may begin a new one. Pause agents to prevent that.',
+    `A stopped task does not come back, but the agent may begin a new one.${canPause ? ' Pause agents to prevent that.' : ''}`,
   ],
   ended: {
     sponsor_stopped: 'You stopped it',
@@ -160,7 +159,7 @@ const en: Texts = {
     },
     sign_in_refused: {
       title: 'The sign-in was refused',
-      text: 'Your organisation signed you in, but not as somebody who can use this page. Ask your administrator.',
+      text: 'Your organisation signed you in, but your account cannot use this page. Ask your administrator.',
       action: 'Begin again',
     },
     sign_in_too_old: {
@@ -185,11 +184,6 @@ const en: Texts = {
     },
     unknown_task: { title: 'There is no such task', text: 'Nothing was changed.', action: 'Open my tasks' },
     unknown_path: { title: 'There is nothing here', text: 'Please check the address.', action: 'Open my tasks' },
-    method_not_allowed: {
-      title: 'Nothing was changed',
-      text: 'This address does something else.',
-      action: 'Open my tasks',
-    },
     malformed: {
       title: 'This address cannot be read',
       text: 'Part of it is missing or was changed.',
@@ -264,13 +258,13 @@ const de: Texts = {
   next: 'Weitere Aufgaben',
   first: 'Neueste Aufgaben',
   reach: 'Was ein Stopp erreicht',
-  reaches: ({ tokenTtl, statusLists }) => [
+  reaches: ({ tokenTtl, statusLists }, canPause) => [
     'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
     statusLists === undefined
       ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
-      : `Nach höchstens ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
+      : `Meist innerhalb von ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
     'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
-    'Eine gestoppte Aufgabe kommt nicht wieder, aber der Agent kann eine neue beginnen. Pausieren Sie Agenten, um das zu verhindern.',
+    `Eine gestoppte Aufgabe kommt nicht wieder, aber der Agent kann eine neue beginnen.${canPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
   ],
   ended: {
     sponsor_stopped: 'Von Ihnen gestoppt',
@@ -335,11 +329,6 @@ const de: Texts = {
       action: 'Meine Aufgaben öffnen',
     },
     unknown_path: { title: 'Hier ist nichts', text: 'Bitte prüfen Sie die Adresse.', action: 'Meine Aufgaben öffnen' },
-    method_not_allowed: {
-      title: 'Es wurde nichts geändert',
-      text: 'Diese Adresse dient etwas anderem.',
-      action: 'Meine Aufgaben öffnen',
-    },
     malformed: {
       title: 'Diese Adresse ist nicht lesbar',
       text: 'Ein Teil davon fehlt oder wurde verändert.',

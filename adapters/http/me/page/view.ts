@@ -44,7 +44,7 @@ export type Notice =
 export interface Reach {
   /** Seconds: the longest life of a token. */
   readonly tokenTtl: number;
-  /** Seconds until a tool server has read the new status list. `undefined` without status lists. */
+  /** Seconds until a tool server with its default settings refuses the task. `undefined` without status lists. */
   readonly statusLists: number | undefined;
 }
 

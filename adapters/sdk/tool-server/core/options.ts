@@ -1,6 +1,7 @@
 /** The options of `createToolServer`, their defaults and checks (specification "Options and defaults"). */
 
 import { audienceProblem, issuerProblem } from '../../../../domain/address.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../../../domain/tasks/status-list.ts';
 import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
 import { type AccessEvent, eventLine } from './access-event.ts';
 import { noSpan, type StartSpan } from './span.ts';
@@ -57,7 +58,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
 /** Every second of skew extends the life of an expired token. A clock that is further off must be corrected. */
 const MAX_SKEW_SECONDS = 300;
-const DEFAULT_MAX_AGE_MS = 10_000;
+const DEFAULT_MAX_AGE_MS = DEFAULT_LIST_MAX_AGE_SECONDS * 1000;
 /** The control plane makes a list at most once a second. */
 const MIN_MAX_AGE_MS = 1000;
 /** Longer than most tokens live. */

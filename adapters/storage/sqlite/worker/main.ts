@@ -12,6 +12,7 @@ import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
 import { sqliteOutboxEntries } from '../outbox.ts';
 import {
   sqliteAgents,
+  sqliteOperatorActs,
   sqliteProvisionedUsers,
   sqliteSessions,
   sqliteSponsors,
@@ -39,6 +40,7 @@ function methodsOf(connection: Connection) {
   const statusLists = sqliteStatusLists(connection);
   const sponsors = sqliteSponsors(connection);
   const users = sqliteProvisionedUsers(connection);
+  const ledger = sqliteLedger(connection);
   const checkpoints = sqliteCheckpoints(connection);
   const outbox = sqliteOutboxEntries(connection);
   const log = sqliteTransparencyLog(connection);
@@ -51,15 +53,21 @@ function methodsOf(connection: Connection) {
     findSponsor: tasks.findSponsor,
     tokenFacts: tasks.tokenFacts,
     ownTasks: tasks.ofSponsor,
+    listTasks: tasks.list,
+    findListedTask: tasks.findListed,
     findStatusList: statusLists.find,
     listStatusLists: statusLists.list,
     statusListUsage: statusLists.usage,
     findBlocks: sponsors.findBlocks,
     findSession: sqliteSessions(connection).find,
+    listBlocks: sponsors.list,
     findUser: users.find,
     listUsers: users.list,
-    ledgerPage: sqliteLedger(connection).page,
+    ledgerPage: ledger.page,
+    settledThrough: ledger.settledThrough,
+    listActs: sqliteOperatorActs(connection).list,
     forget: sqliteSweeping(connection).forget,
+    eraseReasons: sqliteSweeping(connection).eraseReasons,
     unsealed: checkpoints.unsealed,
     sealedRecords: checkpoints.records,
     addCheckpoint: checkpoints.add,

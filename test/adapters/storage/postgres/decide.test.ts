@@ -18,7 +18,7 @@ describe('decisions on a frozen server', () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
     const frozen = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
-    const connections: DecidingConnections = { own: frozen, operator: frozen, provider: frozen };
+    const connections: DecidingConnections = { own: frozen, operator: frozen, person: frozen, provider: frozen };
     const { decide } = postgresDecisions(connections, WAIT_MS);
     const calls = Array.from({ length: BATCH_SIZE * BATCHES_UNDER_WAY + 100 }, () =>
       decide(append, anEntry('admin.denied')).catch((error: unknown) => error),
@@ -53,7 +53,7 @@ describe('a decision on a slow server', () => {
       transact,
       readThenWrite: () => Promise.reject(new Error('no batch')),
     };
-    const { decide } = postgresDecisions({ own: slow, operator: slow, provider: slow });
+    const { decide } = postgresDecisions({ own: slow, operator: slow, person: slow, provider: slow });
     const selection = { kind: 'sponsor', sponsorKey: newSponsorKey() } as const;
     try {
       const thrown = await decide(endTasks, { selection, at: NOON, reason: 'operator_kill_switch' }).catch(
@@ -72,7 +72,7 @@ describe('close() of the decisions', () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
     const pool = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
-    const { decide, close } = postgresDecisions({ own: pool, operator: pool, provider: pool });
+    const { decide, close } = postgresDecisions({ own: pool, operator: pool, person: pool, provider: pool });
     const agent = anAgent();
     const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };
     const order: string[] = [];

@@ -6,7 +6,8 @@ import { openConnections, type Run } from '../../../../adapters/storage/postgres
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import * as limits from '../../../../adapters/storage/postgres/limits.ts';
 import { LOCK } from '../../../../adapters/storage/postgres/locks.ts';
-import { endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { endOwnTasks, endTasks } from '../../../../application/decisions/end-tasks.ts';
+import { placePause } from '../../../../application/decisions/place-block.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
@@ -94,6 +95,23 @@ describe('decisions that end tasks on Postgres', () => {
     await outside.sql('commit');
     const ended = (await Promise.all(asked)).map((outcome) => outcome.kind === 'ended' && outcome.tasks);
     expect(ended.toSorted()).to.deep.equal([0, 0, 0, 1]);
+  });
+
+  it("leave one of an operator's connections free of people's stops and pauses, however many wait", async () => {
+    const sponsorKey = newSponsorKey();
+    const { task } = await openedTask(storage);
+    await outside.sql('begin');
+    await outside.sql(`select pg_advisory_xact_lock(${LOCK.sponsor}, hashtext('${sponsorKey}'))`);
+    const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: NOON } as const;
+    const waiting = [1, 2].flatMap(() => [
+      storage.decide(endOwnTasks, { selection: { kind: 'sponsor', sponsorKey }, at: NOON, reason: 'sponsor_stopped' }),
+      storage.decide(placePause, { block, reason: 'sponsor_paused' }),
+    ]);
+    await untilWaiting(outside, limits.REVOKING_SHARES.people);
+    const killed = await storage.tasks.end({ kind: 'agent', agentId: task.agentId }, KILL);
+    expect(killed).to.deep.equal({ kind: 'ended', tasks: 1 });
+    await outside.sql('commit');
+    await Promise.all(waiting);
   });
 
   for (const whose of ['agent', 'person'] as const) {
@@ -190,7 +208,7 @@ describe('decisions that end tasks on Postgres', () => {
           return answer;
         }),
     };
-    const { decide } = postgresDecisions({ own: counting, operator: counting, provider: counting });
+    const { decide } = postgresDecisions({ own: counting, operator: counting, person: counting, provider: counting });
     for (const tasks of [1, 300]) {
       await outside.sql(liveTasksOf(agent, tasks));
       const ended = await decide(endTasks, { selection: { kind: 'agent', agentId: agent.agentId }, ...KILL });
@@ -210,7 +228,12 @@ describe('decisions that end tasks on Postgres', () => {
       const short = { ...limits.REVOKING_LIMITS, lock: statement / 2, statement };
       const stopping = openConnections({ connectionString, poolSize: 1, limits: short }, capturedLog());
       try {
-        const decisions = postgresDecisions({ own: stopping, operator: stopping, provider: stopping });
+        const decisions = postgresDecisions({
+          own: stopping,
+          operator: stopping,
+          person: stopping,
+          provider: stopping,
+        });
         const selection = { kind: 'agent', agentId: agent.agentId } as const;
         return await decisions.decide(endTasks, { selection, ...KILL });
       } finally {

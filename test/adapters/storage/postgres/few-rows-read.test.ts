@@ -179,7 +179,12 @@ for (const [where, mode] of Object.entries(KEPT)) {
         line: () => ({}) as never,
         close: async () => undefined,
       };
-      decisions = postgresDecisions({ own: connections, operator: connections, provider: connections });
+      decisions = postgresDecisions({
+        own: connections,
+        operator: connections,
+        person: connections,
+        provider: connections,
+      });
       sweeping = postgresSweeping(connections);
       tasks = postgresTasks(connections, 1000);
       asked = { tables: TASKS, query: 'select 1' };

@@ -22,7 +22,10 @@ const LIMIT = 10;
 /** The maximum number of rows read for a page: the page, the next record, and a margin. */
 const FEW = 2 * LIMIT;
 
-const names = { agentId: agentIdOf('agent-0'), sponsor: 'person-0', taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0') };
+const names = {
+  ...{ agentId: agentIdOf('agent-0'), sponsor: 'person-0', taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0') },
+  ...{ audience: 'https://api-0.example', event: 'token.issued' as const },
+};
 const second = (nth: number) => plusSeconds(NOON, nth);
 
 describe('The ledger on Postgres', () => {
@@ -33,8 +36,10 @@ describe('The ledger on Postgres', () => {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
     const owner = await database.outside?.('owner');
-    await owner?.sql(`insert into ledger (ts, event, task_id, agent_id, sponsor, decision)
-      select '${toMicrosecondText(NOON)}'::timestamptz + n * interval '1 second', 'token.issued',
+    await owner?.sql(`insert into ledger (ts, event, audience, task_id, agent_id, sponsor, decision)
+      select '${toMicrosecondText(NOON)}'::timestamptz + n * interval '1 second',
+        case when n % ${NAMES} = 0 then 'token.issued' else 'event-' || n % ${NAMES} end,
+        'https://api-' || n % ${NAMES} || '.example',
         'task_01M31S7W68TMK7WDX8YKPSYTE' || n % ${NAMES}, 'agent-' || n % ${NAMES}, 'person-' || n % ${NAMES}, 'allow'
       from generate_series(0, ${RECORDS - 1}) n`);
     await owner?.sql('analyze ledger');
@@ -62,7 +67,11 @@ describe('The ledger on Postgres', () => {
     const result = await client.query(config);
     return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
   };
-  const ledger = postgresLedger({ knex: createKnex({ client: 'pg' }), run } as never);
+  const transact = async (work: (run: Run) => unknown) => {
+    await client.query('set local enable_seqscan = off; set local jit = off');
+    return work(run);
+  };
+  const ledger = postgresLedger({ knex: createKnex({ client: 'pg' }), run, transact } as never);
 
   async function read(query: Partial<LedgerQuery>): Promise<{ readonly page: LedgerPage; readonly rows: number }> {
     await client.query('begin');
@@ -105,7 +114,7 @@ describe('The ledger on Postgres', () => {
       { from: second(400), to: second(11_000), after: { at: second(7_992), seq: 7_993 } },
     ],
   };
-  for (const name of ['agentId', 'sponsor', 'taskId'] as const) {
+  for (const name of ['agentId', 'sponsor', 'taskId', 'audience', 'event'] as const) {
     for (const [which, [first, query]] of Object.entries(pages)) {
       it(`reads at most ${FEW} rows for a page of ${LIMIT} records by ${name}: ${which}`, async () => {
         const { page, rows } = await read({ [name]: names[name], ...query });
@@ -119,8 +128,8 @@ describe('The ledger on Postgres', () => {
     // Without the bounds, Postgres before 18 would read all records of the name in the month. Postgres 18 skips them.
     it(`reads the index by ${name} only from the beginning to the end of a period`, async () => {
       const conditions = await indexConditions({ [name]: names[name], from: second(8_000), to: second(11_000) });
-      expect(conditions).to.match(/ROW\(\w+, ts\) >= ROW\(/);
-      expect(conditions).to.match(/ROW\(\w+, ts\) < ROW\(/);
+      expect(conditions).to.match(/ROW\(.+, ts\) >= ROW\(/);
+      expect(conditions).to.match(/ROW\(.+, ts\) < ROW\(/);
     });
   }
 });

@@ -90,6 +90,27 @@ describe("The person's page", () => {
     await page.context().close();
   });
 
+  for (const device of ['phone', 'desktop'] as const) {
+    it(`gives the two choices of a resume one size: ${device}`, async () => {
+      const page = await open(renderResume(aView(), 'de'), devices[device]);
+      const sizes = await page
+        .locator('main button, main a')
+        .evaluateAll((choices) => choices.map((choice) => [choice.clientWidth, choice.clientHeight].join(' x ')));
+      expect(sizes).to.deep.equal([sizes[0], sizes[0]]);
+      await page.context().close();
+    });
+  }
+
+  it('advises a pause only where people can pause', () => {
+    for (const [language, advice] of [
+      ['en', 'Pause agents to prevent that.'],
+      ['de', 'Pausieren Sie Agenten'],
+    ] as const) {
+      const saysSo = [true, false].map((canPause) => renderMe(aView({ canPause }), language).includes(advice));
+      expect(saysSo).to.deep.equal([true, false]);
+    }
+  });
+
   it('is used with the keyboard alone: every control has a name of its own and a visible focus', async () => {
     const page = await open(renderMe(aBusyView({ next: 'opaque' }), 'en'));
     const reached: unknown[] = [];

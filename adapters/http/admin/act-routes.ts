@@ -1,0 +1,44 @@
+/** `GET /admin/acts`: who changed what, and why. Only with `Service:Operators`. */
+
+import type { Request, Response } from 'express';
+import type { ActsAnswer, ActsRequest } from '../../../application/admin/list-acts.ts';
+import { toMillisecondText } from '../../../domain/instant.ts';
+import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
+import type { StoredAct } from '../../../domain/operators/operator-act.ts';
+import { answerInvalid } from '../message/problem-details.ts';
+import {
+  answerForeignCursor,
+  CURSOR,
+  CURSOR_SENTENCE,
+  DEFAULT_PAGE,
+  PAGE_SIZE_SENTENCE,
+  parseOrdinal,
+  parsePageSize,
+  parseSubject,
+  readQuery,
+  SUBJECT_SENTENCE,
+} from '../message/query.ts';
+
+export interface ActsSurface {
+  listActs(question: ActsRequest): Promise<ActsAnswer>;
+}
+
+export async function listActs(surface: ActsSurface, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['seq', 'sub', 'limit', CURSOR]);
+  const seq = query.read('seq', parseOrdinal, 'Must be the number of a record.');
+  const subject = query.read('sub', parseSubject, SUBJECT_SENTENCE);
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  const cursor = query.read(CURSOR, parseCursor, CURSOR_SENTENCE);
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  const answer = await surface.listActs({ seq, subject, limit, cursor });
+  if (answer.kind === 'foreign_cursor') return answerForeignCursor(response);
+  response.json({ acts: answer.acts.map(presentAct), next_cursor: answer.nextCursor ?? null });
+}
+
+function presentAct({ explains, reason, salt, at, ...act }: StoredAct): Record<string, unknown> {
+  const { seq, ...who } = act;
+  return {
+    ...{ seq, explains: explains ?? null, ...who },
+    ...{ reason: reason ?? null, salt: salt ?? null, at: toMillisecondText(at) },
+  };
+}

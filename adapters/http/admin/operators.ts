@@ -1,0 +1,123 @@
+/** Who may call a route of `/admin` and `/audit`: the holder of the admin key, or a person by role (docs/operators.md). */
+
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler, Response } from 'express';
+import type { Outcome } from '../../../application/outcome.ts';
+import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
+import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
+import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
+import type { Secret } from '../../../domain/secret.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import { bearerCredential, bearerKeys, refuseBearer } from '../message/bearer.ts';
+import { discardRest } from '../message/body.ts';
+import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
+import { singleHeader } from '../message/head.ts';
+import { answerProblem } from '../message/problem-details.ts';
+import { type AdminRoute, adminRoutes } from './roles.ts';
+
+export interface OperatorAccess {
+  /** Validates an access token. */
+  validate(token: string, trace?: Trace): Promise<Outcome<OperatorPerson>>;
+  /** Records that a person lacks the role for a route. */
+  refuseRole(person: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
+  /** Records that the provider's keys could not be fetched. */
+  refuseUnchecked(trace?: Trace): Promise<void>;
+}
+
+interface Access {
+  readonly apiKey: Secret | undefined;
+  refuse(reason: CredentialDenialReason, trace?: Trace): Promise<void>;
+}
+
+const UNAUTHORIZED = 'The credential is neither the admin key nor a valid access token of an operator.';
+
+/** Requires the admin key, or a valid access token of any person. The route then requires a role. */
+export function authenticateOperator(access: Access, operators: OperatorAccess): RequestHandler {
+  const checkKey = bearerKeys(access.apiKey === undefined ? [] : [access.apiKey]);
+  return async (request, response, next) => {
+    const verdict = checkKey(request);
+    if (verdict === 'accepted') {
+      request.operator = { kind: 'key' };
+      return next();
+    }
+    const credential = bearerCredential(request);
+    const outcome =
+      credential.kind === 'present' ? await operators.validate(credential.token, request.trace) : undefined;
+    if (outcome?.kind === 'allowed') {
+      request.operator = outcome.value;
+      return next();
+    }
+    if (outcome?.denial.reason === 'subject_keys_unavailable') {
+      discardRest(request);
+      await operators.refuseUnchecked(request.trace);
+      response.set('Retry-After', String(CAPACITY_RETRY_AFTER));
+      const detail = "The identity provider's keys could not be fetched. Retry the request.";
+      const error = 'temporarily_unavailable';
+      return answerProblem(response, { status: 503, error, detail, reason: outcome.denial.reason });
+    }
+    return refuseBearer(access, request, response, verdict, (_, reason) =>
+      answerProblem(response, { status: 401, detail: UNAUTHORIZED, reason }),
+    );
+  };
+}
+
+/**
+ * Requires the role of this route, and of a person who changes something a reason. Neither is checked without
+ * `Service:Operators`: the admin key opens every route.
+ */
+export function requireOperator(operators: OperatorAccess | undefined, route: AdminRoute): RequestHandler {
+  if (operators === undefined) return (_request, _response, next) => next();
+  const isRead = route.startsWith('GET ');
+  return async (request, response, next) => {
+    const { operator } = request;
+    if (operator === undefined) throw new Error('a route was reached without authentication');
+    const role = roleFor(operator, adminRoutes[route]);
+    if (role === undefined) {
+      discardRest(request);
+      if (operator.kind === 'person') await operators.refuseRole(operator, route, request.trace);
+      const detail = `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
+      return answerProblem(response, { status: 403, detail, reason: 'operator_role_missing' });
+    }
+    if (isRead) return next();
+    const given = operator.kind === 'key' ? { reason: undefined } : readReason(request);
+    if ('errors' in given) {
+      discardRest(request);
+      return answerReasonRequired(response, given.errors);
+    }
+    request.act = { operator, role, route, reason: given.reason };
+    return next();
+  };
+}
+
+const REASON = 'Mandate-Reason';
+const MIN_REASON = 3;
+const MAX_REASON = 200;
+const REASON_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters, as plain ASCII with % written %25, or as percent-encoded UTF-8.`;
+const ASCII = /^[\x20-\x7e]*$/;
+const CONTROL = /\p{Cc}/u;
+
+type Reason = { readonly reason: string } | { readonly errors: readonly FieldError[] };
+
+function readReason(request: IncomingMessage): Reason {
+  const header = singleHeader(request, REASON);
+  if (header.kind === 'absent') return { errors: fieldErrors(REASON, 'Is required: say why you make this change.') };
+  if (header.kind === 'repeated') return { errors: fieldErrors(REASON, 'Must not be repeated.') };
+  const reason = ASCII.test(header.value) ? decoded(header.value)?.trim() : undefined;
+  const length = reason === undefined ? 0 : [...reason].length;
+  return reason === undefined || CONTROL.test(reason) || length < MIN_REASON || length > MAX_REASON
+    ? { errors: fieldErrors(REASON, REASON_SENTENCE) }
+    : { reason };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function answerReasonRequired(response: Response, errors: readonly FieldError[]): void {
+  const detail = `A change by a named operator needs a reason, in the header ${REASON}.`;
+  answerProblem(response, { status: 400, detail, errors, reason: 'reason_required' });
+}

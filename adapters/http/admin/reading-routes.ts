@@ -1,0 +1,121 @@
+/** What operators and their console read: tasks and blocks in pages. Only with `Service:Operators`. */
+
+import type { Request, Response, Router } from 'express';
+import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';
+import type { ListPage } from '../../../application/admin/list-page.ts';
+import type { ListTasksQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
+import type { ListedTask } from '../../../application/ports/queries.ts';
+import { parseAgentId, parseSponsorKey, parseTaskId, type TaskId } from '../../../domain/identifiers.ts';
+import { toShortText } from '../../../domain/instant.ts';
+import { parseListCursor } from '../../../domain/list-cursor.ts';
+import { formatScope } from '../../../domain/scope.ts';
+import { blockSources, parseBlockSource, presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { type TaskState, taskStates } from '../../../domain/tasks/task.ts';
+import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
+import {
+  AUDIENCE_SENTENCE,
+  answerForeignCursor,
+  CURSOR,
+  CURSOR_SENTENCE,
+  DEFAULT_PAGE,
+  PAGE_SIZE_SENTENCE,
+  parseAudience,
+  parsePageSize,
+  readQuery,
+} from '../message/query.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
+import { requireOperator } from './operators.ts';
+import { type AdminAccess, SPONSOR_KEY_SENTENCE } from './requests.ts';
+
+export interface ReadingSurface extends AdminAccess {
+  listTasks(question: ListTasksQuestion): Promise<ListPage<ListedTask>>;
+  showTask(taskId: TaskId): Promise<TaskWithRecords | undefined>;
+  listBlocks(question: ListBlocksQuestion): Promise<ListPage<SponsorBlock>>;
+}
+
+export function addReadingRoutes(router: Router, surface: Traceable<ReadingSurface>): void {
+  router
+    .route('/tasks')
+    .get(requireOperator(surface.operators, 'GET /admin/tasks'), (request, response) =>
+      tasks(forRequest(surface, request), request, response),
+    )
+    .all(methodNotAllowed('GET, HEAD'));
+  router
+    .route('/sponsors')
+    .get(requireOperator(surface.operators, 'GET /admin/sponsors'), (request, response) =>
+      blocks(forRequest(surface, request), request, response),
+    )
+    .all(methodNotAllowed('GET, HEAD'));
+}
+
+async function tasks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['agent_id', 'sponsor', 'audience', 'state', 'limit', CURSOR]);
+  const filters = {
+    agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
+    sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),
+    audience: query.read('audience', parseAudience, AUDIENCE_SENTENCE),
+    state: query.read('state', parseState, `Must be ${anyOf(taskStates)}.`) ?? 'live',
+  };
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  answerPage(response, 'tasks', presentTask, await surface.listTasks({ filters, limit, cursor }));
+}
+
+export async function showTask(surface: ReadingSurface, id: string, response: Response): Promise<void> {
+  const taskId = parseTaskId(id);
+  const found = taskId && (await surface.showTask(taskId));
+  if (found === undefined) return answerUnknownTask(response);
+  response.json({ ...presentTask(found.task), records: found.records, next_cursor: found.nextCursor ?? null });
+}
+
+export function answerUnknownTask(response: Response): void {
+  answerProblem(response, { status: 404, detail: 'There is no such task.', reason: 'unknown_task' });
+}
+
+async function blocks(surface: ReadingSurface, request: Request, response: Response): Promise<void> {
+  const query = readQuery(request.originalUrl, ['source', 'limit', CURSOR]);
+  const source = query.read('source', parseBlockSource, `Must be ${anyOf(blockSources)}.`);
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  answerPage(response, 'sponsors', presentBlock, await surface.listBlocks({ source, limit, cursor }));
+}
+
+function answerPage<Item>(
+  response: Response,
+  name: string,
+  present: (item: Item) => Record<string, unknown>,
+  page: ListPage<Item>,
+): void {
+  if (page.kind === 'foreign_cursor') answerForeignCursor(response);
+  else response.json({ [name]: page.items.map(present), next_cursor: page.nextCursor ?? null });
+}
+
+function parseState(text: string): TaskState['kind'] | undefined {
+  return taskStates.find((state) => state === text);
+}
+
+function anyOf(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+function presentTask({ state, ...task }: ListedTask): Record<string, unknown> {
+  return {
+    task_id: task.taskId,
+    agent_id: task.agentId,
+    display_name: task.displayName ?? null,
+    sponsor: task.sponsor,
+    sponsor_key: task.sponsorKey,
+    audience: task.audience,
+    scope: formatScope(task.scope),
+    delegation_depth: task.delegationDepth,
+    parent_task_id: task.parentTaskId ?? null,
+    started_at: toShortText(task.createdAt),
+    expires_at: toShortText(task.expiresAt),
+    state: state.kind,
+    ended_at: state.kind === 'live' ? null : toShortText(state.at),
+    reason: state.kind === 'live' ? null : state.kind === 'revoked' ? state.reason : 'task_ttl_elapsed',
+    renewals: task.renewals,
+  };
+}

@@ -1,0 +1,31 @@
+/** All of `/me`: the API, and the page if people sign in here. The code is loaded only if `/me` is configured. */
+
+import express, { type Router } from 'express';
+import type { RefusalPages } from '../admission/refusals.ts';
+import { issuerPath } from '../routes.ts';
+import type { Traceable } from '../traceable.ts';
+import { type MeSurface, meRouter } from './me-router.ts';
+import { answerBrowser } from './page/notice.ts';
+import { type PageOptions, pageRouter } from './page/page-router.ts';
+import { refusalPages } from './page/refusal-pages.ts';
+import { type SignInSurface, signInRouter } from './sign-in-router.ts';
+
+export interface MeSurfaces {
+  readonly api: Traceable<MeSurface>;
+  /** `undefined` without `Service:Me:ClientId`, as is the page. */
+  readonly signIn: Traceable<SignInSurface> | undefined;
+  readonly page: PageOptions | undefined;
+}
+
+export interface MeRoutes {
+  readonly router: Router;
+  readonly refusalPages: RefusalPages | undefined;
+}
+
+export function meRoutes({ api, signIn, page }: MeSurfaces): MeRoutes {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  if (signIn !== undefined) router.use(signInRouter(signIn));
+  const base = issuerPath(api.issuer);
+  router.use(meRouter(api, page && { router: pageRouter(api, page), answerBrowser: answerBrowser(base) }));
+  return { router, refusalPages: page && refusalPages(base) };
+}

@@ -1,0 +1,35 @@
+/** Lists operators' acts in pages, newest first. */
+
+import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
+import type { StoredAct } from '../../domain/operators/operator-act.ts';
+import { fingerprint } from '../ledger/query.ts';
+import type { ActsQuestion, OperatorActs } from '../ports/queries.ts';
+import type { Digest } from '../ports/runtime.ts';
+
+export interface ActsRequest extends Omit<ActsQuestion, 'before'> {
+  /** Where the previous page ended. */
+  readonly cursor: PageCursor | undefined;
+}
+
+export type ActsAnswer =
+  | {
+      readonly kind: 'page';
+      readonly acts: readonly StoredAct[];
+      /** `undefined` on the last page. */
+      readonly nextCursor: string | undefined;
+    }
+  /** The cursor belongs to other filters, or to another list. */
+  | { readonly kind: 'foreign_cursor' };
+
+export async function listActs(
+  { operatorActs, digest }: { readonly operatorActs: OperatorActs; readonly digest: Digest },
+  { seq, subject, limit, cursor }: ActsRequest,
+): Promise<ActsAnswer> {
+  const own = fingerprint(digest, ['acts', seq, subject]);
+  if (cursor !== undefined && cursor.fingerprint !== own) return { kind: 'foreign_cursor' };
+  // Read one more than the limit: it tells whether another page follows.
+  const found = await operatorActs.list({ seq, subject, before: cursor?.seq, limit: limit + 1 });
+  const acts = found.slice(0, limit);
+  const last = found.length > limit ? acts.at(-1) : undefined;
+  return { kind: 'page', acts, nextCursor: last && formatCursor({ at: last.at, seq: last.seq, fingerprint: own }) };
+}

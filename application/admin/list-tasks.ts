@@ -1,0 +1,52 @@
+/** Tasks as operators see them: all in pages, newest first, or one with the numbers of its records. */
+
+import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
+import { queryLedger } from '../ledger/query.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ListedTask, TaskFilters, Tasks } from '../ports/queries.ts';
+import type { Clock, Digest } from '../ports/runtime.ts';
+import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
+
+interface TaskReading {
+  readonly tasks: Pick<Tasks, 'list' | 'findListed'>;
+  readonly ledger: Pick<Ledger, 'page'>;
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+export interface ListTasksQuestion extends PageQuestion {
+  readonly filters: TaskFilters;
+}
+
+export function listTasks(
+  { tasks, clock, digest }: Omit<TaskReading, 'ledger'>,
+  { filters, ...question }: ListTasksQuestion,
+): Promise<ListPage<ListedTask>> {
+  const { agentId, sponsorKey, audience, state } = filters;
+  const list = {
+    query: ['tasks', agentId, sponsorKey, audience, state],
+    parse: ([taskId = '', ...more]: readonly string[]) => (more.length === 0 ? parseTaskId(taskId) : undefined),
+    read: (after: TaskId | undefined, limit: number) => tasks.list({ ...filters, after, limit, now: clock.now() }),
+    positionOf: ({ taskId }: ListedTask) => [taskId],
+  } as const;
+  return listPage(digest, list, question);
+}
+
+export interface TaskWithRecords {
+  readonly task: ListedTask;
+  /** The numbers of its oldest records. */
+  readonly records: readonly number[];
+  /** Continues the records at `GET /audit?task_id=…`; `undefined` if these are all. */
+  readonly nextCursor: string | undefined;
+}
+
+/** A refused renewal is a record, so a task may have any number of them. */
+const MAX_RECORDS = 1000;
+
+export async function showTask(service: TaskReading, taskId: TaskId): Promise<TaskWithRecords | undefined> {
+  const task = await service.tasks.findListed(taskId, service.clock.now());
+  if (task === undefined) return undefined;
+  const answer = await queryLedger(service, { filters: { taskId }, limit: MAX_RECORDS, cursor: undefined });
+  const { records, nextCursor } = answer.kind === 'page' ? answer : { records: [], nextCursor: undefined };
+  return { task, records: records.map(({ seq }) => seq), nextCursor };
+}

@@ -1,0 +1,31 @@
+/** Validates an operator's access token: a person's token of another audience, with roles. */
+
+import { type OperatorPerson, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
+import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import type { Trace } from '../../domain/trace-context.ts';
+import { allowed, denied, type Outcome } from '../outcome.ts';
+import { type SubjectValidation, validateSubjectToken } from './validate-subject-token.ts';
+
+export interface OperatorValidation extends SubjectValidation {
+  /** `Service:Operators:RoleClaim`. */
+  readonly roleClaim: string;
+  /** `Service:Operators:Roles`. */
+  readonly roles: RoleValues;
+}
+
+/** A person without a role is accepted: the route refuses them. */
+export async function validateOperator(
+  validation: OperatorValidation,
+  token: string,
+  trace?: Trace,
+): Promise<Outcome<OperatorPerson>> {
+  // An operator need not be a person whom agents act for: the token needs no sponsor key.
+  const outcome = await validateSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
+  if (outcome.kind === 'denied') return outcome;
+  const claims = readCompactJws(token)?.claims;
+  const issuer = claims && textClaim(claims, 'iss');
+  if (claims === undefined || issuer === undefined) return denied('subject_malformed');
+  const sponsorKey = textClaim(claims, validation.sponsorKeyClaim);
+  const roles = rolesIn(claims, validation.roleClaim, validation.roles);
+  return allowed({ kind: 'person', issuer, subject: outcome.value.subject, sponsorKey, roles });
+}

@@ -1,0 +1,58 @@
+/** Binds the operators with names (`Service:Operators`) to their ports: who they are, and the records of what they do. */
+
+import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
+import { sha256 } from '../adapters/platform/system-crypto.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
+import { explaining } from '../application/admin/explaining.ts';
+import { validateOperator } from '../application/authentication/validate-operator.ts';
+import { refuseOperator } from '../application/decisions/operator-act.ts';
+import { denied } from '../application/outcome.ts';
+import { type RequestedAct, refusedActDetail } from '../domain/operators/operator-act.ts';
+import type { Parts } from './parts.ts';
+import { operatorsChoice } from './settings/alternatives.ts';
+
+type Needed = Pick<
+  Parts,
+  | 'settings'
+  | 'storage'
+  | 'storageWithin'
+  | 'providerKeys'
+  | 'operatorKeys'
+  | 'anonymousDenials'
+  | 'clock'
+  | 'randomness'
+>;
+
+interface Operators {
+  readonly access: OperatorAccess;
+  readonly twoPersons: boolean;
+  explain(storage: Storage, act: RequestedAct): ReturnType<typeof explaining<Storage>>;
+}
+
+/** `undefined` if the admin key is the only way in. */
+export function operators(parts: Needed): Operators | undefined {
+  const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock } = parts;
+  const chosen = operatorsChoice(settings);
+  if (chosen === undefined) return undefined;
+  const { audience, roleClaim, roles, twoPersons } = chosen;
+  const validation = {
+    ...{ providerKeys: operatorKeys ?? providerKeys, clock, roleClaim, roles },
+    // A token for both would be in the hands of agents.
+    foreignAudience: settings['Service:UpstreamIdp:Audience'],
+    sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+  };
+  const access: OperatorAccess = {
+    validate: async (token, trace) =>
+      audience === undefined
+        ? denied('subject_audience_mismatch')
+        : validateOperator({ ...validation, audience }, token, trace),
+    refuseRole: (person, route, trace) =>
+      ((trace && storageWithin?.(trace)) ?? storage).decide(refuseOperator, {
+        ...{ at: clock.now(), event: 'admin.denied', decision: 'deny', reason: 'operator_role_missing' },
+        detail: refusedActDetail(person, route),
+      }),
+    refuseUnchecked: async (trace) =>
+      anonymousDenials.record({ event: 'admin.denied', reason: 'subject_keys_unavailable' }, trace),
+  };
+  return { access, twoPersons, explain: (own, act) => explaining({ ...parts, digest: sha256 }, own, act) };
+}

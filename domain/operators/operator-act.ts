@@ -1,0 +1,61 @@
+/** What an operator's request did, as the ledger names it (`operator.acted`). The reason's text is kept beside the ledger. */
+
+import type { Instant } from '../instant.ts';
+import type { Operator, OperatorRole } from './operator.ts';
+
+/** A request that changes something. */
+export interface RequestedAct {
+  readonly operator: Operator;
+  /** The role that allows it. */
+  readonly role: OperatorRole | 'key';
+  /** The method and the pattern of the path, such as `DELETE /admin/tasks/{task_id}`. */
+  readonly route: string;
+  /** Why the operator does it. `undefined` with the admin key, which needs none. */
+  readonly reason: string | undefined;
+}
+
+export interface OperatorAct extends RequestedAct {
+  readonly at: Instant;
+  readonly sealed: SealedReason | undefined;
+}
+
+/** The ledger holds only `hash`. So the text can be erased, and nobody can then guess it from the hash. */
+export interface SealedReason {
+  /** Random characters. */
+  readonly salt: string;
+  /** SHA-256 of the salt's characters, then of the reason in UTF-8; in lowercase hex. */
+  readonly hash: string;
+}
+
+/** Who acted. The admin key has no name. */
+export function namesOf(operator: Operator): { readonly iss: string; readonly sub: string } {
+  return operator.kind === 'key' ? { iss: '', sub: '' } : { iss: operator.issuer, sub: operator.subject };
+}
+
+/** The `detail` of `operator.acted`: the text before and after the number of the first record that the act explains. */
+export function actDetail({ operator, role, route, sealed }: OperatorAct): readonly [before: string, after: string] {
+  const before = new URLSearchParams({ ...namesOf(operator), role, act: route, seq: '' });
+  const after = new URLSearchParams({ reason: sealed?.hash ?? '' });
+  return [before.toString(), `&${after}`];
+}
+
+/** The `detail` of `admin.denied` about a person without the role for a route. */
+export function refusedActDetail(operator: Operator, route: string): string {
+  return new URLSearchParams({ ...namesOf(operator), act: route }).toString();
+}
+
+/** An act as it is stored. */
+export interface StoredAct {
+  /** The number of its record. */
+  readonly seq: number;
+  /** The number of the first record that it explains. */
+  readonly explains: number | undefined;
+  readonly iss: string;
+  readonly sub: string;
+  readonly role: string;
+  readonly act: string;
+  /** `undefined` with the admin key, and once erased. */
+  readonly reason: string | undefined;
+  readonly salt: string | undefined;
+  readonly at: Instant;
+}

@@ -1,0 +1,144 @@
+/** The stream of records over HTTP, with short times. test/system/operator-reading.test.ts runs it in the service. */
+
+import { createServer } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import express from 'express';
+import { streamRecords } from '../../../../adapters/http/admin/audit-stream.ts';
+import { type RecordListener, recordStream } from '../../../../application/ledger/record-stream.ts';
+import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+import { openEventStream } from '../../../support/event-stream.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { closeServer, listen } from '../../../support/listening.ts';
+
+const record = (seq: number): LedgerRecord => ({
+  ...{ seq, at: NOON, event: 'admin.denied', decision: 'deny', checkpoint: undefined },
+});
+
+describe('The stream of records', () => {
+  let newest = 0;
+  const streamOf = () =>
+    recordStream({
+      ledger: { settledThrough: async () => newest },
+      checkpoints: {
+        records: async ({ lastSeq }, after, limit) =>
+          Array.from({ length: Math.min(limit, lastSeq - after) }, (_, nth) => record(after + 1 + nth)),
+      },
+      turn: async () => undefined,
+      timeLimit: (work, ms) => Promise.race([work, pause(ms, undefined, { ref: false })]),
+    });
+  let stream = streamOf();
+  let times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+  const app = express();
+  app.get('/', (request, response) =>
+    streamRecords({ stream, streamTimes: times, refuseFull: async () => undefined }, request, response),
+  );
+  const server = createServer(app);
+  let url = '';
+  before(async () => {
+    url = `http://127.0.0.1:${await listen(server)}`;
+  });
+  beforeEach(() => {
+    stream = streamOf();
+    newest = 0;
+  });
+  after(() => closeServer(server));
+
+  it('sends a comment regularly, so that no proxy takes the connection for idle', async () => {
+    times = { heartbeatMs: 5, lifetimeMs: 60_000 };
+    const client = await openEventStream(url, {});
+    await eventually(() => client.comments.length > 5);
+    expect(client.events).to.deep.equal([]);
+    client.close();
+  });
+
+  it('ends after its lifetime, so that the next connection checks the credential again', async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 20 };
+    const client = await openEventStream(url, {});
+    await client.ended;
+    expect(client.headers.get('connection')).to.equal('close');
+  });
+
+  it('ends for all listeners when it is closed, and refuses later ones', async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    const clients = await Promise.all([openEventStream(url, {}), openEventStream(url, {})]);
+    stream.close();
+    await Promise.all(clients.map(({ ended }) => ended));
+    expect((await fetch(url)).status).to.equal(503);
+  });
+
+  it('gives a listener that continues from an earlier number each record once, while others are handed over', async () => {
+    newest = 3_000;
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    const ahead = await openEventStream(url, {});
+    let isOver = false;
+    const advancing = (async () => {
+      while (!isOver) {
+        newest += 7;
+        await stream.advance();
+        await pause(1);
+      }
+    })();
+    const behind = await Promise.all([0, 1, 2_999].map((id) => openEventStream(url, { 'last-event-id': String(id) })));
+    for (const [nth, client] of behind.entries()) {
+      const first = [1, 2, 3_000][nth] ?? 0;
+      await client.until(3_500 - first);
+      expect(client.events.map(({ id }) => Number(id))).to.deep.equal(client.events.map((_, at) => first + at));
+    }
+    isOver = true;
+    await advancing;
+    expect(ahead.events[0]?.id).to.equal('3001');
+    for (const client of [ahead, ...behind]) client.close();
+  });
+
+  it('begins after the newest record, although older ones are not handed over yet', async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    newest = 10;
+    const early = await openEventStream(url, {});
+    newest = 20;
+    const late = await openEventStream(url, {});
+    await stream.advance();
+    newest = 21;
+    await stream.advance();
+    await Promise.all([early.until(11), late.until(1)]);
+    expect([early.events[0]?.id, late.events.map(({ id }) => id)]).to.deep.equal(['11', ['21']]);
+    for (const client of [early, late]) client.close();
+  });
+
+  it('reads the ledger once for all listeners, and not at all without one', async () => {
+    let reads = 0;
+    const counted = recordStream({
+      ledger: { settledThrough: async () => newest },
+      checkpoints: {
+        records: async ({ lastSeq }, after) => {
+          reads += 1;
+          return lastSeq > after ? [record(lastSeq)] : [];
+        },
+      },
+      turn: async () => undefined,
+      timeLimit: async (work) => work,
+    });
+    await counted.advance();
+    expect(reads).to.equal(0);
+    const gone = new AbortController();
+    const taken: number[] = [];
+    const listener = (): RecordListener => ({
+      gone: gone.signal,
+      drained: async () => undefined,
+      take: (records) => void taken.push(...records.map(({ seq }) => seq)),
+    });
+    const feeding: Promise<void>[] = [];
+    for (let nth = 0; nth < 10; nth++) {
+      const opened = await counted.open(undefined);
+      if (opened.kind !== 'opened') throw new Error('there is a place');
+      feeding.push(opened.feed(listener()));
+    }
+    newest = 1;
+    await counted.advance();
+    expect(taken).to.deep.equal(Array.from({ length: 10 }, () => 1));
+    expect(reads).to.equal(1);
+    gone.abort();
+    await Promise.all(feeding);
+  });
+});

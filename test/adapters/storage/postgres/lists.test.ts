@@ -1,0 +1,134 @@
+/** Counts the rows that Postgres reads for a page of tasks or blocks: few, beside many others and by any filter. */
+
+import { expect } from 'chai';
+import createKnex from 'knex';
+import pg from 'pg';
+import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
+import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
+import { postgresSponsors, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
+import type { TasksQuestion } from '../../../../application/ports/queries.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
+import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
+import { taskStates } from '../../../../domain/tasks/task.ts';
+import { type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+
+/** Each name has an eighth of the tasks. Each of three states has a third, and few live tasks are past their time. */
+const TASKS = 24_000;
+const NAMES = 8;
+const OVERDUE = 20;
+const LIMIT = 10;
+/** For each task of a page: its entry and its row, and the entries of its agent and its grant. */
+const FEW = 6 * LIMIT + OVERDUE;
+const at = `'${toMicrosecondText(NOON)}'::timestamptz`;
+
+const STATISTICS = { current: true, 'of empty tables': false };
+for (const [which, isCurrent] of Object.entries(STATISTICS)) {
+  describe(`The lists of tasks and blocks on Postgres, with statistics ${which}`, () => {
+    let database: FreshDatabase;
+    let client: pg.Client;
+
+    before(async function () {
+      this.timeout(60_000);
+      database = await freshDatabase('postgres');
+      const owner = await database.outside?.('owner');
+      for (const table of ['agents', 'tasks', 'task_grants', 'sponsor_blocks']) {
+        await owner?.sql(`alter table ${table} set (autovacuum_enabled = off)`);
+      }
+      if (!isCurrent) await owner?.sql('analyze');
+      await owner?.sql(`insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth,
+          created_at, expires_at, state, ended_at, end_reason)
+        select 'task_' || lpad(n::text, 26, '0'), 'agent-' || n % ${NAMES}, 'person-' || n % ${NAMES}, 'sub',
+          'https://api-' || n % ${NAMES} || '.example', 'read', 1, ${at},
+          case when n % (${TASKS} / ${OVERDUE}) = 0 then ${at} else ${at} + interval '1 day' end,
+          s.state, case when s.state <> 'live' then ${at} end, case when s.state = 'revoked' then 'client_revoked' end
+        from generate_series(0, ${TASKS - 1}) n
+        cross join lateral (select (array['live', 'revoked', 'expired'])[1 + n / ${NAMES} % 3] as state) s`);
+      await owner?.sql(
+        `insert into task_grants (grant_hash, task_id, scope) select task_id, task_id, 'read' from tasks`,
+      );
+      await owner?.sql(`insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
+        select 'person-' || n, case when n % 100 = 0 then 'admin' else 'scim' end, 'disabled',
+          ${at} + n * interval '1 second', ${at} from generate_series(0, ${TASKS - 1}) n`);
+      if (isCurrent) await owner?.sql('analyze');
+      await owner?.close();
+      client = new pg.Client({
+        connectionString: String(database.settings['Service:Database:ConnectionString']),
+        types: columnTypes,
+      });
+      await client.connect();
+      await client.query("set time zone 'UTC'; set datestyle to 'ISO'");
+    });
+    after(async () => {
+      await client.end();
+      await database.drop();
+    });
+
+    const run: Run = async <Row>(query: Parameters<Run>[0]) => {
+      const native = 'text' in query ? { sql: query.text, bindings: [] } : query.toSQL().toNative();
+      const result = await client.query({ text: native.sql, values: [...native.bindings] });
+      return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
+    };
+    const connections = {
+      knex: createKnex({ client: 'pg' }),
+      run,
+      transact: (work: (run: Run) => unknown) => work(run),
+    };
+    const tasks = postgresTasks(connections as never, 1000);
+    const sponsors = postgresSponsors(connections as never);
+
+    async function rowsReadBy<Answer>(read: () => Promise<Answer>): Promise<readonly [Answer, number]> {
+      await client.query(BEGIN);
+      try {
+        const before = await rowsRead();
+        const answer = await read();
+        return [answer, (await rowsRead()) - before];
+      } finally {
+        await client.query('rollback');
+      }
+    }
+
+    async function rowsRead(): Promise<number> {
+      const { rows } = await client.query(
+        'select sum(seq_tup_read + idx_tup_fetch)::integer as rows from pg_stat_xact_user_tables',
+      );
+      return rows[0]?.rows;
+    }
+
+    const filters: Readonly<Record<string, Partial<TasksQuestion>>> = {
+      'all people': {},
+      'an agent': { agentId: 'agent-1' as AgentId },
+      'a person': { sponsorKey: 'person-1' as SponsorKey },
+      'an audience': { audience: 'https://api-1.example' },
+      'an agent, a person and an audience': {
+        ...{ agentId: 'agent-1' as AgentId, sponsorKey: 'person-1' as SponsorKey, audience: 'https://api-1.example' },
+      },
+    };
+    const positions = { first: undefined, middle: `task_${String(TASKS / 2).padStart(26, '0')}` as TaskId };
+    for (const [what, filter] of Object.entries(filters)) {
+      for (const state of taskStates) {
+        for (const [where, after] of Object.entries(positions)) {
+          it(`reads at most ${FEW} rows for a ${where} page of ${LIMIT} ${state} tasks of ${what}`, async () => {
+            const question = { state, after, limit: LIMIT, now: plusSeconds(NOON, 60), ...filter };
+            const [page, rows] = await rowsReadBy(() => tasks.list(question));
+            expect(page).to.have.length(LIMIT);
+            expect(rows).to.be.within(LIMIT, FEW);
+          });
+        }
+      }
+    }
+
+    for (const source of [undefined, 'admin', 'scim'] as const) {
+      for (const after of [
+        undefined,
+        { blockedAt: plusSeconds(NOON, TASKS / 2), sponsorKey: 'p' as SponsorKey, source: 'ssf' },
+      ] as const) {
+        it(`reads at most ${FEW} rows for a ${after ? 'middle' : 'first'} page of ${LIMIT} blocks of ${source ?? 'every source'}`, async () => {
+          const [page, rows] = await rowsReadBy(() => sponsors.list({ source, after, limit: LIMIT }));
+          expect(page).to.have.length(LIMIT);
+          expect(rows).to.be.within(LIMIT, FEW);
+        });
+      }
+    }
+  });
+}

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import { expireDueTasks } from '../../application/decisions/sweep.ts';
+import type { ListedTask, TasksQuestion } from '../../application/ports/queries.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type AgentId, parseSponsorKey, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { taskStates } from '../../domain/tasks/task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { aRevocation, openedTask, registeredAgent, renewTimes } from './storage-fixtures.ts';
+
+const OVERDUE_AT = plusSeconds(NOON, 1000);
+const NOW = plusSeconds(NOON, 1200);
+const KILLED = { at: plusSeconds(NOON, 700), reason: 'operator_kill_switch' } as const;
+
+onEveryDatabase('the list of tasks', ({ storage }) => {
+  const list = (question: Partial<TasksQuestion>) =>
+    storage().tasks.list({ state: 'live', after: undefined, limit: 1000, now: NOW, ...question });
+
+  const expire = (at: Instant) => storage().decide(expireDueTasks, { overBy: at, at, limit: 1000 });
+
+  let agents: readonly Agent[] = [];
+  const sponsors = ['ada', 'Ada', 'bob'].map((key) => parseSponsorKey(key) as SponsorKey);
+  const long = `https://api.example/${'a'.repeat(2000)}`;
+  const audiences = [`${long}1`, `${long}2`, 'https://jira.example'];
+  interface Expected {
+    readonly taskId: TaskId;
+    readonly agentId: AgentId;
+    readonly sponsorKey: SponsorKey;
+    readonly audience: string;
+    readonly state: ListedTask['state']['kind'];
+  }
+  const all: Expected[] = [];
+
+  before(async () => {
+    agents = await Promise.all([1, 2, 3].map(() => registeredAgent(storage())));
+    // Every combination of agent, person and audience, in turn live, revoked, expired, and overdue.
+    for (let nth = 0; nth < 108; nth++) {
+      const agent = agents[nth % 3];
+      const sponsorKey = sponsors[Math.floor(nth / 3) % 3];
+      const audience = audiences[Math.floor(nth / 9) % 3];
+      if (agent === undefined || sponsorKey === undefined || audience === undefined) throw new Error('no such choice');
+      const how = Math.floor(nth / 27) % 4;
+      const expiresAt = how === 3 ? OVERDUE_AT : how === 2 ? plusSeconds(NOON, 500) : plusSeconds(NOON, 5000);
+      const { task } = await openedTask(storage(), { sponsorKey, audience, expiresAt }, agent);
+      if (how === 1) await storage().tasks.end({ kind: 'task', taskId: task.taskId, sponsorKey }, KILLED);
+      const state = (['live', 'revoked', 'expired', 'expired'] as const)[how] ?? 'live';
+      all.push({ taskId: task.taskId, agentId: agent.agentId, sponsorKey, audience, state });
+    }
+    await expire(plusSeconds(NOON, 600));
+  });
+
+  const idsOf = (tasks: readonly { readonly taskId: TaskId }[]) => tasks.map(({ taskId }) => taskId);
+
+  it('selects by each filter alone and by all together, newest first, in one page or in many', async () => {
+    const choices = [undefined, 0, 1] as const;
+    for (const state of taskStates) {
+      for (const agent of choices) {
+        for (const sponsor of choices) {
+          for (const audience of choices) {
+            const filters = {
+              state,
+              agentId: agent === undefined ? undefined : agents[agent]?.agentId,
+              sponsorKey: sponsor === undefined ? undefined : sponsors[sponsor],
+              audience: audience === undefined ? undefined : audiences[audience],
+            };
+            const expected = all
+              .filter((task) =>
+                Object.entries(filters).every(
+                  ([name, value]) => value === undefined || task[name as keyof Expected] === value,
+                ),
+              )
+              .map(({ taskId }) => taskId)
+              .toReversed();
+            expect(expected).not.to.have.length(0);
+            expect(idsOf(await list(filters))).to.deep.equal(expected);
+            const paged: TaskId[] = [];
+            for (let page = await list({ ...filters, limit: 4 }); page.length > 0; ) {
+              paged.push(...idsOf(page));
+              page = await list({ ...filters, limit: 4, after: paged.at(-1) });
+            }
+            expect(paged).to.deep.equal(expected);
+          }
+        }
+      }
+    }
+  });
+
+  it('neither skips nor repeats a task if others start and end between two pages', async () => {
+    const before = idsOf(await list({}));
+    const first = idsOf(await list({ limit: 5 }));
+    await openedTask(storage(), { expiresAt: plusSeconds(NOON, 5000) }, agents[0]);
+    const last = first.at(-1) as TaskId;
+    await storage().tasks.end({ kind: 'task', taskId: last }, KILLED);
+    expect([...first, ...idsOf(await list({ after: last }))]).to.deep.equal(before);
+  });
+
+  it('has each field of a task, and the same task by its id', async () => {
+    const agent = await registeredAgent(storage(), { displayName: 'Näme' });
+    const opening = await openedTask(storage(), { delegationDepth: 1 }, agent);
+    await renewTimes(storage(), opening, 2);
+    const { task } = opening;
+    const expected = { ...task, state: { kind: 'live' }, displayName: 'Näme', renewals: 2 };
+    const [newest] = await list({ agentId: agent.agentId });
+    expect(newest).to.deep.equal(expected);
+    expect(await storage().tasks.findListed(task.taskId, NOW)).to.deep.equal(expected);
+    const { at, reason } = aRevocation(opening);
+    await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at, reason });
+    const ended = { ...expected, state: { kind: 'revoked', at, reason } };
+    expect(await list({ agentId: agent.agentId, state: 'revoked' })).to.deep.equal([ended]);
+    expect(await storage().tasks.findListed(task.taskId, NOW)).to.deep.equal(ended);
+  });
+
+  it('shows a task whose time is up as expired, before and after its expiry is recorded', async () => {
+    const { task } = await openedTask(storage(), { expiresAt: OVERDUE_AT });
+    const { agentId, taskId } = task;
+    const early = plusSeconds(OVERDUE_AT, -1);
+    expect(idsOf(await list({ agentId, now: early }))).to.deep.equal([taskId]);
+    for (const recorded of [false, true]) {
+      if (recorded) await expire(OVERDUE_AT);
+      expect(await list({ agentId })).to.deep.equal([]);
+      const [found, ...more] = await list({ agentId, state: 'expired' });
+      expect([found?.taskId, found?.state, more]).to.deep.equal([taskId, { kind: 'expired', at: OVERDUE_AT }, []]);
+    }
+  });
+
+  it('finds nothing by the id of a task that is not stored', async () => {
+    expect(await storage().tasks.findListed('task_01M31S7W68TMK7WDX8YKPSYTEZ' as TaskId, NOW)).to.equal(undefined);
+  });
+});
