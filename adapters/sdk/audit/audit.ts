@@ -6,8 +6,9 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
-import { foldPath, leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
-import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { inclusionFault, isIn } from '../../../domain/ledger/inclusion.ts';
+import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
+import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
 import {
   chainFault,
   contradictedMark,
@@ -15,9 +16,8 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { readCheckpoint, readProof, readRecord, Unreadable } from './published.ts';
 
-export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from './published.ts';
+export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
 
 /** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
 export interface JwkSet {
@@ -106,20 +106,11 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
     verifyRecord: (publishedRecord, publishedProof) =>
       reading(() => {
         const [record, proof] = [readRecord(publishedRecord), readProof(publishedProof)];
-        const { checkpoint } = proof;
-        const { checkpointId, treeSize } = checkpoint;
         if (proof.seq !== record.seq) return other('The proof is of a record with another number.');
-        if (!isIn(checkpoint, record)) {
-          return other('The record does not lie in the checkpoint of the proof.');
-        }
-        if (!hasRoomBeside(checkpoint, record.seq, proof.index)) {
-          return other('The number of the record is not one that can stand at its place.');
-        }
-        const leaf = leafHash(sha256, canonicalRecord(record));
-        const root = foldPath(sha256, { leaf, index: proof.index, size: treeSize, path: proof.path });
-        if (root === undefined || toHex(root) !== checkpoint.rootHash) {
-          return refuted({ kind: 'root_mismatch', checkpointId });
-        }
+        const { checkpoint } = proof;
+        const fault = inclusionFault(sha256, record, proof);
+        if (fault === 'root_mismatch') return refuted({ kind: fault, checkpointId: checkpoint.checkpointId });
+        if (fault !== undefined) return other(OTHER[fault]);
         return verdictOn(checkpoint);
       }),
 
@@ -160,18 +151,10 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   };
 }
 
-/** A record that was read before it was sealed, as a sink gets it, names no checkpoint. Its `seq` alone decides. */
-function isIn({ checkpointId, firstSeq, lastSeq }: Checkpoint, { seq, checkpoint = checkpointId }: LedgerRecord) {
-  return seq >= firstSeq && seq <= lastSeq && checkpoint === checkpointId;
-}
-
-/**
- * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it. If
- * the range has no gaps, exactly one `seq` fits. Beside a gap several may fit.
- */
-function hasRoomBeside({ firstSeq, lastSeq, treeSize }: Checkpoint, seq: number, index: number): boolean {
-  return seq - firstSeq >= index && lastSeq - seq >= treeSize - 1 - index;
-}
+const OTHER = {
+  other_checkpoint: 'The record does not lie in the checkpoint of the proof.',
+  other_place: 'The number of the record is not one that can stand at its place.',
+} as const;
 
 /** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
