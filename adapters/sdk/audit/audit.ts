@@ -3,7 +3,7 @@
  * the sealing code with the service, and load no part of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 
-import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
 import { inclusionFault, isIn } from '../../../domain/ledger/inclusion.ts';
@@ -16,8 +16,10 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
+import { isEs256, sha256 } from './signatures.ts';
 
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
+export { type BundleDemands, type BundleOptions, type BundleVerdict, verifyBundle } from './bundle.ts';
 
 /** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
 export interface JwkSet {
@@ -93,7 +95,8 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
     const named = trusted.get(kid) ?? [];
     if (named.length === 0) return { kind: 'unknown_key', checkpointId };
     const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
-    const isSigned = SIGNATURE.test(signature) && named.some((key) => isSignature(key, signed, signature));
+    const isSigned =
+      SIGNATURE.test(signature) && named.some((key) => isEs256(key, signed, Buffer.from(signature, 'hex')));
     return isSigned ? undefined : { kind: 'invalid_signature', checkpointId };
   };
   const verdictOn = (checkpoint: Checkpoint): Verdict => {
@@ -159,10 +162,6 @@ const OTHER = {
 /** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
-function isSignature(key: KeyObject, signed: Uint8Array, signature: string): boolean {
-  return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'hex'));
-}
-
 /** A key set collected over years may use one `kid` for several keys. All of them are trusted. */
 function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
   const named = new Map<string, KeyObject[]>();
@@ -173,10 +172,6 @@ function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]>
   }
   if (named.size === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
   return named;
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return createHash('sha256').update(bytes).digest();
 }
 
 function readMark(text: string) {
