@@ -37,6 +37,7 @@ export class LedgerFileUnusable extends Error {
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   const { call, close } = await openToRead(path);
   return {
+    ledger: { page: callerOf(call)('ledgerPage') },
     checkpoints: checkpointsOf(call),
     transparencyLog: transparencyLogOf(call),
     schemaStatus: callerOf(call)('schemaStatus'),
