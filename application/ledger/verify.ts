@@ -172,9 +172,8 @@ function recordedKeys(keys: readonly RecordedKey[]) {
       }
       return false;
     },
-    read({ event, reason, detail }: LedgerRecord): void {
-      const isKey = event === 'key.activated' || event === 'key.retired';
-      if (isKey && reason === 'checkpoint_key' && detail !== undefined) named.add(detail);
+    named(thumbprints: readonly string[]): void {
+      for (const thumbprint of thumbprints) named.add(thumbprint);
     },
     confirm(): void {
       for (const thumbprint of named) confirmed.add(thumbprint);
@@ -188,6 +187,12 @@ function recordedKeys(keys: readonly RecordedKey[]) {
   };
 }
 
+/** The thumbprint of the key of checkpoints that the record names. */
+function namedKey({ event, reason, detail }: LedgerRecord): string | undefined {
+  const isKey = event === 'key.activated' || event === 'key.retired';
+  return isKey && reason === 'checkpoint_key' ? detail : undefined;
+}
+
 /** Reads the records of the checkpoint's range and rebuilds its root. */
 async function rootFault(
   walk: Walk,
@@ -195,10 +200,12 @@ async function rootFault(
   { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
 ): Promise<VerificationFault | undefined> {
   const tree = treeBuilder(walk.hash);
+  const named: string[] = [];
   let outside: number | undefined;
   await records.through(lastSeq, (record) => {
     if (record.seq < firstSeq) outside ??= record.seq;
-    walk.recordedKeys.read(record);
+    const thumbprint = namedKey(record);
+    if (thumbprint !== undefined) named.push(thumbprint);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
@@ -210,6 +217,8 @@ async function rootFault(
   if (tree.size !== treeSize) return { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size };
   if (toHex(tree.root()) !== rootHash) return { kind: 'root_mismatch', checkpointId };
   walk.counts.records += tree.size;
+  // Only now: of a checkpoint without its root, nothing is known about a record that is still there.
+  walk.recordedKeys.named(named);
   return undefined;
 }
 

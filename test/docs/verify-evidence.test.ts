@@ -34,14 +34,21 @@ describe('docs/verify-evidence.html', function () {
   });
   beforeEach(() => page.goto(pageUrl.href));
 
-  const choose = (label: RegExp, name: string, text: string) => page.getByLabel(label).setInputFiles(fileOf(name, text));
+  const choose = (label: RegExp, name: string, text: string) =>
+    page.getByLabel(label).setInputFiles(fileOf(name, text));
   const heading = () => page.getByRole('heading', { level: 2 }).textContent();
 
   it('verifies a chosen bundle without a network, and shows its records and keys', async () => {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
     expect(await heading()).to.equal('The bundle is intact');
     const text = await page.locator('main').innerText();
-    for (const shown of [ORIGIN, 'scope_widened', ledger.log.thumbprint, ledger.thumbprints()[0], 'Compare these keys']) {
+    for (const shown of [
+      ORIGIN,
+      'scope_widened',
+      ledger.log.thumbprint,
+      ledger.thumbprints()[0],
+      'Compare these keys',
+    ]) {
       expect(text).to.include(shown);
     }
     expect(await accessibilityFaults(page)).to.deep.equal([]);
@@ -67,7 +74,9 @@ describe('docs/verify-evidence.html', function () {
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));
     }`);
     await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
-    expect(await page.locator('output').innerText()).to.include('Line 8: Record 7 is not the one that checkpoint 1 sealed');
+    expect(await page.locator('output').innerText()).to.include(
+      'Line 8: Record 7 is not the one that checkpoint 1 sealed',
+    );
   });
 
   it('runs no script but its own, loads nothing, and cannot send anything', async () => {

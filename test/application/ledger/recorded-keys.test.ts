@@ -4,12 +4,17 @@ import { expect } from 'chai';
 import { readCheckpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
 import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
-import { verifyLedger } from '../../../application/ledger/verify.ts';
+import { type VerifiableLedger, verifyLedger } from '../../../application/ledger/verify.ts';
 import { databases, sqliteFile } from '../../support/databases.ts';
 import { type Evidence, evidence } from '../../support/log/evidence.ts';
 
 /** @param published which of the keys are published, and @param recorded which are recorded, each by number */
-async function verify(ledger: Evidence, published: readonly number[], recorded: readonly number[]) {
+async function verify(
+  ledger: Evidence,
+  published: readonly number[],
+  recorded: readonly number[],
+  read: VerifiableLedger = ledger.storage.checkpoints,
+) {
   const { keys } = JSON.parse(ledger.jwks()) as { keys: readonly { kid: string }[] };
   const verifierOf = (numbers: readonly number[]) => {
     const verifier = readCheckpointVerifier({ keys: numbers.map((number) => ({ ...keys[number] })) });
@@ -17,7 +22,7 @@ async function verify(ledger: Evidence, published: readonly number[], recorded: 
     return verifier;
   };
   const { kind, ...outcome } = await verifyLedger({
-    ...{ ledger: ledger.storage.checkpoints, hash: sha256Bytes, turn: eventLoopTurn },
+    ...{ ledger: read, hash: sha256Bytes, turn: eventLoopTurn },
     verifier: verifierOf(published),
     recorded: recorded.map((number) => ({
       kid: keys[number]?.kid ?? '',
@@ -59,6 +64,22 @@ for (const kind of databases) {
         recorded: [0, 2],
       });
       expect(await verify(ledger, [0], [1])).to.deep.include({ kind: 'broken', fault: unknown(3) });
+    });
+
+    it('are not believed for a record of a checkpoint whose records were archived in part', async () => {
+      const { checkpoints } = ledger.storage;
+      const [first, second] = await checkpoints.page(0, 2);
+      const read = {
+        ...checkpoints,
+        archivedThrough: async () => second,
+        // The last record of each of the two is gone, and the record that names the key is still there.
+        async records(...asked: Parameters<typeof checkpoints.records>) {
+          const gone = [first?.lastSeq, second?.lastSeq];
+          return (await checkpoints.records(...asked)).filter(({ seq }) => !gone.includes(seq));
+        },
+      };
+      expect(await verify(ledger, [2], [0, 1], read)).to.deep.include({ kind: 'broken', fault: unknown(1) });
+      expect(await verify(ledger, [0, 2], [1], read)).to.deep.equal({ kind: 'intact', recorded: [1] });
     });
 
     it('are not needed to find a key that is neither published nor recorded', async () => {

@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { type BundleDemands, verifyBundle } from '../../../../adapters/sdk/audit/audit.ts';
+import type { NoteSigner } from '../../../../application/ports/keys.ts';
+import { formatNote, type NoteSignature, parseNote } from '../../../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey } from '../../../../domain/log/verifier-key.ts';
 import { runCommand } from '../../../support/command-process.ts';
 import { sqliteFile } from '../../../support/databases.ts';
@@ -27,8 +29,10 @@ function textOf({ selection, log, evidence, completeness }: Document): string {
   const named = (name: string, value: unknown) => `"${name}":${JSON.stringify(value)},\n`;
   const entries = evidence.map((entry) => JSON.stringify(entry)).join(',\n');
   const before = `{"format":"mandate-evidence/1",\n${named('selection', selection)}${named('log', log)}"evidence":[\n${entries}\n],\n${named('completeness', completeness)}`;
-  return `${before}"sha256":"${createHash('sha256').update(before).digest('hex')}"}\n`;
+  return `${before}"sha256":"${sha256Of(before)}"}\n`;
 }
+
+const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
 
 type Path = readonly string[];
 
@@ -67,6 +71,8 @@ describe('An evidence bundle', function () {
   let ledger: Evidence;
   let bundle: string;
   let lines: readonly string[];
+  /** Without a log only the signatures of the checkpoints cover them. */
+  let withoutLog: string;
 
   before(async () => {
     ledger = await evidence(sqliteFile);
@@ -80,6 +86,7 @@ describe('An evidence bundle', function () {
     expect(made).to.include({ code: 0, err: '' });
     bundle = made.out;
     lines = bundle.slice(0, -1).split('\n');
+    withoutLog = (await runCommand(['audit-bundle', ...range, '--without-log'], ledger.settings())).out;
   });
   after(() => ledger.close());
 
@@ -134,31 +141,113 @@ describe('An evidence bundle', function () {
   });
 
   it('is refused after each change of a member by somebody without a key, but for the statements of its maker', async () => {
-    const document = JSON.parse(bundle) as Document;
-    expect(textOf(document)).to.equal(bundle);
-    const accepted: string[] = [];
+    const accepted = new Set<string>();
     let tried = 0;
-    for (const path of leavesOf({ ...document, format: undefined, sha256: undefined })) {
-      for (const change of [altered, () => undefined, () => null, (value: unknown) => [value]]) {
-        const text = textOf(changed(document, path, change) as Document);
-        if (text !== bundle && (await verdictOn(text, undefined, tried++)).verified) accepted.push(path.join(' '));
+    for (const original of [bundle, withoutLog]) {
+      const document = JSON.parse(original) as Document;
+      expect(textOf(document)).to.equal(original);
+      for (const path of leavesOf({ ...document, format: undefined, sha256: undefined })) {
+        for (const change of [altered, () => undefined, () => null, (value: unknown) => [value]]) {
+          const text = textOf(changed(document, path, change) as Document);
+          if (text !== original && (await verdictOn(text, undefined, tried++)).verified) accepted.add(path.join(' '));
+        }
       }
     }
-    expect(accepted.filter((path) => !STATEMENTS.test(path))).to.deep.equal([]);
+    expect([...accepted].filter((path) => !STATEMENTS.test(path))).to.deep.equal([]);
     expect(accepted).to.include('selection to').and.to.include('completeness not_sealed');
   });
 
-  it('is refused if a line is missing, repeated, or swapped with the next one', async () => {
-    for (const [at, line] of lines.entries()) {
-      for (const altered of [
-        lines.toSpliced(at, 1),
-        lines.toSpliced(at, 0, line),
-        lines.toSpliced(at, 2, lines[at + 1] ?? '', line),
-      ]) {
-        if (altered.join() === lines.join()) continue;
-        expect(await verdictOn(`${altered.join('\n')}\n`, undefined, at), `${at}`).to.include({ verified: false });
+  it('is refused with an entry that is repeated or swapped, or a missing checkpoint; a record may be left out', async () => {
+    const document = JSON.parse(bundle) as Document;
+    const { evidence: entries } = document;
+    const isRecord = (entry: object) => 'record' in entry;
+    const verdictWith = (evidence: readonly object[]) => {
+      const completeness = { ...document.completeness, records: evidence.filter(isRecord).length };
+      return verdictOn(textOf({ ...document, evidence, completeness }));
+    };
+    for (const [at, entry] of entries.entries()) {
+      const next = entries[at + 1];
+      expect((await verdictWith(entries.toSpliced(at, 0, entry))).verified, `${at} repeated`).to.equal(false);
+      if (next !== undefined) {
+        expect((await verdictWith(entries.toSpliced(at, 2, next, entry))).verified, `${at} swapped`).to.equal(false);
       }
+      expect((await verdictWith(entries.toSpliced(at, 1))).verified, `${at} missing`).to.equal(isRecord(entry));
     }
+  });
+
+  it('is refused with another key, with other spellings, and with more at its end', async () => {
+    const [first, second] = (JSON.parse(ledger.jwks()) as { keys: readonly { x: string; y: string }[] }).keys;
+    for (const original of [bundle, withoutLog]) {
+      const { x = '', y = '' } = first ?? {};
+      const swapped = original.replace(x, second?.x ?? '').replace(y, second?.y ?? '');
+      expect(await verdictOn(textOf(JSON.parse(swapped)))).to.include({ fault: 'invalid_signature', line: 5 });
+    }
+    const spellings: readonly (readonly [string, string])[] = [
+      ['"leaf_index":2', '"leaf_index": 2'],
+      ['"leaf_index":2', '"leaf_index":2.0'],
+      ['"leaf_index":2', '"leaf_index":20e-1'],
+      ['"leaf_index":2', '"leaf_index":1,"leaf_index":2'],
+      ['"delegation_depth":1,"decision":"allow"', '"decision":"allow","delegation_depth":1'],
+      ['"event":"token.issued"', '"event":"token\\u002eissued"'],
+      ['"crv":"P-256","kty":"EC"', '"kty":"EC","crv":"P-256"'],
+      ['"kty":"EC"', '"kty":"EC","use":"sig"'],
+      ['"completeness":{', '"completeness":{"more":1,'],
+      ['"format":"mandate-evidence/1"', '"format":"mandate-evidence/2"'],
+      ['mandate-evidence/1",\n', 'mandate-evidence/1",\n\n'],
+      [']}\n],', ']},\n],'],
+    ];
+    for (const [written, other] of spellings) {
+      const text = bundle.slice(0, bundle.lastIndexOf('"sha256"')).replace(written, other);
+      expect(text, other).to.include(other);
+      expect(await verdictOn(`${text}"sha256":"${sha256Of(text)}"}\n`), other).to.include({ fault: 'malformed' });
+    }
+    for (const more of ['\n', ' ', 'x', '{}\n']) {
+      expect(await verdictOn(`${bundle}${more}`)).to.include({ fault: 'malformed', line: lines.length + 1 });
+    }
+    expect(await verdictOn(`\ufeff${bundle}`)).to.include({ fault: 'malformed', line: 1 });
+  });
+
+  it('is refused with a note that others signed, or whose signatures are not those of its keys, one for each', async () => {
+    const document = JSON.parse(bundle) as Document & {
+      readonly log: { readonly note: string; readonly keys: string[] };
+    };
+    const { log } = document;
+    const {
+      text,
+      signatures: [own, first, second, ...more],
+    } = parseNote(log.note) ?? { text: '', signatures: [] };
+    if (own === undefined || first === undefined || second === undefined) throw new Error('a signature is missing');
+    expect(more).to.deep.equal([]);
+    const signedBy = ({ key, sign }: NoteSigner, signed = text) => ({ ...key, signature: sign(Buffer.from(signed)) });
+    const [ownKey = '', firstKey = '', secondKey = ''] = log.keys;
+    const stranger = await noteSigner('other.example/ledger', ED25519);
+    const strangerKey = formatVerifierKey(stranger.key);
+    const larger = text.replace('\n2\n', '\n3\n');
+    const cases: readonly (readonly [string, string, readonly NoteSignature[], readonly string[]])[] = [
+      ['no signature of the log', text, [first], [firstKey]],
+      ['a log of another name', text, [signedBy(stranger)], [strangerKey]],
+      ['two logs', text, [own, signedBy(stranger)], [ownKey, strangerKey]],
+      ['a signature without a key', text, [own, first], [ownKey]],
+      ['a key without a signature', text, [own], [ownKey, firstKey]],
+      ['a signature twice, and a key without one', text, [own, own, first], [ownKey, firstKey, secondKey]],
+      ['a key twice', text, [own, first, first], [ownKey, firstKey, firstKey]],
+      ['keys in another order', text, [own, first, second], [ownKey, secondKey, firstKey]],
+      ['a witness before the log', text, [first, own], [firstKey, ownKey]],
+      ['another text', larger, [own], [ownKey]],
+      ['a cosignature of another text', larger, [signedBy(ledger.log, larger), first], [ownKey, firstKey]],
+      ['a text that is no tree', `${own.name}\n2\n`, [signedBy(ledger.log, `${own.name}\n2\n`)], [ownKey]],
+    ];
+    for (const [what, noted, signatures, keys] of cases) {
+      const note = formatNote({ text: noted, signatures });
+      const verdict = await verdictOn(textOf({ ...document, log: { note, keys } }));
+      expect(verdict, what).to.include({ verified: false, fault: 'log_note', line: 3 });
+    }
+    const signatures = [own, second];
+    const one = { note: formatNote({ text, signatures }), keys: [ownKey, secondKey] };
+    expect(await verdictOn(textOf({ ...document, log: one }))).to.include({ verified: true });
+    // The signature of the log fits, and the proofs do not.
+    const other = { note: formatNote({ text: larger, signatures: [signedBy(ledger.log, larger)] }), keys: [ownKey] };
+    expect(await verdictOn(textOf({ ...document, log: other }))).to.include({ fault: 'not_in_log', line: 5 });
   });
 
   it('is refused in every policy that names other keys, or more witnesses than signed', async () => {
