@@ -20,7 +20,7 @@ import {
 } from '../../domain/log/bundle.ts';
 import { formatNote, openNote, parseNote, type VerifyEd25519 } from '../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
-import { proveRecord } from '../ledger/prove.ts';
+import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
 import { sealedTrees, type TreeReading } from '../ledger/sealed-trees.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
@@ -152,6 +152,7 @@ async function* recordPages({ ledger, clock }: BundleMaking, selection: Selected
 function bundleEntries(making: BundleMaking): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
   const { keys, log } = making;
   const trees = sealedTrees(making);
+  const memory: BlockMemory = {};
   const listed = new Set<number>();
   const introduced = new Map<string, KnownKey>();
 
@@ -172,7 +173,7 @@ function bundleEntries(making: BundleMaking): (record: LedgerRecord) => Promise<
   }
 
   return async (record) => {
-    const outcome = await proveRecord({ ...making, trees }, record.seq);
+    const outcome = await proveRecord({ ...making, trees }, record.seq, memory);
     if (outcome.kind === 'broken') return { kind: 'broken', checkpointId: outcome.checkpoint.checkpointId };
     if (outcome.kind !== 'proof') return { kind: 'archived' };
     const { checkpoint, leafIndex, auditPath } = outcome.proof;
