@@ -53,7 +53,8 @@ export async function proveRecord(
   memory: BlockMemory = {},
 ): Promise<ProofOutcome> {
   const { last } = memory;
-  if (last !== undefined && seq >= last.block.range.firstSeq && seq <= last.block.range.lastSeq) return proofIn(last, seq);
+  if (last !== undefined && seq >= last.block.range.firstSeq && seq <= last.block.range.lastSeq)
+    return proofIn(last, seq);
 
   // 1. Find the checkpoint that seals the record.
   const sealing = await service.checkpoints.sealing(seq);

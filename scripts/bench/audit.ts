@@ -76,7 +76,11 @@ async function writeLedger(path: string, key: SealingKey): Promise<void> {
   console.log(`${records} records, ${checkpointSize} in a checkpoint, made in ${seconds(began)} s`);
 }
 
-async function measure(path: string, command: readonly string[], secondsGoal = Number.POSITIVE_INFINITY): Promise<void> {
+async function measure(
+  path: string,
+  command: readonly string[],
+  secondsGoal = Number.POSITIVE_INFINITY,
+): Promise<void> {
   const program = existsSync(builtProgram[0] ?? '') && process.env.SOURCES === undefined ? builtProgram : sourceProgram;
   const began = performance.now();
   const child = spawn(process.execPath, [...program, ...command], {
@@ -92,7 +96,9 @@ async function measure(path: string, command: readonly string[], secondsGoal = N
   clearInterval(sampling);
   const took = seconds(began);
   const largest = Math.round(megabytes);
-  console.log(`${command.slice(0, 2).join(' ')} ended with ${code} after ${took} s (${cpu} s of CPU), at most ${largest} MB resident`);
+  console.log(
+    `${command.slice(0, 2).join(' ')} ended with ${code} after ${took} s (${cpu} s of CPU), at most ${largest} MB resident`,
+  );
   if (code !== 0 || took > secondsGoal || largest > MEGABYTES_GOAL) process.exitCode = 1;
 }
 

@@ -281,7 +281,8 @@ describe('An evidence bundle', function () {
     const stripped = textOf({ ...document, log: null, evidence });
     expect(log).not.to.equal(null);
     expect(await verdictOn(stripped)).to.include({ verified: true, log: undefined });
-    expect(await verdictOn(stripped, { log_keys })).to.include({ fault: 'policy' });
+    const message = 'The policy demands a log, and the bundle has none.';
+    expect(await verdictOn(stripped, { log_keys })).to.include({ fault: 'policy', message });
   });
 
   it('is not verified with a policy that is none', async () => {
