@@ -70,7 +70,9 @@ export interface Storage extends Decisions {
 }
 
 /** The part of a database that audit commands read. */
-export type LedgerReading = Pick<Storage, 'ledger' | 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'>;
+export type LedgerReading = Pick<Storage, 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'> & {
+  readonly ledger: Pick<Ledger, 'page'>;
+};
 
 /** The dependencies of a database adapter. */
 export interface StorageSurroundings {
