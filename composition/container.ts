@@ -35,6 +35,7 @@ import {
   upstreamChoice,
 } from './settings/alternatives.ts';
 import { storageWithin } from './traces.ts';
+import { transparencyLog } from './transparency-log.ts';
 
 export function wire(given: Given): ServiceParts {
   const container = root.createChildContainer();
@@ -105,6 +106,7 @@ export function wire(given: Given): ServiceParts {
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
   );
+  provide('transparencyLog', ['settings', 'storage', 'signingKeys', 'noteSigner', 'clock', 'log'], transparencyLog);
   provide(
     'recordStream',
     ['settings', 'storage'],
@@ -158,6 +160,7 @@ export function wire(given: Given): ServiceParts {
       ...([
         'sealedTrees',
         'recordStream',
+        'transparencyLog',
         'admission',
         'receivers',
         'clock',
@@ -173,7 +176,7 @@ export function wire(given: Given): ServiceParts {
     'jobs',
     [
       ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
-      ...(['recordStream', 'sink', 'clock'] as const),
+      ...(['recordStream', 'transparencyLog', 'sink', 'clock'] as const),
     ],
     jobs,
   );
@@ -193,6 +196,7 @@ export function wire(given: Given): ServiceParts {
       'operatorKeys',
       'recordStream',
       'anonymousDenials',
+      'transparencyLog',
     ],
     (parts) => parts,
   );

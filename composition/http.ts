@@ -22,6 +22,7 @@ import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
+import { proveInLog } from '../application/log/prove-in-log.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
@@ -54,11 +55,12 @@ export function httpSurfaces(
         | 'anonymousDenials'
         | 'me'
       )
-    | ('sealedTrees' | 'recordStream' | 'admission' | 'receivers' | 'clock' | 'log' | 'randomness' | 'measurements')
+    | ('sealedTrees' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
+    | ('clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
-  const { anonymousDenials: anonymous, sealedTrees: trees, measurements, tracing } = parts;
+  const { anonymousDenials: anonymous, sealedTrees: trees, transparencyLog, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];
   const ttl = settings['Service:StatusLists:Ttl'];
   const entries = settings['Service:StatusLists:Entries'];
@@ -136,11 +138,17 @@ export function httpSurfaces(
         log,
       };
     }),
-    audit: traceable(parts, ({ ledger, checkpoints }) => ({
+    audit: traceable(parts, ({ ledger, checkpoints, transparencyLog: stored }) => ({
       ...access,
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      proveInLog:
+        transparencyLog &&
+        (async (checkpoint) => {
+          const published = (await transparencyLog.reader.state())?.published;
+          return proveInLog({ log: stored, hash: sha256Bytes }, checkpoint, published);
+        }),
       streaming: parts.recordStream && {
         stream: parts.recordStream,
         refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
@@ -158,8 +166,14 @@ export function httpSurfaces(
       list: () => parts.storage.statusLists.list(),
       ...{ issuer, ttl },
     },
+    transparencyLog: transparencyLog && {
+      ...{ ...access, log, reader: transparencyLog.reader, isPublic: settings['Service:Audit:Log:Public'] },
+    },
     ...parts.receivers,
-    readiness: [parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+    readiness: [
+      ...[parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+      ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
+    ],
   };
 }
 

@@ -23,10 +23,10 @@ export function jobs(
   parts: Pick<
     Parts,
     | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials')
-    | ('recordStream' | 'sink' | 'clock')
+    | ('recordStream' | 'transparencyLog' | 'sink' | 'clock')
   >,
 ): Jobs {
-  const { settings, storage, signingKeys, anonymousDenials, recordStream, sink, clock } = parts;
+  const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock } = parts;
   const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
@@ -37,6 +37,9 @@ export function jobs(
         const signer = signingKeys.checkpoints;
         await sealLedger({ checkpoints, signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
       }),
+    async growLog(shouldContinue?: () => boolean) {
+      await transparencyLog?.grow(shouldContinue);
+    },
     async drain(shouldContinue?: () => boolean) {
       if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
@@ -56,7 +59,10 @@ export function jobs(
     ...once,
     recurring: (queueingIsSet) => [
       partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
-      spread(SEALING, settings['Service:Audit:Checkpoint:Interval'], once.seal),
+      {
+        ...spread(SEALING, settings['Service:Audit:Checkpoint:Interval'], once.seal),
+        followers: transparencyLog === undefined ? [] : [{ name: 'growing the transparency log', run: once.growLog }],
+      },
       spread(SWEEPING, settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },

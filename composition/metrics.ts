@@ -4,10 +4,10 @@ import { packageVersion } from '../adapters/cli/package-version.ts';
 import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
-import { surfaces } from '../application/ports/telemetry.ts';
+import { type Surface, surfaces } from '../application/ports/telemetry.ts';
 import { describePortFault } from './listen.ts';
 import type { Parts } from './parts.ts';
-import { isMeOpen } from './settings/alternatives.ts';
+import { isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -19,10 +19,14 @@ export interface Published {
 export async function openMetrics(settings: Settings): Promise<ServiceMetrics | undefined> {
   if (settings['Service:Metrics:Port'] === undefined) return undefined;
   const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
-  const isServed = { me: isMeOpen(settings), status_lists: settings['Service:StatusLists:Enabled'] };
+  const isServed: Partial<Record<Surface, boolean>> = {
+    me: isMeOpen(settings),
+    status_lists: settings['Service:StatusLists:Enabled'],
+    log: logChoice(settings) !== undefined,
+  };
   return serviceMetrics(
     timeLimit,
-    surfaces.filter((surface) => (surface !== 'me' && surface !== 'status_lists') || isServed[surface]),
+    surfaces.filter((surface) => isServed[surface] ?? true),
   );
 }
 

@@ -1,5 +1,6 @@
 /** Opens the configured database. The adapter of the other database is not loaded. */
 
+import { existsSync } from 'node:fs';
 import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { DRIVER_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
@@ -12,6 +13,14 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   not_writable: 'a file that this user may not write to, or whose directory this user may not write to',
   no_database: 'a file that cannot be opened as a database',
 };
+
+/** Opening a missing SQLite file would create an empty one, even for a mistyped path. @throws StartupError */
+export function refuseMissingFile(settings: SettingsSection<'Service:Database'>): void {
+  const path = settings['Service:Database:Path'];
+  if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
+    throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
+  }
+}
 
 /** @throws StartupError if a SQLite file or a certificate file cannot be read. An unreachable Postgres server is no error */
 export async function openStorage(

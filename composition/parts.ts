@@ -10,7 +10,7 @@ import type { AnonymousDenials } from '../application/ledger/anonymous-denials.t
 import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
-import type { AgentKeys, SigningKeys } from '../application/ports/keys.ts';
+import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Randomness } from '../application/ports/runtime.ts';
@@ -18,6 +18,7 @@ import type { Log, Measurements, Tracing } from '../application/ports/telemetry.
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
+import type { LogParts } from './transparency-log.ts';
 
 /** The inputs of the wiring: settings, the runtime, and resources that are opened asynchronously. */
 export interface Given {
@@ -32,6 +33,8 @@ export interface Given {
   readonly tracing: Tracing | undefined;
   readonly opened: Storage;
   readonly signingKeys: SigningKeys;
+  /** `undefined` without `Service:Audit:Log:Key`. */
+  readonly noteSigner: NoteSigner | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
   readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
 }
@@ -60,6 +63,8 @@ export interface Made {
   readonly directory: SponsorDirectory | undefined;
   readonly anonymousDenials: AnonymousDenials;
   readonly sealedTrees: SealedTrees;
+  /** `undefined` without `Service:Audit:Log:Key`. */
+  readonly transparencyLog: LogParts | undefined;
   /** `undefined` without `Service:Operators`. */
   readonly recordStream: RecordStream | undefined;
   /** `undefined` without `Service:Audit:Sink:Url`. */
@@ -86,4 +91,5 @@ export type ServiceParts = Pick<
   | 'operatorKeys'
   | 'recordStream'
   | 'anonymousDenials'
+  | 'transparencyLog'
 >;

@@ -14,14 +14,23 @@ export interface RecurringPass {
   readonly firstAfterMs?: number;
   /** The time from the end of a failed run to the next, if less than an interval; by default a minute. */
   readonly retryMs?: number;
+  /**
+   * Run one after another after each run, also after a failed one. The next run of this job does not wait for them. They
+   * are skipped while they still run.
+   */
+  readonly followers?: readonly Follower[];
   /** @param shouldContinue returns false after a stop was requested: a run of many steps then ends between two steps */
   run(shouldContinue: () => boolean): Promise<void>;
 }
+
+export type Follower = Pick<RecurringPass, 'name' | 'run'>;
 
 /** Each job is safe at any time, on any number of instances, and concurrently with itself. */
 export interface Jobs {
   /** Seals all unsealed records. */
   seal(): Promise<void>;
+  /** Adds all checkpoints to the transparency log; does nothing without it. */
+  growLog(shouldContinue?: () => boolean): Promise<void>;
   /** Sends due records to the sink; does nothing without a sink. */
   drain(shouldContinue?: () => boolean): Promise<void>;
   /** Writes the summaries of ended windows. */
@@ -46,25 +55,22 @@ const RETRY_MS = 60_000;
 export function startRecurring(pass: RecurringPass, log: Log): Recurring {
   const retryMs = Math.min(pass.retryMs ?? RETRY_MS, pass.intervalMs);
   let stopped = false;
-  let failing = false;
   let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> = Promise.resolve();
+  let underWay: Promise<unknown> = Promise.resolve();
+  let following: Promise<void> | undefined;
+  const runOnce = reportedRun(pass, log, () => !stopped);
+  const followers = (pass.followers ?? []).map((follower) => reportedRun(follower, log, () => !stopped));
 
-  const runOnce = async (): Promise<void> => {
-    try {
-      await pass.run(() => !stopped);
-      if (failing) log.info('a recurring pass succeeded again', { pass: pass.name });
-      failing = false;
-    } catch (error) {
-      if (!failing) log.error('a recurring pass failed, and is tried again', error, { pass: pass.name });
-      failing = true;
-    }
+  const follow = async (): Promise<void> => {
+    for (const run of followers) if (!stopped) await run();
+    following = undefined;
   };
 
   const schedule = (afterMs: number): void => {
     timer = setTimeout(() => {
-      underWay = runOnce().then(() => {
-        if (!stopped) schedule(failing ? retryMs : pass.intervalMs);
+      underWay = runOnce().then((succeeded) => {
+        following ??= follow();
+        if (!stopped) schedule(succeeded ? pass.intervalMs : retryMs);
       });
     }, afterMs);
     // The timer must not keep the process alive.
@@ -73,10 +79,27 @@ export function startRecurring(pass: RecurringPass, log: Log): Recurring {
 
   schedule(pass.firstAfterMs ?? pass.intervalMs);
   return {
-    stop() {
+    async stop() {
       stopped = true;
       clearTimeout(timer);
-      return underWay;
+      await underWay;
+      await following;
     },
+  };
+}
+
+/** Runs a pass, and returns whether it succeeded. Logs the first of consecutive failures, and the success after them. */
+function reportedRun(pass: Follower, log: Log, shouldContinue: () => boolean): () => Promise<boolean> {
+  let failing = false;
+  return async () => {
+    try {
+      await pass.run(shouldContinue);
+      if (failing) log.info('a recurring pass succeeded again', { pass: pass.name });
+      failing = false;
+    } catch (error) {
+      if (!failing) log.error('a recurring pass failed, and is tried again', error, { pass: pass.name });
+      failing = true;
+    }
+    return !failing;
   };
 }

@@ -1,6 +1,5 @@
 /** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
 
-import { existsSync } from 'node:fs';
 import type { TimeLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
@@ -16,12 +15,12 @@ import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
-import { openStorage } from './open-storage.ts';
+import { openStorage, refuseMissingFile } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
 import { isMeOpen, transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
-import { loadSigningKeys } from './signing.ts';
+import { loadNoteSigner, loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
 import { openTracing } from './traces.ts';
 
@@ -49,6 +48,7 @@ interface Service {
   stop(): Promise<void>;
 }
 
+const NO_LOG = 'the database could not store yet which keys sign the transparency log';
 const NOT_QUEUEING = 'the database could not store yet whether records are queued for a sink';
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
@@ -58,6 +58,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
   const signingKeys = await loadSigningKeys(settings, log);
+  const noteSigner = await loadNoteSigner(settings, signingKeys);
   const clientSecret = await loadClientSecret(settings);
   const words = settings['Service:Me:ScopeDescriptions'];
   const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
@@ -81,13 +82,14 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } =
-      wire({
-        ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys },
-        openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
-      });
+    const { surfaces, jobs, observed, transparencyLog, ...others } = wire({
+      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
+      openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
+    });
+    const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
+    if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
@@ -143,14 +145,6 @@ function announceProxy(settings: Settings, log: Log): void {
     if (proxy !== undefined) log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
   } catch (error) {
     throw error instanceof NetworkFailure ? new StartupError([error.message]) : error;
-  }
-}
-
-/** Opening a missing SQLite file would create an empty one, even for a mistyped path. */
-function refuseMissingFile(settings: Settings): void {
-  const path = settings['Service:Database:Path'];
-  if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
-    throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
   }
 }
 

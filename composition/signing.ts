@@ -1,12 +1,15 @@
 /** The service's signing keys, from the settings (specification "Configuration rules"). */
 
+import { readNoteSigner } from '../adapters/jose/log-key.ts';
 import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
-import type { SigningKeys } from '../application/ports/keys.ts';
+import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
+import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import type { JwkSet } from '../domain/agents/public-key.ts';
-import { type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
+import { ED25519 } from '../domain/log/verifier-key.ts';
+import { logChoice, type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';
 
@@ -61,15 +64,24 @@ async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly 
   return results.flatMap((result) => ('problem' in result ? [] : [result]));
 }
 
-async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {
-  let pem: string | undefined;
+/** The text of a key. @param accepted the accepted contents of the file */
+export async function readPem(
+  source: SigningKeyChoice['source'],
+  setting: string,
+  accepted: string,
+): Promise<string | SettingError> {
   try {
-    pem = source.kind === 'pem' ? source.pem.reveal() : await readKeyFile(source.path);
+    const pem = source.kind === 'pem' ? source.pem.reveal() : await readKeyFile(source.path);
+    return pem ?? { key: setting, problem: 'names no file', accepted };
   } catch (error) {
     if (!(error instanceof KeyFileUnusable)) throw error;
-    return { key: setting, problem: `names a file that ${error.problem}`, accepted: KEY_FILE };
+    return { key: setting, problem: `names a file that ${error.problem}`, accepted };
   }
-  if (pem === undefined) return { key: setting, problem: 'names no file', accepted: KEY_FILE };
+}
+
+async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {
+  const pem = await readPem(source, setting, KEY_FILE);
+  if (typeof pem !== 'string') return pem;
   const read = await readSigningKey(pem, kid);
   return read.kind === 'read' ? read.key : { key: setting, problem: read.problem, accepted: KEY_FILE };
 }
@@ -97,4 +109,23 @@ async function chosen(keys: readonly SigningKey[], activeKid: string | undefined
       accepted: 'the Kid, or the RFC 7638 thumbprint, of one of the keys, each of which has its own',
     }),
   ]);
+}
+
+const LOG_KEY_FILE = 'one Ed25519 private key in PEM (PKCS#8, not encrypted), which signs nothing else';
+
+/** The key of the transparency log; `undefined` if the log is off. @throws StartupError for an unusable key */
+export async function loadNoteSigner(
+  settings: Settings,
+  signingKeys: Pick<SigningKeys, 'published'>,
+): Promise<NoteSigner | undefined> {
+  const chosen = logChoice(settings);
+  if (chosen === undefined) return undefined;
+  const { source, setting, origin: name } = chosen;
+  const pem = await readPem(source, setting, LOG_KEY_FILE);
+  const read =
+    typeof pem === 'string'
+      ? await readNoteSigner(pem, { hash: sha256Bytes, name, type: ED25519, taken: signingKeys.published().keys })
+      : { kind: 'unusable' as const, problem: pem.problem };
+  if (read.kind === 'read') return read.signer;
+  throw new StartupError([describeSettingError({ key: setting, problem: read.problem, accepted: LOG_KEY_FILE })]);
 }

@@ -34,6 +34,7 @@ export interface Route {
 export interface OptionalPaths {
   readonly statusLists?: boolean | undefined;
   readonly me?: boolean | undefined;
+  readonly log?: boolean | undefined;
 }
 
 /** @param target the request target. Its query is ignored */
@@ -44,6 +45,7 @@ export function routeOf(target: string, optional: OptionalPaths = {}): Route {
   const end = path.indexOf('/', 1);
   const segment = end === -1 ? path : path.slice(0, end);
   if (segment === STATUS_LIST_PATH && optional.statusLists) return STATUS_LISTS;
+  if (segment === LOG_PATH && optional.log) return LOG;
   if (segment === ME_PATH && optional.me) return meRoute(path);
   const route = BELOW.get(segment) ?? OTHER;
   return route === AUDIT && PROOF_PATH.test(path) ? PROOF : route;
@@ -64,6 +66,8 @@ const KEYS: Route = { ...OTHER, metric: 'keys' };
 const OAUTH: Route = { ...OTHER, surface: 'oauth' };
 /** A tool server asks for a list instead of introspecting. */
 const STATUS_LISTS: Route = { ...OTHER, bucket: 'introspection', work: 'introspection', metric: 'status_lists' };
+const LOG_PATH = '/log';
+const LOG: Route = { ...OTHER, metric: 'log' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
 const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
 const LOGOUT: Route = {
@@ -150,7 +154,9 @@ export function withoutIssuerPath(issuer: string, optional: OptionalPaths = {}):
     const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
     const segment = rest?.split('/', 2)[1] ?? '';
     const isOptional =
-      (optional.statusLists && `/${segment}` === STATUS_LIST_PATH) || (optional.me && `/${segment}` === ME_PATH);
+      (optional.statusLists && `/${segment}` === STATUS_LIST_PATH) ||
+      (optional.me && `/${segment}` === ME_PATH) ||
+      (optional.log && `/${segment}` === LOG_PATH);
     const isOurs = firstSegments.has(segment) || isOptional;
     return isOurs ? target.slice(prefix.length) : target;
   };

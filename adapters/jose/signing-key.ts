@@ -106,6 +106,10 @@ function unusable(problem: SigningKeyProblem): ReadSigningKey {
 
 /** RFC 7638: the thumbprint depends on the key material only, not on the `kid`. */
 export function thumbprintOf({ publicJwk }: Pick<SigningKey, 'publicJwk'>): Promise<string> {
-  const { kty, crv = '', x = '', y = '' }: Jwk = publicJwk;
+  return jwkThumbprint(publicJwk);
+}
+
+/** @param jwk of an EC key */
+export function jwkThumbprint({ kty, crv = '', x = '', y = '' }: Jwk): Promise<string> {
   return calculateJwkThumbprint({ kty, crv, x, y });
 }

@@ -16,6 +16,7 @@ import type {
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
+import type { TransparencyLog } from '../../application/ports/transparency-log.ts';
 import type { Instant } from '../../domain/instant.ts';
 
 /**
@@ -36,6 +37,7 @@ export interface Storage extends Decisions {
   readonly operatorActs: OperatorActs;
   readonly checkpoints: Checkpoints;
   readonly outbox: Outbox;
+  readonly transparencyLog: TransparencyLog;
   /** The check `database` of `/readyz`. */
   readonly readiness: ReadinessCheck;
 
@@ -68,7 +70,9 @@ export interface Storage extends Decisions {
 }
 
 /** The part of a database that audit commands read. */
-export type LedgerReading = Pick<Storage, 'checkpoints' | 'schemaStatus' | 'close'>;
+export type LedgerReading = Pick<Storage, 'checkpoints' | 'transparencyLog' | 'schemaStatus' | 'close'> & {
+  readonly ledger: Pick<Ledger, 'page'>;
+};
 
 /** The dependencies of a database adapter. */
 export interface StorageSurroundings {

@@ -1,5 +1,6 @@
 /** Every decision. The SQLite thread finds a decision here by the name that the main thread sends. */
 
+import { activateKeys } from './activate-keys.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
@@ -21,6 +22,7 @@ import { addAgent, changeAgent, deleteAgent } from './write-agent.ts';
 import { addUser, changeUser, deleteUser } from './write-user.ts';
 
 export const catalogue: readonly Decision<never, unknown>[] = [
+  activateKeys,
   addAgent,
   addUser,
   append,

@@ -14,6 +14,7 @@ import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
+import type { LogKey } from '../ports/transparency-log.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {
@@ -64,6 +65,8 @@ export interface Effects {
   };
   /** No task gets an index of the list, until the sweeper has freed one. */
   close_status_list: { readonly listId: string; readonly at: Instant };
+  /** Inserts the key, or replaces when it signed. */
+  put_log_key: LogKey;
   /** Appends the entries in order, then the records of the ended tasks in their order. */
   append: { readonly entries: readonly LedgerEntry[]; readonly ended?: EndedTasks };
   /**
@@ -127,6 +130,7 @@ export const EFFECT_ORDER = [
   'remove_user',
   'insert_status_list',
   'close_status_list',
+  'put_log_key',
   'append',
   'operator_act',
 ] as const satisfies readonly EffectName[];

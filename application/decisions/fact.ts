@@ -11,6 +11,7 @@ import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts'
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
+import type { LogKey } from '../ports/transparency-log.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {
@@ -56,6 +57,8 @@ export interface Facts {
   status_index_taken: Fact<StatusReference, boolean>;
   /** The audience's oldest open status list. */
   open_status_list: Fact<string, OpenStatusList | undefined>;
+  /** The keys with this use, in the order of their first use. */
+  log_keys: Fact<LogKey['use'], readonly LogKey[]>;
   /** The number of a person's users other than `except`, and how many of them are inactive. */
   other_users: Fact<{ readonly sponsorKey: SponsorKey; readonly except: UserId }, OtherUsers>;
 }

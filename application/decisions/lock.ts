@@ -20,6 +20,8 @@ export const LOCK_ORDER = [
   'agent',
   /** The status lists of an audience. Only their openings take it. */
   'status_audience',
+  /** The keys of the transparency log. */
+  'log_keys',
   /** A provisioned user, by id. */
   'user',
   /** All names of provisioned users, and with them the number of users. */

@@ -4,6 +4,8 @@
  */
 
 import { type Checkpoint, toHex } from '../../domain/ledger/checkpoint.ts';
+import type { MerkleTree } from '../../domain/ledger/merkle-tree.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Hash } from '../ports/runtime.ts';
 import { BLOCK_SIZE, type SealedBlock, treeOf } from './sealed-tree.ts';
@@ -32,7 +34,28 @@ export type ProofOutcome =
   /** The root rebuilt from the checkpoint's records is no longer the signed one. */
   | { readonly kind: 'broken'; readonly checkpoint: Checkpoint };
 
-export async function proveRecord(service: RecordProving, seq: number): Promise<ProofOutcome> {
+/** A block whose records, as the ledger holds them, lead to the signed root. */
+interface ProvenBlock {
+  readonly checkpoint: Checkpoint;
+  readonly block: SealedBlock;
+  readonly records: readonly LedgerRecord[];
+  readonly leaves: MerkleTree;
+}
+
+/** Keeps the last block, for a caller that proves one record after the other and has just read them. */
+export interface BlockMemory {
+  last?: ProvenBlock;
+}
+
+export async function proveRecord(
+  service: RecordProving,
+  seq: number,
+  memory: BlockMemory = {},
+): Promise<ProofOutcome> {
+  const { last } = memory;
+  if (last !== undefined && seq >= last.block.range.firstSeq && seq <= last.block.range.lastSeq)
+    return proofIn(last, seq);
+
   // 1. Find the checkpoint that seals the record.
   const sealing = await service.checkpoints.sealing(seq);
   if (sealing.kind === 'not_sealed') return { kind: 'not_found' };
@@ -41,9 +64,12 @@ export async function proveRecord(service: RecordProving, seq: number): Promise<
 
   // 2. Find the record in the checkpoint's tree. If a cached tree does not match the records, read the tree again once:
   // either the tree or the records may be the altered part.
-  const place = await findPlace(service, checkpoint, seq);
-  const found = place === 'stale' ? await findPlace(service, checkpoint, seq) : place;
-  if (typeof found === 'object') return found;
+  const place = await findBlock(service, checkpoint, seq);
+  const found = place === 'stale' ? await findBlock(service, checkpoint, seq) : place;
+  if (typeof found === 'object') {
+    memory.last = found;
+    return proofIn(found, seq);
+  }
 
   // 3. The month may have been archived during the read.
   const now = await service.checkpoints.sealing(seq);
@@ -51,35 +77,26 @@ export async function proveRecord(service: RecordProving, seq: number): Promise<
 }
 
 /** `broken`: the checkpoint's records are not the sealed ones. `stale`: this record's block differs from the tree. */
-async function findPlace(
+async function findBlock(
   { checkpoints, trees, hash }: RecordProving,
   checkpoint: Checkpoint,
   seq: number,
-): Promise<ProofOutcome | 'broken' | 'stale'> {
+): Promise<ProvenBlock | 'broken' | 'stale'> {
   const tree = await trees.find(checkpoint);
   if (tree === undefined) return 'broken';
   const block = tree.blockOf(seq);
   // Read one more than a block can hold, so that an inserted record is noticed.
   const records = await checkpoints.records(block.range, block.range.firstSeq - 1, BLOCK_SIZE + 1);
   const leaves = treeOf(hash, records);
-  if (!block.holds(leaves)) {
-    trees.forget(checkpoint, tree);
-    return 'stale';
-  }
-  const index = records.findIndex((record) => record.seq === seq);
-  // The block is intact, so no record with this number was ever committed.
-  return index < 0
-    ? { kind: 'not_found' }
-    : { kind: 'proof', proof: proofOf(seq, checkpoint, block, index, leaves.path(index)) };
+  if (block.holds(leaves)) return { checkpoint, block, records, leaves };
+  trees.forget(checkpoint, tree);
+  return 'stale';
 }
 
-function proofOf(
-  seq: number,
-  checkpoint: Checkpoint,
-  block: SealedBlock,
-  index: number,
-  withinBlock: readonly Uint8Array[],
-): InclusionProof {
-  const auditPath = [...withinBlock, ...block.path].map(toHex);
-  return { seq, checkpoint, leafIndex: block.firstIndex + index, auditPath };
+function proofIn({ checkpoint, block, records, leaves }: ProvenBlock, seq: number): ProofOutcome {
+  const index = records.findIndex((record) => record.seq === seq);
+  // The block is intact, so no record with this number was ever committed.
+  if (index < 0) return { kind: 'not_found' };
+  const auditPath = [...leaves.path(index), ...block.path].map(toHex);
+  return { kind: 'proof', proof: { seq, checkpoint, leafIndex: block.firstIndex + index, auditPath } };
 }

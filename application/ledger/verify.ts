@@ -29,10 +29,20 @@ export interface LedgerVerification {
   readonly verifier: CheckpointVerifier;
   readonly hash: Hash;
   readonly turn: Turn;
+  /** The keys that the transparency log recorded: they verify checkpoints of which the verifier does not know the key. */
+  readonly recorded?: readonly RecordedKey[];
   /** The marks that an auditor kept of earlier verifications. */
   readonly marks?: readonly Mark[];
   /** Called now and then, with the sequence numbers verified so far and in all. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** A key of checkpoints that may no longer be published. It is untrusted until the ledger itself names it. */
+export interface RecordedKey {
+  readonly kid: string;
+  /** RFC 7638, computed from the key. */
+  readonly thumbprint: string;
+  readonly verifier: CheckpointVerifier;
 }
 
 interface VerificationCounts {
@@ -50,6 +60,8 @@ export type VerificationOutcome = {
   /** The mark of the last verified checkpoint. */
   readonly lastMark: Mark | undefined;
   readonly counts: Readonly<VerificationCounts>;
+  /** The recorded keys that were needed. */
+  readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
 } & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: VerificationFault });
 
 /** The signatures of a batch are verified while its records are hashed. */
@@ -67,12 +79,18 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     archivedThrough: (await ledger.archivedThrough())?.checkpointId ?? 0,
     counts: { checkpoints: 0, records: 0, archived: 0, unsealed: 0 },
     newest: undefined,
+    recordedKeys: recordedKeys(verification.recorded ?? []),
     total: progress === undefined ? 0 : await lastSealed(ledger),
   };
-  const fault = (await walkCheckpoints(walk)) ?? unmatchedMark(marks, walk.newest) ?? (await countUnsealed(walk));
+  const fault =
+    (await walkCheckpoints(walk)) ??
+    walk.recordedKeys.fault() ??
+    unmatchedMark(marks, walk.newest) ??
+    (await countUnsealed(walk));
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
-  return fault === undefined ? { kind: 'intact', lastMark, counts } : { kind: 'broken', lastMark, counts, fault };
+  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used() };
+  return fault === undefined ? { kind: 'intact', ...outcome } : { kind: 'broken', ...outcome, fault };
 }
 
 /** The progress of a verification. */
@@ -81,6 +99,7 @@ interface Walk extends LedgerVerification {
   readonly archivedThrough: number;
   readonly counts: VerificationCounts;
   readonly total: number;
+  readonly recordedKeys: ReturnType<typeof recordedKeys>;
   /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
 }
@@ -104,9 +123,11 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
   const records = recordStream(walk, { firstSeq: afterNewest(walk), lastSeq });
   for (const [index, checkpoint] of batch.entries()) {
     const counts = { ...walk.counts };
+    const verdict = await verdicts[index];
+    const isRecorded = verdict === 'unknown_key' && (await walk.recordedKeys.signed(checkpoint));
     const fault =
       chainFault(walk.hash, walk.newest, checkpoint) ??
-      signatureFault(checkpoint, await verdicts[index]) ??
+      signatureFault(checkpoint, isRecorded ? 'verified' : verdict) ??
       (await rootFault(walk, records, checkpoint)) ??
       contradictedMark(walk.marks, checkpoint);
     if (fault !== undefined) {
@@ -114,6 +135,7 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
       Object.assign(walk.counts, counts);
       return fault;
     }
+    if (!isRecorded) walk.recordedKeys.confirm();
     walk.newest = checkpoint;
     walk.counts.checkpoints += 1;
   }
@@ -132,6 +154,45 @@ function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict
   return verdict === undefined || verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
 }
 
+/**
+ * A recorded key is believed if a record names its thumbprint, and a published key signed a checkpoint after that record or
+ * over it: all before such a checkpoint is covered by its signature, through the hashes that link the checkpoints.
+ */
+function recordedKeys(keys: readonly RecordedKey[]) {
+  const needed = new Map<RecordedKey, number>();
+  const named = new Set<string>();
+  const confirmed = new Set<string>();
+  return {
+    async signed(checkpoint: Checkpoint): Promise<boolean> {
+      const { kid, signature, checkpointId } = checkpoint;
+      for (const key of keys) {
+        if ((await key.verifier.verify(kid, canonicalCheckpoint(checkpoint), signature)) !== 'verified') continue;
+        if (!needed.has(key)) needed.set(key, checkpointId);
+        return true;
+      }
+      return false;
+    },
+    named(thumbprints: readonly string[]): void {
+      for (const thumbprint of thumbprints) named.add(thumbprint);
+    },
+    confirm(): void {
+      for (const thumbprint of named) confirmed.add(thumbprint);
+      named.clear();
+    },
+    fault(): VerificationFault | undefined {
+      const [first] = [...needed].filter(([{ thumbprint }]) => !confirmed.has(thumbprint));
+      return first && { kind: 'unknown_key', checkpointId: first[1] };
+    },
+    used: () => [...needed.keys()].map(({ kid, thumbprint }) => ({ kid, thumbprint })),
+  };
+}
+
+/** The thumbprint of the key of checkpoints that the record names. */
+function namedKey({ event, reason, detail }: LedgerRecord): string | undefined {
+  const isKey = event === 'key.activated' || event === 'key.retired';
+  return isKey && reason === 'checkpoint_key' ? detail : undefined;
+}
+
 /** Reads the records of the checkpoint's range and rebuilds its root. */
 async function rootFault(
   walk: Walk,
@@ -139,9 +200,12 @@ async function rootFault(
   { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
 ): Promise<VerificationFault | undefined> {
   const tree = treeBuilder(walk.hash);
+  const named: string[] = [];
   let outside: number | undefined;
   await records.through(lastSeq, (record) => {
     if (record.seq < firstSeq) outside ??= record.seq;
+    const thumbprint = namedKey(record);
+    if (thumbprint !== undefined) named.push(thumbprint);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
@@ -153,6 +217,8 @@ async function rootFault(
   if (tree.size !== treeSize) return { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size };
   if (toHex(tree.root()) !== rootHash) return { kind: 'root_mismatch', checkpointId };
   walk.counts.records += tree.size;
+  // Only now: of a checkpoint without its root, nothing is known about a record that is still there.
+  walk.recordedKeys.named(named);
   return undefined;
 }
 

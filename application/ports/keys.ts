@@ -1,6 +1,7 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -65,6 +66,16 @@ export interface CheckpointSigner {
   readonly kid: string;
   /** ES256 over the text's UTF-8 bytes: r and s, 64 bytes, in lowercase hex. */
   sign(text: string): Promise<string>;
+}
+
+/** Signs the notes of the transparency log (`Service:Audit:Log:Key`). */
+export interface NoteSigner {
+  /** Its name is the origin of the log. */
+  readonly key: VerifierKey;
+  /** RFC 7638. */
+  readonly thumbprint: string;
+  /** Ed25519: 64 bytes. */
+  sign(message: Uint8Array): Uint8Array;
 }
 
 export type CheckpointVerdict =

@@ -2,6 +2,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../decisions/logged-out.ts';
 import type { Sponsors, StatusLists } from './queries.ts';
+import type { LogState } from './transparency-log.ts';
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -100,6 +101,8 @@ export interface StorageCondition {
   isSetBack(): Promise<boolean>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
+  /** The state of the transparency log; `undefined` before its first start. */
+  log(): Promise<LogState | undefined>;
   statusLists: StatusLists['usage'];
   findBlocks: Sponsors['findBlocks'];
   /** Whether a remembered logout refuses the subject token at that time (`open-task.ts`, `logged_out`). */

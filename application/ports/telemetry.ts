@@ -54,6 +54,7 @@ export const surfaces = [
   'health',
   'keys',
   'status_lists',
+  'log',
   'other',
 ] as const;
 export type Surface = (typeof surfaces)[number];

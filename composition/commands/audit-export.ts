@@ -7,7 +7,7 @@ import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { openLedger } from './audit-sources.ts';
-import { printError, processSettings, runReport, validSection } from './run-command.ts';
+import { OutputLost, printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
 
 /** Writes sealed records as events, one JSON object a line (docs/observability.md). */
 export async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
@@ -15,7 +15,7 @@ export async function auditExport({ after }: ExportRequest, overrides: readonly 
     const storage = await openLedger(validSection(processSettings(overrides), 'Service:Database'), log);
     try {
       const { archivedThrough } = await exportRecords(
-        { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeLines(records) },
+        { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeOutput(linesOf(records)) },
         after,
       );
       if (archivedThrough === undefined) return exitCode.done;
@@ -33,18 +33,8 @@ export async function auditExport({ after }: ExportRequest, overrides: readonly 
   });
 }
 
-class OutputLost extends Error {
-  override readonly name = 'OutputLost';
-}
-
-/** Resolves when standard output has taken the lines. @throws OutputLost */
-function writeLines(records: readonly LedgerRecord[]): Promise<void> {
+/** One JSON object a line. */
+function linesOf(records: readonly LedgerRecord[]): string {
   const version = packageVersion();
-  const text = records.map((record) => `${JSON.stringify(ocsfEvent(record, version))}\n`).join('');
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
-      if (error) reject(new OutputLost('The lines were not written.', { cause: error }));
-      else resolve();
-    });
-  });
+  return records.map((record) => `${JSON.stringify(ocsfEvent(record, version))}\n`).join('');
 }

@@ -2,13 +2,18 @@
 
 import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/argument.ts';
-import { checkpointVerifier, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
+import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
+import type { RecordedKey } from '../../application/ledger/verify.ts';
+import type { KnownKey } from '../../application/log/make-bundle.ts';
 import type { CheckpointVerifier } from '../../application/ports/keys.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
-import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import type { LogKey } from '../../application/ports/transparency-log.ts';
+import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
+import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { describeOldSchema, FILE_PROBLEMS, NO_LEDGER, refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
@@ -29,34 +34,57 @@ export async function auditorKeys(
   source: KeySource | undefined,
   settings: SettingSources,
 ): Promise<CheckpointVerifier> {
-  if (source !== undefined) return published(await textOf(source));
-  const keys = await publicHalves(validSection(settings, 'Service:Signing'));
-  if (keys.keys.length > 0) return checkpointVerifier(keys);
-  throw new StartupError([
-    'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.',
-  ]);
+  const verifier = readCheckpointVerifier({ keys: await auditorKeySet(source, settings) });
+  if (verifier !== undefined) return verifier;
+  throw new StartupError([NO_KEYS]);
 }
 
-function published(text: string): CheckpointVerifier {
-  const verifier = readCheckpointVerifier(parseStrictJson(text));
-  if (verifier !== undefined) return verifier;
+export const NO_KEYS =
+  'There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.';
+
+/** The same keys, each unchecked; none if no key is configured. @throws StartupError if the key set is unusable */
+export async function auditorKeySet(source: KeySource | undefined, settings: SettingSources): Promise<readonly Json[]> {
+  if (source === undefined) {
+    const { keys } = await publicHalves(validSection(settings, 'Service:Signing'));
+    return keys.map((key) => ({ ...key }));
+  }
+  const json = parseStrictJson(await textOf(source));
+  const keys = isJsonObject(json) ? member(json, 'keys') : undefined;
+  if (Array.isArray(keys) && readCheckpointVerifier({ keys }) !== undefined) return keys;
   throw new StartupError(['--jwks names something that is no key set, or one without a named EC key on P-256.']);
 }
 
-async function textOf(source: KeySource): Promise<string> {
-  return source.kind === 'file' ? textOfFile(source.path) : textAt(source.url);
+/** The keys of checkpoints that the transparency log recorded. */
+export function recordedJwks(keys: readonly LogKey[]): readonly Json[] {
+  return keys.flatMap(({ use, publicKey }) => (use === 'checkpoint' ? (parseStrictJson(publicKey) ?? []) : []));
 }
 
-async function textOfFile(path: string): Promise<string> {
+/** Each key with its own verifier. Keys that cannot verify checkpoints are left out. */
+export function knownKeys(jwks: readonly Json[]): readonly (KnownKey & RecordedKey)[] {
+  return jwks.flatMap((jwk) => {
+    const verifier = readCheckpointVerifier({ keys: [jwk] });
+    const key = isJsonObject(jwk) ? ecKeyOf(jwk) : undefined;
+    const kid = isJsonObject(jwk) ? member(jwk, 'kid') : undefined;
+    if (verifier === undefined || key === undefined || typeof kid !== 'string') return [];
+    return [{ kid, key, thumbprint: thumbprintOf(sha256Bytes, key), verifier }];
+  });
+}
+
+async function textOf(source: KeySource): Promise<string> {
+  return source.kind === 'file' ? textOfFile(source.path, '--jwks') : textAt(source.url);
+}
+
+/** @param option names the file @throws StartupError if the file cannot be read or is too long */
+export async function textOfFile(path: string, option: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
     // Read one byte more than the limit, to detect a longer file. A device such as /dev/zero never ends.
     for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
   } catch {
-    throw new StartupError(['--jwks names a file that cannot be read.']);
+    throw new StartupError([`${option} names a file that cannot be read.`]);
   }
   const bytes = Buffer.concat(chunks);
-  if (bytes.length > MAX_BYTES) throw new StartupError([`--jwks names a file of more than ${MAX_BYTES} bytes.`]);
+  if (bytes.length > MAX_BYTES) throw new StartupError([`${option} names a file of more than ${MAX_BYTES} bytes.`]);
   return bytes.toString('utf8');
 }
 

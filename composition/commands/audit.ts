@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { exitCode } from '../../adapters/cli/command.ts';
 import { type ArchiveRequest, renderArchived } from '../../adapters/cli/commands/audit-archive.ts';
 import {
@@ -6,11 +7,13 @@ import {
   type VerificationReport,
   type VerifyRequest,
 } from '../../adapters/cli/commands/audit-verify.ts';
+import { renderBundleReport } from '../../adapters/cli/commands/bundle-report.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
 import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
 import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
@@ -19,16 +22,18 @@ import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
+import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { auditorKeys, openLedger, refuseOtherSchema } from './audit-sources.ts';
+import { auditorKeys, knownKeys, openLedger, recordedJwks, refuseOtherSchema, textOfFile } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 /** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
+    if (request.bundle !== undefined) return bundleReport(request.bundle, request.policy, request.json);
     const bar = progressBar(process.stderr, () => performance.now());
     const means = {
       hash: sha256Bytes,
@@ -51,6 +56,24 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
   });
 }
 
+/** Reads no setting, and uses no network. */
+async function bundleReport(path: string, policyPath: string | undefined, json: boolean): Promise<number> {
+  const policy = policyPath === undefined ? undefined : await textOfFile(policyPath, '--policy');
+  const demands = policy === undefined ? undefined : parseBundlePolicy(sha256Bytes, policy);
+  if (typeof demands === 'string') throw new StartupError([demands]);
+  const verdict = await verifyBundle(textOfBundle(path), { policy });
+  process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
+  return verdict.verified ? exitCode.done : NOT_INTACT;
+}
+
+async function* textOfBundle(path: string): AsyncGenerator<string> {
+  try {
+    yield* createReadStream(path, 'utf8') as AsyncIterable<string>;
+  } catch {
+    throw new StartupError(['--bundle names a file that cannot be read.']);
+  }
+}
+
 type Means = Omit<LedgerVerification, 'ledger'>;
 
 async function ledgerReport(
@@ -61,7 +84,8 @@ async function ledgerReport(
   const settings = validSection(processSettings(overrides), 'Service:Database');
   const storage = await openLedger(settings, log);
   try {
-    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints });
+    const recorded = knownKeys(recordedJwks(await storage.transparencyLog.keys()));
+    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints, recorded });
     if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
     const { fault, lastMark, counts } = outcome;
     const { checkpoints, records, archived } = counts;

@@ -77,6 +77,20 @@ function watchReport(): () => Promise<boolean> {
   };
 }
 
+export class OutputLost extends Error {
+  override readonly name = 'OutputLost';
+}
+
+/** Resolves when standard output has taken the text. @throws OutputLost */
+export function writeOutput(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (error) reject(new OutputLost('The text was not written.', { cause: error }));
+      else resolve();
+    });
+  });
+}
+
 export function printError(sentence: string): void {
   process.stderr.write(`mandate: ${sentence}\n`);
 }

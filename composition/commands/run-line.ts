@@ -4,10 +4,12 @@ import { commandGroup } from '../../adapters/cli/command.ts';
 import { agentApplyCommand } from '../../adapters/cli/commands/agent-apply.ts';
 import { agentInitCommand } from '../../adapters/cli/commands/agent-init.ts';
 import { auditArchiveCommand } from '../../adapters/cli/commands/audit-archive.ts';
+import { auditBundleCommand } from '../../adapters/cli/commands/audit-bundle.ts';
 import { auditExportCommand } from '../../adapters/cli/commands/audit-export.ts';
 import { auditVerifyCommand } from '../../adapters/cli/commands/audit-verify.ts';
 import { doctorCommand } from '../../adapters/cli/commands/doctor.ts';
 import { keysCommand } from '../../adapters/cli/commands/keys.ts';
+import { logCommand } from '../../adapters/cli/commands/log.ts';
 import { migrateCommand } from '../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
@@ -23,8 +25,10 @@ export function runLine(argv: readonly string[]): Promise<number> {
     ]),
     auditVerifyCommand(async (request, settings) => (await import('./audit.ts')).auditVerify(request, settings)),
     auditArchiveCommand(async (request, settings) => (await import('./audit.ts')).auditArchive(request, settings)),
+    auditBundleCommand(async (request, settings) => (await import('./audit-bundle.ts')).auditBundle(request, settings)),
     auditExportCommand(async (request, settings) => (await import('./audit-export.ts')).auditExport(request, settings)),
     doctorCommand(async (request, settings) => (await import('./doctor.ts')).doctor(request, settings)),
+    logCommand({ adoptOrigin: async (settings) => (await import('./log.ts')).logAdoptOrigin(settings) }),
     keysCommand({
       generate: async (request, settings) => (await import('./keys.ts')).keysGenerate(request, settings),
       rotate: async (request, settings) => (await import('./keys.ts')).keysRotate(request, settings),

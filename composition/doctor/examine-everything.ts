@@ -13,6 +13,7 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
 import {
+  logChoice,
   operatorsChoice,
   provisioningChoice,
   sinkChoice,
@@ -108,6 +109,7 @@ function ofStorage(
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
+    logOrigin: settings.whole && logChoice(settings.whole)?.origin,
     kids,
   });
 }

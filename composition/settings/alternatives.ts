@@ -3,6 +3,7 @@
  * combinations, so a mismatch here is a fault of this program.
  */
 
+import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Settings, SettingsSection } from './settings.ts';
@@ -162,6 +163,42 @@ export function signingKeyChoices(settings: Pick<Settings, 'Service:Signing:Keys
     if (Pem !== undefined) return { index, kid, source: { kind: 'pem', pem: Pem }, setting: `${setting}:Pem` };
     return { index, kid, source: { kind: 'path', path: present(Path) }, setting: `${setting}:Path` };
   });
+}
+
+interface LogChoice {
+  /** The source of the key's PEM text. */
+  readonly source: SigningKeyChoice['source'];
+  /** The setting to report if the key is unusable. */
+  readonly setting: string;
+  readonly origin: string;
+  readonly isPublic: boolean;
+  readonly witnesses: readonly Witness[];
+  readonly quorum: number;
+  /** Seconds. */
+  readonly witnessTimeout: number;
+}
+
+export interface Witness {
+  readonly url: string;
+  readonly key: VerifierKey;
+}
+
+/** The transparency log; `undefined` if it is off. */
+export function logChoice(settings: SettingsSection<'Service:Audit:Log'>): LogChoice | undefined {
+  const [keyPath, keyPem] = [settings['Service:Audit:Log:Key:Path'], settings['Service:Audit:Log:Key:Pem']];
+  if (keyPath === undefined && keyPem === undefined) return undefined;
+  return {
+    source: keyPem === undefined ? { kind: 'path', path: present(keyPath) } : { kind: 'pem', pem: keyPem },
+    setting: `Service:Audit:Log:Key:${keyPem === undefined ? 'Path' : 'Pem'}`,
+    origin: settings['Service:Audit:Log:Origin'],
+    isPublic: settings['Service:Audit:Log:Public'],
+    witnesses: settings['Service:Audit:Log:Witnesses'].map(({ Url, VKey }) => ({
+      url: present(Url),
+      key: present(VKey),
+    })),
+    quorum: settings['Service:Audit:Log:Quorum'],
+    witnessTimeout: settings['Service:Audit:Log:WitnessTimeout'],
+  };
 }
 
 function present<Value>(value: Value | undefined): Value {

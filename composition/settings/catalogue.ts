@@ -18,6 +18,7 @@
  *    `npx tsx -e "import('./test/support/kubernetes/settings-schema.ts').then((m) => m.writeSettings())"`.
  */
 
+import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { statusListEntries } from '../../domain/tasks/status-list.ts';
 import { computed, defaulted, optional, required, type Setting } from './setting.ts';
 import {
@@ -26,6 +27,7 @@ import {
   choice,
   duration,
   integer,
+  keyName,
   networkList,
   path,
   pem,
@@ -33,6 +35,7 @@ import {
   powerOfTwo,
   text,
   url,
+  witnessKey,
 } from './value-type.ts';
 
 /** Specification "Other limits". */
@@ -50,6 +53,8 @@ const MAX_DRAIN_BATCH = 1000;
 /** The sweeper expires a batch of tasks in one transaction, and renewals of these tasks wait for it. */
 const MAX_SWEEP_BATCH = 1000;
 const MAX_PORT = 65_535;
+/** Newer signatures of notes give an origin one byte for its length. */
+const MAX_ORIGIN = 255;
 /** A million a second: a higher value would not limit anything. */
 const MAX_PERMITS = 60_000_000;
 /** Specification "Overload". */
@@ -346,6 +351,40 @@ export const catalogue = {
     '2',
     integer({ min: 1, max: MAX_MONTHS_AHEAD }),
     'For how many months after the current one the partitions of the ledger are created, by `mandate migrate` and every hour. Refused on `sqlite`.',
+  ),
+
+  'Service:Audit:Log:Key:Path': optional(
+    path(),
+    'A PEM file with an Ed25519 private key, which no other setting names. It turns on the transparency log: one Merkle tree over all checkpoints, with signed notes at `/log/checkpoint`. Either this or `Pem`.',
+  ),
+  'Service:Audit:Log:Key:Pem': optional(pem(), 'The same key as text.'),
+  'Service:Audit:Log:Origin': computed(
+    'host and path of `Service:Issuer`, then `/ledger`',
+    keyName({ max: MAX_ORIGIN }),
+    "The log's name in its notes. The service does not start with another name than the stored one; `mandate log adopt-origin` stores a new name.",
+  ),
+  'Service:Audit:Log:Public': defaulted(
+    'false',
+    boolean(),
+    'Whether anybody may read `/log`. If false, it needs the admin API key.',
+  ),
+  'Service:Audit:Log:Witnesses:N:Url': optional(
+    url({ trailingSlash: 'dropped' }),
+    'The address of a witness, to which `/add-checkpoint` is appended; N counts from 0. Required with `VKey`.',
+  ),
+  'Service:Audit:Log:Witnesses:N:VKey': optional(
+    witnessKey(),
+    'The verifier key of that witness, with a name that no other witness has. Required with `Url`.',
+  ),
+  'Service:Audit:Log:Quorum': defaulted(
+    '0',
+    integer({ min: 0, max: MAX_WITNESSES }),
+    'How many witnesses must have cosigned a note before `/log/checkpoint` shows it; at most the number of witnesses.',
+  ),
+  'Service:Audit:Log:WitnessTimeout': defaulted(
+    'PT5S',
+    duration({ min: 'PT1S', max: 'PT1M' }),
+    'How long the service waits for the answer of a witness.',
   ),
 
   'Service:RateLimit:Enabled': defaulted(

@@ -3,6 +3,8 @@
  * so that one start shows all of them.
  */
 
+import { MAX_WITNESSES } from '../../domain/log/note.ts';
+import { isKeyName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
@@ -58,6 +60,13 @@ const TRANSMITTER_NEEDS = ['Service:Ssf:Audience', 'Service:Ssf:BearerToken'] as
  * them.
  */
 const OWN_NAMES = /^\/+(?:admin|agents)(?:\/|$)/;
+
+const LOG_SETTINGS = [
+  'Service:Audit:Log:Origin',
+  'Service:Audit:Log:Public',
+  'Service:Audit:Log:Quorum',
+  'Service:Audit:Log:WitnessTimeout',
+] as const;
 
 export const rules: readonly Rule[] = [
   rule(['Service:Issuer'], (settings, { wrong }) => {
@@ -191,6 +200,53 @@ export const rules: readonly Rule[] = [
   audiencesDiffer('Service:Operators:Audience', 'Service:Me:ClientId'),
   audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
   audiencesDiffer('Service:Operators:Audience', 'Service:Ssf:Audience'),
+  rule([], (_settings, findings) => {
+    const { given, numbers, refuse, expect, wrong } = findings;
+    if (isLogOn(findings)) {
+      if (given('Service:Audit:Log:Key:Path')) refuse('Service:Audit:Log:Key:Pem', 'beside Service:Audit:Log:Key:Path');
+    } else {
+      for (const key of LOG_SETTINGS) refuse(key, 'while Service:Audit:Log:Key is not');
+    }
+    const witnesses = numbers('Service:Audit:Log:Witnesses');
+    for (const number of witnesses) {
+      const [address, key] = [
+        `Service:Audit:Log:Witnesses:${number}:Url`,
+        `Service:Audit:Log:Witnesses:${number}:VKey`,
+      ] as const;
+      if (isLogOn(findings)) {
+        expect(address, `while ${key} is set`);
+        expect(key, `while ${address} is set`);
+      } else {
+        for (const each of [address, key]) refuse(each, 'while Service:Audit:Log:Key is not');
+      }
+    }
+    if (witnesses.length <= MAX_WITNESSES) return;
+    wrong(
+      `Service:Audit:Log:Witnesses:${witnesses.at(-1) ?? 0}:Url`,
+      'is one witness too many',
+      `at most ${MAX_WITNESSES}`,
+    );
+  }),
+  rule(['Service:Audit:Log:Witnesses', 'Service:Audit:Log:Quorum'], (settings, { wrong }) => {
+    const witnesses = settings['Service:Audit:Log:Witnesses'];
+    const names = witnesses.map(({ VKey }) => VKey?.name);
+    for (const [at, { index }] of witnesses.entries()) {
+      if (names[at] === undefined || names.indexOf(names[at]) === at) continue;
+      wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the name of another witness', 'a witness of its own');
+    }
+    if (settings['Service:Audit:Log:Quorum'] <= witnesses.length) return;
+    wrong('Service:Audit:Log:Quorum', 'is more than the number of witnesses', 'at most the number of witnesses');
+  }),
+  rule(['Service:Audit:Log:Origin'], (settings, findings) => {
+    if (!isLogOn(findings) || isKeyName(settings['Service:Audit:Log:Origin'])) return;
+    const problem = 'is not set, and the address of Service:Issuer holds a character that no name of a log may have';
+    findings.wrong('Service:Audit:Log:Origin', problem, 'a name without white space and plus');
+  }),
+  rule(['Service:Issuer'], (settings, findings) => {
+    if (!isLogOn(findings) || !/^\/+log(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;
+    const problem = 'has a path under /log, where the service itself answers';
+    findings.wrong('Service:Issuer', problem, 'another path, or none');
+  }),
   inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
   inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
@@ -205,6 +261,10 @@ export const rules: readonly Rule[] = [
   burstHoldsASecond('Service:RateLimit:Introspection'),
   burstHoldsASecond('Service:RateLimit:Signals'),
 ];
+
+function isLogOn({ given }: Findings): boolean {
+  return given('Service:Audit:Log:Key:Path') || given('Service:Audit:Log:Key:Pem');
+}
 
 /** While `key` has the value, some other settings are required and others refused. */
 function whileIs<Key extends keyof Settings & SettingKey>(

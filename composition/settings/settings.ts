@@ -76,6 +76,13 @@ export const computedDefaults: { readonly [Key in ComputedKey]: ComputedDefault<
     from: ['NODE_ENV'],
     compute: (settings) => (isDevelopmentHost(settings) ? '127.0.0.1' : '0.0.0.0'),
   },
+  'Service:Audit:Log:Origin': {
+    from: ['Service:Issuer'],
+    compute: (settings) => {
+      const { host, pathname } = new URL(settings['Service:Issuer']);
+      return `${host}${pathname.replace(/\/+$/, '')}/ledger`;
+    },
+  },
   'Service:Overload:ConcurrencyLimit': {
     from: [],
     compute: () => CONCURRENCY_PER_CORE * availableParallelism(),

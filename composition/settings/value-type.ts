@@ -4,7 +4,9 @@
  */
 
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
+import { COSIGNATURE, isKeyName, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
 
 type Reading<Value> =
@@ -177,6 +179,33 @@ export function pem(): ValueType<Secret> {
       const lines = given.replaceAll('\\n', '\n').trim();
       const framed = /^-----BEGIN [A-Z0-9 ]+-----\n[\s\S]+\n-----END [A-Z0-9 ]+-----$/.test(lines.replaceAll('\r', ''));
       return framed ? read(new Secret(lines)) : wrong('is not the text of a PEM file');
+    },
+  };
+}
+
+/** The key of a witness (C2SP signed-note, "Verifier keys"). */
+export function witnessKey(): ValueType<VerifierKey> {
+  return {
+    accepts: "a witness's verifier key: `name+id+key`, of type 4 (cosignatures)",
+    secret: false,
+    read(given) {
+      const key = parseVerifierKey(sha256Bytes, given);
+      if (key === undefined) return wrong('is not a verifier key');
+      return key.type === COSIGNATURE ? read(key) : wrong('is not a key for cosignatures');
+    },
+  };
+}
+
+/** The name of a log. */
+export function keyName(limits: { readonly max: number }): ValueType<string> {
+  const accepts = `a name of at most ${limits.max} characters without white space and plus`;
+  const line = text({ max: limits.max, accepts });
+  return {
+    ...line,
+    read(given) {
+      const reading = line.read(given);
+      if (reading.kind === 'wrong' || isKeyName(given)) return reading;
+      return wrong('holds white space or a plus');
     },
   };
 }

@@ -6,7 +6,7 @@
 /** SHA-256. */
 export type Hash = (bytes: Uint8Array) => Uint8Array;
 
-const HASH_BYTES = 32;
+export const HASH_BYTES = 32;
 
 /** The first hashed byte differs, so that a leaf cannot be mistaken for an inner node. */
 const LEAF = 0x00;
@@ -20,7 +20,14 @@ export function leafHash(hash: Hash, canonical: string): Uint8Array {
   return hash(bytes);
 }
 
-function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
+export function entryHash(hash: Hash, entry: Uint8Array): Uint8Array {
+  const bytes = Buffer.allocUnsafe(1 + entry.length);
+  bytes[0] = LEAF;
+  bytes.set(entry, 1);
+  return hash(bytes);
+}
+
+export function nodeHash(hash: Hash, left: Uint8Array, right: Uint8Array): Uint8Array {
   const bytes = Buffer.allocUnsafe(1 + left.length + right.length);
   bytes[0] = NODE;
   bytes.set(left, 1);
@@ -163,7 +170,7 @@ function height(size: number): number {
 }
 
 /** Not a shift: JavaScript shifts are limited to 32 bits. */
-function half(count: number): number {
+export function half(count: number): number {
   return Math.floor(count / 2);
 }
 

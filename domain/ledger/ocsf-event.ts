@@ -86,6 +86,8 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   // `detail` says which route; the records that it explains have their own events.
   'operator.acted': call('Act of an operator', other('Operator Act'), OPERATOR),
+  'key.activated': call('Activation of a signing key', CREATE, OPERATOR),
+  'key.retired': call('Retirement of a signing key', UPDATE, OPERATOR),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
 };
 

@@ -26,6 +26,8 @@ export const ledgerEvents = [
   'me.denied',
   'operator.acted',
   'audit.archived',
+  'key.activated',
+  'key.retired',
 ] as const;
 export type LedgerEvent = (typeof ledgerEvents)[number];
 
@@ -48,7 +50,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`, `operator.acted`, and on `admin.denied` about a person. */
+  /** Only on `audit.archived`, `key.activated`, `key.retired`, `operator.acted`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

@@ -75,6 +75,45 @@ describe('A recurring job', () => {
     expect(await runs(1, async () => undefined, { intervalMs: 3_600_000, firstAfterMs: 0 })).to.equal(1);
   });
 
+  it('runs its followers in their order after each run, also after failed ones, and waits for none of them', async () => {
+    const ran: string[] = [];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const followers = [
+      { name: 'first', run: async () => void ran.push('first') },
+      {
+        name: 'failing',
+        run: async () => {
+          ran.push('failing');
+          throw new RangeError('a secret');
+        },
+      },
+      {
+        name: 'slow',
+        run: async () => {
+          ran.push('slow');
+          await held;
+        },
+      },
+    ];
+    const times = await runs(
+      6,
+      async (time) => {
+        if (time === 6) release();
+        if (time === 1) throw new RangeError('once');
+      },
+      { followers },
+    );
+    expect(times).to.equal(6);
+    expect(ran.slice(0, 3)).to.deep.equal(['first', 'failing', 'slow']);
+    // While the slow follower ran, the job itself ran again.
+    expect(ran.length).to.be.at.most(6);
+    const failures = log.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error');
+    expect(failures.map(({ pass }) => pass)).to.deep.equal(['counting', 'failing']);
+  });
+
   it('has no run if it is stopped before the first one', async () => {
     let ran = 0;
     const run = async () => {

@@ -10,7 +10,7 @@ import { operations } from '../support/openapi/api-document.ts';
 const root = new URL('../../', import.meta.url);
 /** Paths of this repository; a media type is no path. */
 const FOLDERS =
-  /`((?:domain|application(?!\/(?:json|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
+  /`((?:domain|application(?!\/(?:json|octet-stream|x-www-form-urlencoded)`)|adapters|composition|scripts|test|docs)\/[\w./-]*\w)`/g;
 
 const inDocs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))

@@ -1,5 +1,6 @@
 /** `mandate doctor` with real servers and databases, with and without faults. */
 
+import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,6 +24,7 @@ import { type MovedClock, movedClock } from '../support/moved-clock.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { startTransmitter, type Transmitter } from '../support/transmitter.ts';
+import { logKeySettings } from '../support/transparency-log.ts';
 import { startUserDirectory, type UserDirectory } from '../support/user-directory.ts';
 
 type Settings = Readonly<Record<string, string | undefined>>;
@@ -252,6 +254,47 @@ for (const kind of databases) {
       clock.advance(3600);
       expect((await ofLists())[1]?.sentence).to.match(/a status list that is 36\d\d seconds old/);
       await instance.stop();
+    });
+
+    it('says how many checkpoints the log has, and finds one that halted, that is behind, or that has another name', async () => {
+      const fresh = await kind.fresh();
+      const key = { ...logKeySettings(), 'Service:Audit:Log:Origin': 'mandate.example/ledger' };
+      const own = { ...kind, fresh: async () => fresh };
+      const instance = await startMandate({ database: own, provider, settings: key });
+      const ofLog = async (changes = {}) => {
+        const found = (await examine({ ...fresh.settings, ...key, ...changes })).find(
+          ({ check }) => check === 'transparency log',
+        );
+        return `${found?.status}: ${found?.sentence}`;
+      };
+      try {
+        const add = async () => {
+          await instance.block(`person-${randomUUID()}`, 'disabled');
+          await instance.jobs.seal();
+        };
+        await add();
+        await instance.jobs.growLog();
+        expect(await ofLog()).to.match(/^ok: The log has (\d+) of \1 checkpoints\.$/);
+        for (let nth = 0; nth < 4; nth += 1) await add();
+        expect(await ofLog()).to.match(/^warning: The log has \d+ of \d+ checkpoints\.$/);
+        await instance.jobs.growLog();
+        await instance.sql('update log_state set published_size = 0');
+        expect(await ofLog()).to.match(/^warning: .* and publishes 0: witnesses do not cosign the rest\.$/);
+        expect(await ofLog({ 'Service:Audit:Log:Origin': 'other.example' })).to.match(
+          /^failed: The stored log is .*other\.example/,
+        );
+        await instance.sql("update log_state set halted = 'A reason.'");
+        expect(await ofLog()).to.equal('failed: The log signs no further tree. A reason.');
+        instance.clock.advance(1);
+        await instance.jobs.growLog();
+        await instance.jobs.growLog();
+        expect(instance.log.lines.filter((line) => line.includes('does not grow'))).to.have.length(1);
+        const { status, body } = await instance.untilReady({ accept: 'application/json' });
+        expect([status, body.status]).to.deep.equal([200, 'Degraded']);
+        expect(Object(body.checks).log.detail).to.equal('The log signs no further tree. A reason.');
+      } finally {
+        await instance.stop();
+      }
     });
 
     it('warns if the public address answers no status lists', async () => {

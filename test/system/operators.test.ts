@@ -21,6 +21,7 @@ import { operations } from '../support/openapi/api-document.ts';
 import { OPERATORS, OPERATORS_AUDIENCE, operatorToken, ROLE_VALUES, TWO_PERSONS } from '../support/operators.ts';
 import { rawConnection } from '../support/raw-http.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { logKeySettings } from '../support/transparency-log.ts';
 
 const WHY = 'The agent loops: incident 4711';
 const RUNS = repetitions(5);
@@ -69,7 +70,7 @@ const NEEDED: Readonly<Record<OperatorRole, readonly string[]>> = {
   ],
   auditor: [
     ...['GET /audit', 'GET /audit/stream', 'GET /audit/checkpoints', 'GET /audit/records/{seq}/proof'],
-    'GET /admin/acts',
+    ...['GET /log/checkpoint', 'GET /log/keys', 'GET /log/tile/{level}/{index}', 'GET /admin/acts'],
   ],
   registrar: ['POST /admin/agents', 'PATCH /admin/agents/{agent_id}', 'DELETE /admin/agents/{agent_id}'],
   responder: [
@@ -106,7 +107,7 @@ for (const database of databases) {
       fresh = await database.fresh();
       mandate = await startMandate({
         database: { ...database, fresh: async () => fresh },
-        settings: { ...key, ...TWO_PERSONS },
+        settings: { ...key, ...TWO_PERSONS, ...logKeySettings() },
       });
       await mandate.untilReady();
     });

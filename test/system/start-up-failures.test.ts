@@ -409,7 +409,12 @@ describe('On Postgres', () => {
     expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
   });
 
-  for (const command of ['audit-verify', 'audit-archive --before 2026-01 --to .', 'audit-export --format ocsf']) {
+  for (const command of [
+    'audit-verify',
+    'audit-archive --before 2026-01 --to .',
+    'audit-export --format ocsf',
+    'audit-bundle --sponsor ada',
+  ]) {
     it(`mandate ${command} exits with 1 and names a database that does not exist`, async () => {
       const absent = (await postgresServer()).url('mandate_app', MARK);
       const settings = {

@@ -9,6 +9,10 @@ export interface VerifyRequest {
   readonly marks: readonly Mark[];
   /** The file to verify instead of the ledger. */
   readonly archive: string | undefined;
+  /** The evidence bundle to verify instead of the ledger. */
+  readonly bundle: string | undefined;
+  /** The policy that the bundle must meet: a file. */
+  readonly policy: string | undefined;
   /** `undefined`: the configured keys. */
   readonly jwks: KeySource | undefined;
   readonly json: boolean;
@@ -20,7 +24,7 @@ export function auditVerifyCommand(
 ): Command {
   return command({
     usage: 'audit-verify [marks]',
-    summary: 'Verify the seal of the ledger, or of an export',
+    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
     examples: [
       {
         line: 'audit-verify',
@@ -31,12 +35,16 @@ export function auditVerifyCommand(
         line: 'audit-verify --archive FILE --jwks https://mandate.example/.well-known/jwks.json',
         meaning: 'Verify only an export, without any setting',
       },
+      {
+        line: 'audit-verify --bundle evidence.json --policy policy.json',
+        meaning: 'Verify only an evidence bundle, without any setting or network',
+      },
     ],
     exitCodes: {
       [exitCode.done]: 'the seal is intact',
-      [exitCode.failed]: 'the ledger, the export or the keys could not be read',
+      [exitCode.failed]: 'the ledger, the file or the keys could not be read',
       [exitCode.usage]: 'an argument is malformed',
-      [NOT_INTACT]: 'the seal is not intact: the report names the first fault',
+      [NOT_INTACT]: 'the seal is not intact, or the policy is not met: the report names the first fault',
     },
     options: (parser) =>
       parser
@@ -55,8 +63,24 @@ export function auditVerifyCommand(
           describe: 'The published keys: a file or an https URL. By default the configured signing keys',
           coerce: once('--jwks', readKeySource),
         })
-        .option('json', { ...flag, describe: 'Report as one JSON object' }),
-    run: ({ marks, archive, jwks, json }, settings) => run({ marks: marks ?? [], archive, jwks, json }, settings),
+        .option('bundle', {
+          type: 'string',
+          describe: 'Verify this evidence bundle instead of the ledger',
+          coerce: once('--bundle', (path) => path),
+        })
+        .option('policy', {
+          type: 'string',
+          describe: 'A JSON file with the keys that the bundle must be signed with',
+          coerce: once('--policy', (path) => path),
+        })
+        .option('json', { ...flag, describe: 'Report as one JSON object' })
+        .check(({ marks, archive, jwks, bundle, policy }) => {
+          if (bundle === undefined) return policy === undefined || '--policy is for --bundle.';
+          const others = [marks, archive, jwks].filter((each) => each !== undefined);
+          return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
+        }),
+    run: ({ marks, archive, bundle, policy, jwks, json }, settings) =>
+      run({ marks: marks ?? [], archive, bundle, policy, jwks, json }, settings),
   });
 }
 
@@ -84,6 +108,8 @@ export type VerificationReport =
         /** Records that no checkpoint covers yet. */
         readonly unsealed: number;
       };
+      /** Keys that are no longer published, and that the ledger itself names. */
+      readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
       readonly lastMark: Mark | undefined;
     }
   | {
@@ -138,12 +164,20 @@ function archivedText(archived: number): readonly string[] {
   ];
 }
 
-function ledgerText({ counts, lastMark }: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
+function ledgerText({
+  counts,
+  recorded,
+  lastMark,
+}: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
   const { checkpoints, records, archived, unsealed } = counts;
   return [
     lastMark === undefined
       ? 'The seal is intact: there is no checkpoint yet.'
       : `The seal is intact: ${verified(checkpoints, records)}.`,
+    ...recorded.map(
+      ({ kid, thumbprint }) =>
+        `The key ${kid} is no longer published. The ledger names it, with the thumbprint ${thumbprint}.`,
+    ),
     ...archivedText(archived),
     ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
   ];
@@ -190,7 +224,12 @@ function asJson(report: VerificationReport): Record<string, unknown> {
   const last = report.lastMark === undefined ? null : formatMark(report.lastMark);
   if (report.kind === 'ledger') {
     const { checkpoints, records, archived, unsealed } = report.counts;
-    return { intact: true, checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed, last };
+    const { recorded } = report;
+    return {
+      ...{ intact: true, checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed },
+      ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
+      last,
+    };
   }
   const { month, checkpoints, records, firstCheckpoint } = report;
   return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, last };

@@ -8,16 +8,23 @@ import type {
   LedgerAnswer,
   LedgerQuestion,
 } from '../../../application/ledger/query.ts';
-import type { Log } from '../../../application/ports/telemetry.ts';
+import type { LogProofOutcome } from '../../../application/log/prove-in-log.ts';
+import { type Log, traceFields } from '../../../application/ports/telemetry.ts';
 import { type FieldError, fieldErrors } from '../../../domain/field-error.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
-import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
+import { type Checkpoint, presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { type LedgerDecision, type LedgerEvent, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
-import { neverStored } from '../message/head.ts';
+import { neverStored, queryParameters } from '../message/head.ts';
 import { answerProof, answerRecords } from '../message/ledger-answers.ts';
-import { answerFaults, answerInvalid, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
+import {
+  answerFaults,
+  answerInvalid,
+  answerProblem,
+  methodNotAllowed,
+  unknownPath,
+} from '../message/problem-details.ts';
 import {
   AUDIENCE_SENTENCE,
   CURSOR,
@@ -41,6 +48,8 @@ export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
   checkpoints(question: CheckpointsQuestion): Promise<CheckpointsPage>;
   prove(seq: number): Promise<ProofOutcome>;
+  /** `undefined` without the transparency log. */
+  readonly proveInLog?: ((checkpoint: Checkpoint) => Promise<LogProofOutcome>) | undefined;
   /** `undefined` without `Service:Operators`: the path is then unknown. */
   readonly streaming?: StreamSurface | undefined;
   readonly log: Log;
@@ -101,7 +110,45 @@ const NO_SUCH_RECORD: ProofOutcome = { kind: 'not_found' };
 
 async function proof(surface: AuditSurface, request: Request<{ seq: string }>, response: Response): Promise<void> {
   const seq = parseOrdinal(request.params.seq);
-  answerProof(surface.log, request, response, seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq));
+  const wantsLog = surface.proveInLog === undefined ? false : readWantsLog(request.originalUrl);
+  if (typeof wantsLog !== 'boolean') return answerInvalid(response, wantsLog);
+  const outcome = seq === undefined ? NO_SUCH_RECORD : await surface.prove(seq);
+  if (!wantsLog || outcome.kind !== 'proof') return answerProof(surface.log, request, response, outcome);
+  const { checkpoint } = outcome.proof;
+  const logged = await surface.proveInLog?.(checkpoint);
+  if (logged?.kind !== 'broken') {
+    return answerProof(surface.log, request, response, outcome, { log: presentLogProof(logged) });
+  }
+  const fault = new Error('The transparency log is broken.');
+  const { checkpointId } = checkpoint;
+  surface.log.error('the transparency log does not produce the root that was signed', fault, {
+    ...traceFields(request.trace),
+    checkpoint: checkpointId,
+  });
+  answerProblem(response, {
+    status: 500,
+    detail: `The transparency log no longer leads from checkpoint ${checkpointId} to the root that was signed.`,
+    checkpoint: checkpointId,
+    reason: 'log_broken',
+  });
+}
+
+const LOG = 'log';
+
+/** Whether the query has `log=true`. Other parameters are ignored, as they are without the transparency log. */
+function readWantsLog(url: string): boolean | readonly FieldError[] {
+  const [first, ...more] = queryParameters(url).filter(({ name }) => name === LOG);
+  if (first === undefined) return false;
+  if (more.length > 0) return fieldErrors(LOG, 'Must not be repeated.');
+  if (first.value === 'true' || first.value === 'false') return first.value === 'true';
+  return fieldErrors(LOG, 'Must be true or false.');
+}
+
+/** Null while the log does not have the checkpoint. */
+function presentLogProof(logged: LogProofOutcome | undefined): Record<string, unknown> | null {
+  if (logged?.kind !== 'proof') return null;
+  const { checkpointIndex, inclusionPath, note } = logged.proof;
+  return { checkpoint_index: checkpointIndex, inclusion_path: inclusionPath, note };
 }
 
 const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;

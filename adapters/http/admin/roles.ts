@@ -1,4 +1,4 @@
-/** The role that each route of `/admin` and `/audit` needs. A route that is not here cannot be registered. */
+/** The role that each route of `/admin`, `/audit` and of a log that is not public needs. A route that is not here cannot be registered. */
 
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 
@@ -22,6 +22,9 @@ export const adminRoutes = {
   'GET /audit/stream': 'auditor',
   'GET /audit/checkpoints': 'auditor',
   'GET /audit/records/{seq}/proof': 'auditor',
+  'GET /log/checkpoint': 'auditor',
+  'GET /log/keys': 'auditor',
+  'GET /log/tile/{level}/{index}': 'auditor',
 } as const satisfies Readonly<Record<`${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`, OperatorRole>>;
 
 /** A method and the pattern of its path. Records name a route by it, so they hold no id of a path. */

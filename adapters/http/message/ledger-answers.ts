@@ -27,6 +27,7 @@ export function answerProof(
   request: Request<{ seq: string }>,
   response: Response,
   outcome: ProofOutcome,
+  more: Readonly<Record<string, unknown>> = {},
 ): void {
   switch (outcome.kind) {
     case 'not_found':
@@ -67,6 +68,7 @@ export function answerProof(
         checkpoint: presentCheckpoint(outcome.proof.checkpoint),
         leaf_index: outcome.proof.leafIndex,
         audit_path: outcome.proof.auditPath,
+        ...more,
       });
   }
 }

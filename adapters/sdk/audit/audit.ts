@@ -3,11 +3,12 @@
  * the sealing code with the service, and load no part of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 
-import { createHash, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
-import { foldPath, leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
-import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { inclusionFault, isIn } from '../../../domain/ledger/inclusion.ts';
+import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
+import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
 import {
   chainFault,
   contradictedMark,
@@ -15,9 +16,10 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { readCheckpoint, readProof, readRecord, Unreadable } from './published.ts';
+import { isEs256, sha256 } from './signatures.ts';
 
-export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from './published.ts';
+export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
+export { type BundleDemands, type BundleOptions, type BundleVerdict, verifyBundle } from './bundle.ts';
 
 /** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
 export interface JwkSet {
@@ -93,7 +95,8 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
     const named = trusted.get(kid) ?? [];
     if (named.length === 0) return { kind: 'unknown_key', checkpointId };
     const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
-    const isSigned = SIGNATURE.test(signature) && named.some((key) => isSignature(key, signed, signature));
+    const isSigned =
+      SIGNATURE.test(signature) && named.some((key) => isEs256(key, signed, Buffer.from(signature, 'hex')));
     return isSigned ? undefined : { kind: 'invalid_signature', checkpointId };
   };
   const verdictOn = (checkpoint: Checkpoint): Verdict => {
@@ -106,20 +109,11 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
     verifyRecord: (publishedRecord, publishedProof) =>
       reading(() => {
         const [record, proof] = [readRecord(publishedRecord), readProof(publishedProof)];
-        const { checkpoint } = proof;
-        const { checkpointId, treeSize } = checkpoint;
         if (proof.seq !== record.seq) return other('The proof is of a record with another number.');
-        if (!isIn(checkpoint, record)) {
-          return other('The record does not lie in the checkpoint of the proof.');
-        }
-        if (!hasRoomBeside(checkpoint, record.seq, proof.index)) {
-          return other('The number of the record is not one that can stand at its place.');
-        }
-        const leaf = leafHash(sha256, canonicalRecord(record));
-        const root = foldPath(sha256, { leaf, index: proof.index, size: treeSize, path: proof.path });
-        if (root === undefined || toHex(root) !== checkpoint.rootHash) {
-          return refuted({ kind: 'root_mismatch', checkpointId });
-        }
+        const { checkpoint } = proof;
+        const fault = inclusionFault(sha256, record, proof);
+        if (fault === 'root_mismatch') return refuted({ kind: fault, checkpointId: checkpoint.checkpointId });
+        if (fault !== undefined) return other(OTHER[fault]);
         return verdictOn(checkpoint);
       }),
 
@@ -160,25 +154,13 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
   };
 }
 
-/** A record that was read before it was sealed, as a sink gets it, names no checkpoint. Its `seq` alone decides. */
-function isIn({ checkpointId, firstSeq, lastSeq }: Checkpoint, { seq, checkpoint = checkpointId }: LedgerRecord) {
-  return seq >= firstSeq && seq <= lastSeq && checkpoint === checkpointId;
-}
-
-/**
- * The checkpoint seals a record's index, not its `seq`. The range must have room for the leaves before and after it. If
- * the range has no gaps, exactly one `seq` fits. Beside a gap several may fit.
- */
-function hasRoomBeside({ firstSeq, lastSeq, treeSize }: Checkpoint, seq: number, index: number): boolean {
-  return seq - firstSeq >= index && lastSeq - seq >= treeSize - 1 - index;
-}
+const OTHER = {
+  other_checkpoint: 'The record does not lie in the checkpoint of the proof.',
+  other_place: 'The number of the record is not one that can stand at its place.',
+} as const;
 
 /** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
-
-function isSignature(key: KeyObject, signed: Uint8Array, signature: string): boolean {
-  return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'hex'));
-}
 
 /** A key set collected over years may use one `kid` for several keys. All of them are trusted. */
 function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
@@ -190,10 +172,6 @@ function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]>
   }
   if (named.size === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
   return named;
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return createHash('sha256').update(bytes).digest();
 }
 
 function readMark(text: string) {

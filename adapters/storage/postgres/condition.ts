@@ -24,6 +24,7 @@ import { readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
+import { postgresTransparencyLog } from './transparency-log.ts';
 
 /** `mandate doctor` runs its checks concurrently. */
 const POOL_SIZE = 4;
@@ -67,6 +68,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       return { ...backlog, signers: kids };
     },
     outbox: () => outboxBacklog(run),
+    log: postgresTransparencyLog(connections).state,
     statusLists: postgresStatusLists(connections).usage,
     findBlocks: postgresSponsors(connections).findBlocks,
     async isLoggedOut(token, at) {

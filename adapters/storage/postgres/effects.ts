@@ -14,6 +14,7 @@ import {
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
 import { type Bound, scopeColumn, storable, storableOrNull } from '../rows/column.ts';
+import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -104,6 +105,12 @@ const closeStatusList = {
   name: 'close_status_list',
   text: 'update status_lists set closed_at = $2 where list_id = $1',
 };
+
+const putLogKeys = insertInto(
+  'log_keys',
+  logKeyColumns,
+  'on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to',
+);
 
 const updateGrants = {
   name: 'update_grants',
@@ -330,6 +337,8 @@ const statements: Statements = {
   ],
   close_status_list: (effects) =>
     effects.map(({ listId, at }) => ({ query: closeStatusList, values: [listId, bindInstant(at)] })),
+
+  put_log_key: (effects) => [{ query: putLogKeys, values: [rows(effects, (key) => logKeyValues(key, bindInstant))] }],
 
   *append(effects) {
     let entries: readonly LedgerEntry[] = [];

@@ -6,6 +6,7 @@ import type { OtherUsers } from '../../../domain/signals/provisioning-statement.
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
 import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
+import { type LogKeyRow, toLogKey } from '../rows/log-row.ts';
 import type { TaskRow } from '../rows/task-row.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
@@ -200,6 +201,22 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
       from (${OPEN_LIST}) l`,
     (audience) => ({ audience: storable('audience', audience) }),
     ([row]) => row && { listId: row.list_id, hasRoom: row.has_room, isOnly: row.is_only },
+  ),
+
+  log_keys: lookup<'log_keys', Record<keyof LogKeyRow, string> & { readonly active_to: string | null }>(
+    'use text',
+    `select use, kid, thumbprint, public_key, active_from::text, active_to::text from log_keys k
+      where k.use = q.use order by k.active_from, k.kid`,
+    (use) => ({ use }),
+    (rows) =>
+      rows.map((row) =>
+        toLogKey({
+          ...row,
+          use: row.use as LogKeyRow['use'],
+          active_from: readInstant(row.active_from),
+          active_to: row.active_to === null ? null : readInstant(row.active_to),
+        }),
+      ),
   ),
 
   other_users: lookup<'other_users', OtherUsers>(

@@ -14,6 +14,7 @@ export const LOCK = {
   session: 1_296_105_474,
   agent: 1_296_105_475,
   status_audience: 1_296_105_514,
+  log_keys: 1_296_105_516,
   user: 1_296_105_501,
   user_names: 1_296_105_500,
   signal: 1_296_105_511,

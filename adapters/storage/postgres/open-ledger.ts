@@ -5,8 +5,10 @@ import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
+import { postgresLedger } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
+import { postgresTransparencyLog } from './transparency-log.ts';
 
 /** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
@@ -15,7 +17,9 @@ const POOL_SIZE = 3;
 export function openPostgresLedger(connectionString: string, log: Log): LedgerReading {
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
+    ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
+    transparencyLog: postgresTransparencyLog(connections),
     schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
     close: () => connections.close(),
   };

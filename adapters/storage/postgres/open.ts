@@ -31,6 +31,7 @@ import {
   postgresTasks,
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
+import { postgresTransparencyLog } from './transparency-log.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 
 export interface PostgresOptions {
@@ -106,6 +107,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     operatorActs: postgresOperatorActs(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
+    transparencyLog: postgresTransparencyLog(connections),
     readiness: postgresReadiness(readiness, clock),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({

@@ -411,6 +411,58 @@ begin
   return true;
 end $$;
 
+-- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs no
+-- guard: whoever changes it is found by the readers of the log.
+--
+-- One row, from the first start with the log.
+create table log_state (
+  only_row boolean primary key check (only_row),
+  -- The name of the log in its signed notes.
+  origin text not null,
+  -- The tree of the newest signed note. The root is in lowercase hex.
+  size bigint not null,
+  root text not null,
+  -- Null until the tree is signed under this origin.
+  note text,
+  -- The newest note with enough cosignatures: GET /log/checkpoint. Null before the first.
+  published_size bigint,
+  published_note text,
+  -- Why no further tree is signed; null while trees are signed.
+  halted text
+);
+
+-- The hashes of each tile in base64. The last tile of a level may have fewer than 256.
+create table log_tiles (
+  level integer not null,
+  tile_index bigint not null,
+  hashes text not null,
+  primary key (level, tile_index)
+);
+
+-- The newest cosignature of each witness.
+create table log_cosignatures (
+  -- The name of the witness's key.
+  witness text collate "C" primary key,
+  size bigint not null,
+  -- The signature line, without its newline.
+  line text not null,
+  at timestamptz not null
+);
+
+-- Every key that signed checkpoints or notes while the log was on.
+create table log_keys (
+  use text not null check (use in ('checkpoint', 'log')),
+  kid text collate "C" not null,
+  -- RFC 7638.
+  thumbprint text collate "C" not null,
+  -- The JWK of a key of checkpoints, the verifier key of a key of the log.
+  public_key text not null,
+  active_from timestamptz not null,
+  -- Null while the key signs.
+  active_to timestamptz,
+  primary key (use, kid, thumbprint)
+);
+
 -- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events").
 create table accepted_signals (
   receiver text collate "C" not null check (receiver in ('logout', 'ssf')),

@@ -12,6 +12,7 @@ import type { Agent } from '../../../domain/agents/agent.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
 import { scopeColumn, storable, storableOrNull } from '../rows/column.ts';
+import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
 import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -98,6 +99,9 @@ const updateUser = `update provisioned_users set ${userColumnNames.map((name) =>
 const insertStatusList = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
 const closeStatusList = 'update status_lists set closed_at = ? where list_id = ?';
 
+const putLogKey = `${insertInto('log_keys', logKeyColumns)}
+  on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to`;
+
 const appliers: Appliers = {
   spend_assertion: (run, { agentId, jti, forgetAt }) => run(insertAssertion, [agentId, storable('jti', jti), forgetAt]),
 
@@ -176,6 +180,14 @@ const appliers: Appliers = {
   insert_status_list: (run, { listId, audience, entries, at }) =>
     run(insertStatusList, [listId, storable('audience', audience), entries, at]),
   close_status_list: (run, { listId, at }) => run(closeStatusList, [at, listId]),
+
+  put_log_key: (run, key) => {
+    const values = logKeyValues(key, bindInstant);
+    run(
+      putLogKey,
+      logKeyColumns.map((name) => values[name]),
+    );
+  },
 
   append: (run, { entries, ended }, { deadline }) => {
     appendEntries(run, entries);

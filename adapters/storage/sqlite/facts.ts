@@ -7,6 +7,7 @@ import type { OtherUsers } from '../../../domain/signals/provisioning-statement.
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
+import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import type { Run } from './handle.ts';
 
@@ -103,6 +104,8 @@ const readers: Readers = {
     return { listId: oldest.list_id, hasRoom: taken < oldest.entries, isOnly: lists.length === 1 };
   },
 
+  log_keys: (run, use) => run<LogKeyRow>(logKeys, [use]).rows.map(toLogKey),
+
   other_users: (run, { sponsorKey, except }) => {
     const key = storable('sponsor_key', sponsorKey);
     return first<OtherUsers>(run, otherUsers, key, except) ?? { users: 0, inactive: 0 };
@@ -123,6 +126,8 @@ function first<Row>(run: Run, query: string, ...values: readonly Bound[]): Row |
 function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean {
   return run(query, values).count > 0;
 }
+
+const logKeys = `select ${logKeyColumns.join(', ')} from log_keys where use = ? order by active_from, kid`;
 
 /** The audience's open status lists, oldest first. */
 const openList = `select list_id, entries from status_lists

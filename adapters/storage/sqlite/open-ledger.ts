@@ -8,7 +8,7 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import type { LedgerReading } from '../storage.ts';
 import { type DriverFault, driverFault } from './driver-fault.ts';
-import { callerOf, checkpointsOf, startDatabaseThread } from './open.ts';
+import { callerOf, checkpointsOf, startDatabaseThread, transparencyLogOf } from './open.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import type { Client } from './worker/rpc.ts';
 
@@ -36,7 +36,13 @@ export class LedgerFileUnusable extends Error {
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
   const { call, close } = await openToRead(path);
-  return { checkpoints: checkpointsOf(call), schemaStatus: callerOf(call)('schemaStatus'), close };
+  return {
+    ledger: { page: callerOf(call)('ledgerPage') },
+    checkpoints: checkpointsOf(call),
+    transparencyLog: transparencyLogOf(call),
+    schemaStatus: callerOf(call)('schemaStatus'),
+    close,
+  };
 }
 
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
@@ -49,6 +55,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     guards: ask('guards'),
     sealing: ask('sealingCondition'),
     outbox: ask('outboxCondition'),
+    log: ask('logState'),
     statusLists: ask('statusListUsage'),
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),

@@ -6,6 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Decision } from '../../../application/decisions/decision.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import type { TransparencyLog } from '../../../application/ports/transparency-log.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import type { SqliteOptions } from './connection.ts';
 import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './limits.ts';
@@ -67,6 +68,7 @@ export async function openSqlite(
       },
       clock,
     ),
+    transparencyLog: transparencyLogOf(thread.call),
     readiness: { name: 'database', check: () => ask('checkReadiness')().catch(() => NO_ANSWER) },
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
@@ -95,6 +97,24 @@ export function checkpointsOf(call: Call<DatabaseMethods>): Checkpoints {
     page: ask('checkpointPage'),
     sealing: ask('sealing'),
     archivedThrough: ask('archivedThrough'),
+  };
+}
+
+export function transparencyLogOf(call: Call<DatabaseMethods>): TransparencyLog {
+  const ask = callerOf(call);
+  return {
+    state: ask('logState'),
+    begin: ask('beginLog'),
+    adoptOrigin: ask('adoptOrigin'),
+    tiles: ask('logTiles'),
+    grow: ask('growLog'),
+    publish: ask('publishNote'),
+    halt: ask('haltLog'),
+    resume: ask('resumeLog'),
+    keepCosignature: ask('keepCosignature'),
+    cosignatures: ask('cosignatures'),
+    keys: ask('logKeys'),
+    signers: ask('logSigners'),
   };
 }
 

@@ -284,6 +284,58 @@ create trigger checkpoints_no_replace before insert on checkpoints
   when exists (select 1 from checkpoints where checkpoint_id = new.checkpoint_id)
   begin select raise(abort, 'the checkpoints are append-only'); end;
 
+-- The transparency log (`Service:Audit:Log`): a Merkle tree over the checkpoints. It is computed from them, so it needs no
+-- guard: whoever changes it is found by the readers of the log.
+--
+-- One row, from the first start with the log.
+create table log_state (
+  only_row integer primary key check (only_row = 1),
+  -- The name of the log in its signed notes.
+  origin text not null,
+  -- The tree of the newest signed note. The root is in lowercase hex.
+  size integer not null,
+  root text not null,
+  -- Null until the tree is signed under this origin.
+  note text,
+  -- The newest note with enough cosignatures: GET /log/checkpoint. Null before the first.
+  published_size integer,
+  published_note text,
+  -- Why no further tree is signed; null while trees are signed.
+  halted text
+) strict;
+
+-- The hashes of each tile in base64. The last tile of a level may have fewer than 256.
+create table log_tiles (
+  level integer not null,
+  tile_index integer not null,
+  hashes text not null,
+  primary key (level, tile_index)
+) strict;
+
+-- The newest cosignature of each witness.
+create table log_cosignatures (
+  -- The name of the witness's key.
+  witness text primary key,
+  size integer not null,
+  -- The signature line, without its newline.
+  line text not null,
+  at integer not null
+) strict;
+
+-- Every key that signed checkpoints or notes while the log was on.
+create table log_keys (
+  use text not null check (use in ('checkpoint', 'log')),
+  kid text not null,
+  -- RFC 7638.
+  thumbprint text not null,
+  -- The JWK of a key of checkpoints, the verifier key of a key of the log.
+  public_key text not null,
+  active_from integer not null,
+  -- Null while the key signs.
+  active_to integer,
+  primary key (use, kid, thumbprint)
+) strict;
+
 -- Records that the sink has not received yet (specification "Sink").
 create table outbox (
   seq integer primary key,

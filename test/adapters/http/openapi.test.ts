@@ -38,7 +38,7 @@ const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((source) => /from 'express'/.test(source));
 const mounts = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));
 /** Matches a parameter of a path, or a value that the code inserts into it. */
-const PARAMETER = /:\w+|\$\{[^}]*\}/g;
+const PARAMETER = /[:*]\w+|\$\{[^}]*\}/g;
 
 /** The paths of the document, except `/metrics`, which a separate listener serves. */
 const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => path !== '/metrics');
@@ -181,13 +181,16 @@ describe('openapi.json', () => {
       expect([...operationOf(id).responses.keys()], id).to.include.members([...statuses, ...admission]);
     }
     const others = operations.map(({ id }) => id).filter((id) => !(id in CONTRACT));
-    // The specification does not list these; its supplement, the draft on status lists, RFC 7644 §4 and docs/operating.md do.
+    // The specification does not list these; its supplement, the draft on status lists, C2SP tlog-tiles, RFC 7644 §4 and docs/operating.md do.
     expect(others).to.deep.equal([
       ...[
         'getServerMetadata',
         'listStatusLists',
         'getStatusList',
         'getMetrics',
+        'getLogCheckpoint',
+        'listLogKeys',
+        'getLogTile',
         'listResourceTypes',
         'getUserResourceType',
         'listSchemas',
@@ -196,14 +199,14 @@ describe('openapi.json', () => {
     ]);
   });
 
-  it('has an example in each answer with a body, except that of the metrics', () => {
+  it('has an example in each answer with a body, except those of metrics and tiles', () => {
     const untold = operations.flatMap(({ id, responses }) =>
       [...responses].flatMap(([status, response]) =>
         response.value.content !== undefined && examplesOf(response).length === 0 ? [`${id} ${status}`] : [],
       ),
     );
     // docs/operating.md describes the text that Prometheus scrapes, and docs/operators.md a stream.
-    expect(untold).to.deep.equal(['getMetrics 200', 'streamRecords 200']);
+    expect(untold).to.deep.equal(['getMetrics 200', 'streamRecords 200', 'getLogTile 200']);
   });
 
   it('uses each of its components', () => {

@@ -52,6 +52,17 @@ describe('The path of a status list', () => {
   it('is its first segment', () => expect(routeOf('/statuses/x', { statusLists: true })).to.equal(routeOf('/nothing')));
 });
 
+describe('The path of the transparency log', () => {
+  for (const path of ['/log/checkpoint', '/log/tile/0/000', '/log']) {
+    it(`${path} has its own metrics, and is unknown without the log`, () => {
+      const { surface, bucket, work, metric } = routeOf(path, { log: true });
+      expect([surface, bucket, work, metric]).to.deep.equal(['public', 'main', 'other', 'log']);
+      expect(routeOf(path)).to.equal(routeOf('/nothing'));
+    });
+  }
+  it('is its first segment', () => expect(routeOf('/logs/x', { log: true })).to.equal(routeOf('/nothing')));
+});
+
 describe('The path of a person’s own surface', () => {
   for (const [path, work] of [
     ['/me', 'revoking'],

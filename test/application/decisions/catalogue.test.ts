@@ -41,6 +41,7 @@ describe('The catalogue of decisions', () => {
       revoke_single_token: 'shared',
       spend_assertion: 'shared',
       // These touch more rows, or lock a person or an agent exclusively.
+      activate_keys: 'own',
       add_agent: 'own',
       change_agent: 'own',
       delete_agent: 'own',

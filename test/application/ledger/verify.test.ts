@@ -29,10 +29,11 @@ describe('verifying the ledger', () => {
 
   it('accepts an empty ledger, and counts unsealed records', async () => {
     const counts = { checkpoints: 0, records: 0, archived: 0, unsealed: 0 };
-    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts });
+    const recorded: readonly unknown[] = [];
+    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts, recorded });
     await fixture.append(2500);
     const unsealed = { ...counts, unsealed: 2500 };
-    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed });
+    expect(await fixture.verify()).to.deep.equal({ kind: 'intact', lastMark: undefined, counts: unsealed, recorded });
   });
 
   it('reports a record with a number below 1, even before the first checkpoint', async () => {
@@ -51,6 +52,7 @@ describe('verifying the ledger', () => {
       kind: 'intact',
       lastMark: { checkpointId: 5, rootHash: last.rootHash },
       counts: { checkpoints: 5, records: 3 + 4 + 5 + 4321 + 1, archived: 0, unsealed: 6 },
+      recorded: [],
     });
   });
 

@@ -4,6 +4,7 @@
  */
 
 import { generateKeyPairSync } from 'node:crypto';
+import { WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
 export const MARK = 'zq7-recognised';
@@ -24,6 +25,12 @@ const AUDIT = 'Service:Audit';
 const SCIM = 'Service:Scim';
 const SSF = 'Service:Ssf';
 const ME = 'Service:Me';
+const LOG = 'Service:Audit:Log';
+const log: Texts = { [`${LOG}:Key:Path`]: `/run/${MARK}.pem` };
+const witness = (nth: number, key: string | undefined): Texts => ({
+  [`${LOG}:Witnesses:${nth}:Url`]: `https://${MARK}.example`,
+  [`${LOG}:Witnesses:${nth}:VKey`]: key,
+});
 const OPERATORS = 'Service:Operators';
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
@@ -312,6 +319,49 @@ export const brokenRules: readonly BrokenRule[] = [
       `${OPERATORS}:${field} without operators`,
       { [`${OPERATORS}:${field}`]: text },
       `${OPERATORS}:${field}: is set while neither ${OPERATORS}:Audience nor ${OPERATORS}:ClientId is`,
+    ],
+  ),
+  [
+    'settings of the transparency log without its key',
+    {
+      ...{ [`${LOG}:Origin`]: `${MARK}.example`, [`${LOG}:Public`]: 'true', [`${LOG}:Quorum`]: '0' },
+      ...{ [`${LOG}:WitnessTimeout`]: 'PT9S', [`${LOG}:Witnesses:2:Url`]: `https://${MARK}.example` },
+    },
+    ...['Origin', 'Public', 'Quorum', 'WitnessTimeout', 'Witnesses:2:Url'].map(
+      (field) => `${LOG}:${field}: is set while ${LOG}:Key is not`,
+    ),
+  ],
+  [
+    'a key of the log by path and by text',
+    { ...log, [`${LOG}:Key:Pem`]: PEM },
+    `${LOG}:Key:Pem: is set beside ${LOG}:Key:Path`,
+  ],
+  [
+    'a witness without a key, and one without an address',
+    { ...log, [`${LOG}:Witnesses:0:Url`]: `https://${MARK}.example`, [`${LOG}:Witnesses:1:VKey`]: WITNESS_KEYS[0] },
+    `${LOG}:Witnesses:0:VKey: is required while ${LOG}:Witnesses:0:Url is set`,
+    `${LOG}:Witnesses:1:Url: is required while ${LOG}:Witnesses:1:VKey is set`,
+  ],
+  [
+    'two witnesses with one name',
+    Object.assign({ ...log }, ...[0, 1].map((nth) => witness(nth, WITNESS_KEYS[0]))),
+    `${LOG}:Witnesses:1:VKey: has the name of another witness`,
+  ],
+  [
+    'a quorum of more witnesses than there are',
+    { ...log, ...witness(0, WITNESS_KEYS[0]), [`${LOG}:Quorum`]: '2' },
+    `${LOG}:Quorum: is more than the number of witnesses`,
+  ],
+  [
+    'an issuer whose path is no part of a name of a log',
+    { ...log, 'Service:Issuer': `https://${MARK}.example/a+b` },
+    `${LOG}:Origin: is not set, and the address of Service:Issuer holds a character that no name of a log may have`,
+  ],
+  ...['/log', '/log/x'].map(
+    (path): BrokenRule => [
+      `an issuer with the path ${path} beside the log`,
+      { ...log, 'Service:Issuer': `https://${MARK}.example${path}` },
+      'Service:Issuer: has a path under /log, where the service itself answers',
     ],
   ),
   [

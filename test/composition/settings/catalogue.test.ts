@@ -74,6 +74,7 @@ describe('The table of settings', () => {
       'Service:Ssf:BearerToken',
       'Service:Ssf:PreviousBearerToken',
       'Service:Audit:Sink:BearerToken',
+      'Service:Audit:Log:Key:Pem',
     ]);
   });
 

@@ -7,7 +7,9 @@ import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
 import { describeSettingError } from '../../../composition/startup-error.ts';
+import { formatVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { Secret } from '../../../domain/secret.ts';
+import { WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { environment, errorsWith, onSqlite, PEM, readWith, startable, validWith } from './sources.ts';
 
 const revealed = (value: unknown) => (value instanceof Secret ? value.reveal() : value);
@@ -82,6 +84,12 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Audit:DrainBatchSize': ['1000', 1000, 100],
   'Service:Audit:DrainInterval': ['00:00:01', 1, 5],
   'Service:Audit:Partitions:MonthsAhead': ['5', 5, 2],
+  'Service:Audit:Log:Key:Path': ['/run/secrets/log.pem', '/run/secrets/log.pem', undefined],
+  'Service:Audit:Log:Key:Pem': [undefined, undefined, undefined],
+  'Service:Audit:Log:Origin': ['log.example/one', 'log.example/one', 'mandate.example/ledger'],
+  'Service:Audit:Log:Public': ['true', true, false],
+  'Service:Audit:Log:Quorum': ['2', 2, 0],
+  'Service:Audit:Log:WitnessTimeout': ['PT1M', 60, 5],
   'Service:RateLimit:Enabled': ['false', false, true],
   'Service:RateLimit:PermitsPerMinute': ['61', 61, 600],
   'Service:RateLimit:Burst': ['2', 2, 120],
@@ -117,6 +125,12 @@ describe('The settings', () => {
     expect(validWith({ NODE_ENV: 'development', HOST: '::1' }).HOST).to.equal('::1');
   });
 
+  it("default the log's origin to the issuer's host, port and path, then /ledger", () => {
+    const originOf = (issuer: string) => validWith({ 'Service:Issuer': issuer })['Service:Audit:Log:Origin'];
+    expect(originOf('https://mandate.example:8443/tenant/')).to.equal('mandate.example:8443/tenant/ledger');
+    expect(originOf('http://127.0.0.1')).to.equal('127.0.0.1/ledger');
+  });
+
   it('default QueueLimit to four times ConcurrencyLimit', () => {
     expect(validWith({ 'Service:Overload:ConcurrencyLimit': '3' })['Service:Overload:QueueLimit']).to.equal(12);
   });
@@ -128,8 +142,16 @@ describe('The settings', () => {
       'Service:Signing:Keys:0:Kid': 'spring',
       'Service:Signing:Keys:10:Pem': PEM,
       'Service:Signing:Keys:2:Path': '/run/secrets/old.pem',
+      'Service:Audit:Log:Witnesses:0:Url': 'https://w1.example/',
+      'Service:Audit:Log:Witnesses:0:VKey': WITNESS_KEYS[0],
+      'Service:Audit:Log:Witnesses:3:Url': 'http://127.0.0.1:9/w',
+      'Service:Audit:Log:Witnesses:3:VKey': WITNESS_KEYS[1],
     });
-    const { 'Service:Signing:Keys': keys, ...others } = settings;
+    const { 'Service:Signing:Keys': keys, 'Service:Audit:Log:Witnesses': witnesses, ...others } = settings;
+    expect(witnesses.map(({ index, Url, VKey }) => [index, Url, VKey && formatVerifierKey(VKey)])).to.deep.equal([
+      [0, 'https://w1.example', WITNESS_KEYS[0]],
+      [3, 'http://127.0.0.1:9/w', WITNESS_KEYS[1]],
+    ]);
     const read = Object.entries(others).map(([key, value]) => [key, revealed(value)]);
     expect(read).to.have.deep.members(Object.entries(everySetting).map(([key, [, value]]) => [key, value]));
     expect(keys.map((key) => [key.index, key.Path, revealed(key.Pem), key.Kid])).to.deep.equal([

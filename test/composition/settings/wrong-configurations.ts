@@ -5,6 +5,7 @@
 
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
+import { NOTE_KEY, WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { brokenRules, MARK, transmitter } from './broken-rules.ts';
 import { onSqlite, type Texts } from './sources.ts';
 
@@ -90,6 +91,14 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
       'another database': `mysql://user:${MARK}@db/mandate`,
       'a password that is not encoded': `postgresql://user:${MARK}#@db/mandate`,
       'a port in words': `postgresql://user@db:${MARK}/mandate`,
+    },
+  ],
+  [
+    /^a witness's verifier key/,
+    {
+      words: MARK,
+      'a key with another id': (WITNESS_KEYS[0] ?? '').replace(/[+][0-9a-f]{8}[+]/, '+00918273+'),
+      'a key that signs plain notes': NOTE_KEY,
     },
   ],
   [

@@ -41,6 +41,8 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
   'operator.acted': ['API Activity', 'Operator Act', 'operator'],
+  'key.activated': ['API Activity', 'Create', 'operator'],
+  'key.retired': ['API Activity', 'Update', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
 };
 

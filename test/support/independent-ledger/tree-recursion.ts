@@ -48,3 +48,17 @@ function split(n: number): number {
 function node(left: Uint8Array, right: Uint8Array): Uint8Array {
   return createHash('sha256').update(Buffer.of(1)).update(left).update(right).digest();
 }
+
+/** PROOF(m, D[n]) of RFC 6962 §2.1.2. */
+export function consistencyProof(m: number, leaves: readonly Uint8Array[]): readonly Uint8Array[] {
+  return m === 0 ? [] : subproof(m, leaves, true);
+}
+
+/** SUBPROOF(m, D[n], b). */
+function subproof(m: number, leaves: readonly Uint8Array[], b: boolean): readonly Uint8Array[] {
+  if (m === leaves.length) return b ? [] : [treeHash(leaves)];
+  const k = split(leaves.length);
+  return m <= k
+    ? [...subproof(m, leaves.slice(0, k), b), treeHash(leaves.slice(k))]
+    : [...subproof(m - k, leaves.slice(k), false), treeHash(leaves.slice(0, k))];
+}

@@ -72,6 +72,9 @@ function confirmHeaders({ value, pointer }: Placed<Described>, { headers }: Answ
   ).to.include.members(present);
 }
 
+/** Members with the hashes of a proof. */
+const PATHS = ['audit_path', 'inclusion_path'];
+
 /** Members of these names have other values in each run. */
 const VARYING = new Set([
   'explains',
@@ -86,6 +89,8 @@ const VARYING = new Set([
   'kid',
   'x',
   'y',
+  'vkey',
+  'checkpoint_index',
 ]);
 
 /** Replaces ids, tokens, hashes and times by their kinds, so that two runs are equal. */
@@ -94,7 +99,7 @@ export function settled(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return kindOf(value);
   if (Array.isArray(value)) {
     // The number of hashes in a proof depends on the number of sealed records.
-    if (name === 'audit_path') return [...new Set(value.map(kindOf))];
+    if (PATHS.includes(name)) return [...new Set(value.map(kindOf))];
     // The numbers of a task's records.
     return value.map((item) => settled(item, typeof item === 'number' ? 'seq' : ''));
   }
@@ -109,6 +114,7 @@ function kindOf(text: string): string {
     .replace(/^task_grant_[\w-]{43}$/, '<grant>')
     .replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '<time>')
     .replace(/\/status\/[\w-]{22}$/, '/status/<list>')
+    .replace(/^\S+\n\d+\n\S+=\n\n— \S+ \S+\n$/, '<note>')
     .replace(/^(http:\/\/127\.0\.0\.1:\d+|https:\/\/idp\.example\/realms\/main)$/, '<provider>')
     .replace(/^[0-9a-f]{64}$/, '<hash>')
     .replace(/^[0-9a-f]{128}$/, '<signature>');

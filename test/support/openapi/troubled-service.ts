@@ -9,12 +9,13 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { wire } from '../../../composition/container.ts';
 import { openMe } from '../../../composition/me.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
-import { loadSigningKeys } from '../../../composition/signing.ts';
+import { loadNoteSigner, loadSigningKeys } from '../../../composition/signing.ts';
 import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
 import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
+import { logKeySettings } from '../transparency-log.ts';
 
 /** The audience of access tokens for `/me`. */
 export const ME_AUDIENCE = 'https://mandate.example/me';
@@ -39,6 +40,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
   const storage = await openTestDatabase({ clock, log });
   const servers: { stop(lingerMs: number): Promise<void> }[] = [];
   const signingKeys = await loadSigningKeys(settings, log);
+  const noteSigner = await loadNoteSigner(settings, signingKeys);
   const opened = failing(storage, () => service.trouble);
   const parts = wire({
     settings,
@@ -50,6 +52,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     tracing: undefined,
     opened,
     signingKeys,
+    noteSigner,
     openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
   });
   const service: TroubledService = {
@@ -88,6 +91,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Database:Path': ':memory:',
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:StatusLists:Enabled': 'true',
+    ...logKeySettings(),
     'Service:Me:Audience': ME_AUDIENCE,
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,

@@ -39,6 +39,7 @@ import { ME_AUDIENCE, type TroubledService, troubledService } from '../../suppor
 import { operatorToken, ROLE_VALUES, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
+import { logKeySettings } from '../../support/transparency-log.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
 import { SESSION_REVOKED, scenarios, type World } from './scenarios.ts';
 
@@ -70,13 +71,18 @@ for (const database of databases) {
           ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
           ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
           ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
+          ...logKeySettings(),
           ...{ 'Service:Me:Audience': ME_AUDIENCE, ...TWO_PERSONS },
         },
       });
       started.push(mandate);
       presentMeToken(tokenForMe(mandate.provider));
       const another = async (settings: Readonly<Record<string, string>>) => {
-        const instance = await mandate.another({ 'Service:Metrics:Port': '', ...settings });
+        const instance = await mandate.another({
+          'Service:Metrics:Port': '',
+          'Service:Audit:Log:Key:Pem': '',
+          ...settings,
+        });
         started.unshift(instance);
         return instance;
       };
@@ -149,7 +155,15 @@ for (const database of databases) {
       if (path.includes('{')) {
         it(`answers ${id} 400 for a path that is not UTF-8`, async () => {
           const answer = await send({
-            path: { agent_id: '%FF', sponsor_key: '%FF', task_id: '%FF', seq: '%FF', id: '%FF', list_id: '%FF' },
+            path: {
+              agent_id: '%FF',
+              sponsor_key: '%FF',
+              task_id: '%FF',
+              seq: '%FF',
+              id: '%FF',
+              list_id: '%FF',
+              level: '%FF',
+            },
           });
           expect(answer.status).to.equal(400);
           expect(answer.body.detail).to.equal('The path is not well-formed.');
@@ -371,6 +385,18 @@ describe('The API while storage fails or limits are reached', () => {
         confirm(operation, answer, example);
       }
     }
+  });
+
+  it('answers a proof 500 for a log that does not have the checkpoint as it is', async () => {
+    const { audit } = service.surfaces;
+    const proof = { seq: 1, checkpoint: CHECKPOINT, leafIndex: 0, auditPath: [] };
+    const at = await service.serve({
+      audit: { ...audit, prove: async () => ({ kind: 'proof', proof }), proveInLog: async () => ({ kind: 'broken' }) },
+    });
+    const operation = operationOf('proveRecord');
+    const answer = await sendExample(at, operation, { query: { log: 'true' } });
+    expect(answer.status).to.equal(500);
+    confirm(operation, answer, 'log_broken');
   });
 
   it('answers 403 for a change with a session from another page, and 404 for a pause while it is off', async () => {

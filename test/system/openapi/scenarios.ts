@@ -359,6 +359,28 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
   },
   'listCheckpoints 400 invalid_fields': () => sent({ query: { after: 'the-first' } }),
   'proveRecord 200 proof': () => sent({ path: { seq: '2' } }),
+  async 'proveRecord 200 logged'({ mandate }) {
+    await mandate.block('hopper', 'disabled');
+    await mandate.jobs.seal();
+    await mandate.jobs.growLog();
+    mandate.clock.advance(1);
+    return sent({ path: { seq: '2' }, query: { log: 'true' } });
+  },
+  'proveRecord 400 invalid_fields': () => sent({ query: { log: 'maybe' } }),
+  async 'getLogCheckpoint 404 no_log_checkpoint'({ mandate }) {
+    await mandate.sql('update log_state set published_size = null, published_note = null');
+    mandate.clock.advance(1);
+    return {
+      async followUp() {
+        await mandate.sql('update log_state set published_size = size, published_note = note');
+        mandate.clock.advance(1);
+      },
+    };
+  },
+  'getLogCheckpoint 200 note': nothing,
+  'listLogKeys 200 keys': nothing,
+  'getLogTile 200': () => sent({ path: { index: '000.p/2' } }),
+  'getLogTile 404 no_log_tile': nothing,
   'proveRecord 404 no_sealed_record': () => sent({ path: { seq: '9999999' } }),
   async 'proveMyRecord 200 proof'(world) {
     await world.mandate.jobs.seal();

@@ -21,6 +21,7 @@ import {
   sqliteTasks,
 } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
+import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { serve } from './rpc.ts';
 
 const decisions = new Map(catalogue.map((decision) => [decision.name, decision]));
@@ -42,6 +43,7 @@ function methodsOf(connection: Connection) {
   const ledger = sqliteLedger(connection);
   const checkpoints = sqliteCheckpoints(connection);
   const outbox = sqliteOutboxEntries(connection);
+  const log = sqliteTransparencyLog(connection);
   const condition = sqliteCondition(connection);
   return {
     decide: (name: string, input: unknown) => decide(decisionNamed(name), input as never),
@@ -76,6 +78,18 @@ function methodsOf(connection: Connection) {
     dueRecords: outbox.due,
     removeQueued: outbox.remove,
     postponeQueued: outbox.postpone,
+    logState: log.state,
+    beginLog: log.begin,
+    adoptOrigin: log.adoptOrigin,
+    logTiles: log.tiles,
+    growLog: log.grow,
+    publishNote: log.publish,
+    haltLog: log.halt,
+    resumeLog: log.resume,
+    keepCosignature: log.keepCosignature,
+    cosignatures: log.cosignatures,
+    logKeys: log.keys,
+    logSigners: log.signers,
     checkReadiness: sqliteReadiness(connection).check,
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),

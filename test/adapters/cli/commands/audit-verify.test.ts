@@ -13,9 +13,13 @@ const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
 
 describe('The report of a verification', () => {
   it('ends with a line that contains only the last mark', () => {
-    const text = renderReport({ kind: 'ledger', counts, lastMark: { checkpointId: 5, rootHash: ROOT } }, false);
-    expect(text.split('\n')).to.deep.equal([
+    const recorded = [{ kid: 'former', thumbprint: 'thumb' }];
+    const report = { kind: 'ledger', counts, recorded, lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
+    expect(JSON.parse(renderReport(report, true))).to.deep.include({ intact: true, recorded_keys: recorded });
+    expect(renderReport({ ...report, recorded: [] }, true)).not.to.include('recorded');
+    expect(renderReport(report, false).split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
+      'The key former is no longer published. The ledger names it, with the thumbprint thumb.',
       'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
       'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,

@@ -1,24 +1,30 @@
 import { expect } from 'chai';
 import { type ArchiveRequest, auditArchiveCommand } from '../../../../adapters/cli/commands/audit-archive.ts';
+import { auditBundleCommand, type BundleRequest } from '../../../../adapters/cli/commands/audit-bundle.ts';
 import { auditExportCommand, type ExportRequest } from '../../../../adapters/cli/commands/audit-export.ts';
 import { auditVerifyCommand, type VerifyRequest } from '../../../../adapters/cli/commands/audit-verify.ts';
+import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
 import { runCommandLine } from '../../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 
+type Request = VerifyRequest | ArchiveRequest | ExportRequest | BundleRequest;
+
 async function run(...argv: readonly string[]) {
-  const asked: (VerifyRequest | ArchiveRequest | ExportRequest)[] = [];
-  const keep = async (request: VerifyRequest | ArchiveRequest | ExportRequest) => {
+  const asked: Request[] = [];
+  const keep = async (request: Request) => {
     asked.push(request);
     return 3;
   };
-  const commands = [auditVerifyCommand(keep), auditArchiveCommand(keep), auditExportCommand(keep)];
-  return { ...(await runCommandLine(commands, argv)), asked };
+  const commands = [auditVerifyCommand, auditArchiveCommand, auditExportCommand, auditBundleCommand];
+  return { ...(await runCommandLine(commands.map((command) => command(keep)), argv)), asked };
 }
 
 describe('mandate audit-verify', () => {
   it('accepts no argument or several marks, and exits with the code of the verification', async () => {
-    const nothing = { marks: [], archive: undefined, jwks: undefined, json: false };
+    const nothing = {
+      ...{ marks: [], archive: undefined, bundle: undefined, policy: undefined, jwks: undefined, json: false },
+    };
     expect(await run('audit-verify'))
       .to.include({ code: 3 })
       .and.deep.include({ asked: [nothing] });
@@ -42,7 +48,18 @@ describe('mandate audit-verify', () => {
     }
   });
 
+  it('accepts a bundle, with or without a policy', async () => {
+    const both = ['--bundle', 'evidence.json', '--policy', 'policy.json'];
+    expect((await run('audit-verify', ...both)).asked[0]).to.include({ bundle: 'evidence.json', policy: 'policy.json' });
+    expect((await run('audit-verify', ...both.slice(0, 2))).asked[0]).to.include({ policy: undefined });
+  });
+
   for (const [title, argv] of [
+    ['a policy without a bundle', ['--policy', 'a']],
+    ['a bundle and marks', ['--bundle', 'a', `3:${ROOT}`]],
+    ['a bundle and an archive', ['--bundle', 'a', '--archive', 'b']],
+    ['a bundle and keys', ['--bundle', 'a', '--jwks', 'b']],
+    ['two bundles', ['--bundle', 'a', '--bundle', 'b']],
     ['a mark without a root', ['3']],
     ['a root that is too short', [`3:${ROOT.slice(1)}`]],
     ['a root in uppercase', [`3:${ROOT.toUpperCase()}`]],
@@ -123,6 +140,48 @@ describe('mandate audit-export', () => {
   ] as const) {
     it(`refuses ${title} with exit code 2 and a sentence`, async () => {
       const { code, out, err, asked } = await run('audit-export', ...argv);
+      expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
+      expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
+    });
+  }
+});
+
+describe('mandate audit-bundle', () => {
+  const nothing = { taskId: undefined, sponsor: undefined, agentId: undefined, from: undefined, to: undefined };
+  const TASK = 'task_01M31S7W68TMK7WDX8YKPSYT00';
+
+  it('accepts a task, a person, an agent, or a range, each also into a file', async () => {
+    const to = parseRangeEnd('2026-10-31');
+    for (const [argv, selection] of [
+      [['--task', TASK], { taskId: TASK }],
+      [['--sponsor', 'ada'], { sponsor: 'ada' }],
+      [['--agent', 'jira', '--to', '2026-10-31'], { agentId: 'jira', to }],
+      [['--from', '2026-10-01'], { from: parseRangeStart('2026-10-01') }],
+    ] as const) {
+      const request = { selection: { ...nothing, ...selection }, jwks: undefined, withoutLog: false };
+      expect((await run('audit-bundle', ...argv)).asked).to.deep.equal([{ ...request, out: undefined }]);
+      const more = ['--out', 'a', '--jwks', 'keys', '--without-log'];
+      const jwks = { kind: 'file', path: 'keys' };
+      expect((await run('audit-bundle', ...argv, ...more)).asked).to.deep.equal([
+        { ...request, out: 'a', jwks, withoutLog: true },
+      ]);
+    }
+  });
+
+  for (const [title, argv] of [
+    ['no selection', []],
+    ['a task that is none', ['--task', 'task_1']],
+    ['two tasks', ['--task', TASK, '--task', TASK]],
+    ['a task and a range', ['--task', TASK, '--from', '2026-10-01']],
+    ['a task and a person', ['--task', TASK, '--sponsor', 'ada']],
+    ['an agent that is none', ['--agent', 'A B']],
+    ['an empty person', ['--sponsor', '']],
+    ['a date that does not exist', ['--from', '2026-02-30']],
+    ['a range that ends before it begins', ['--from', '2026-10-02', '--to', '2026-09-30']],
+    ['an empty file name', ['--sponsor', 'ada', '--out', '']],
+  ] as const) {
+    it(`refuses ${title} with exit code 2 and a sentence`, async () => {
+      const { code, out, err, asked } = await run('audit-bundle', ...argv);
       expect({ code, out, asked }).to.deep.equal({ code: 2, out: '', asked: [] });
       expect(err).to.match(/^mandate: .*\. "mandate --help" shows what there is\.\n$/);
     });

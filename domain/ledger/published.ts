@@ -4,9 +4,9 @@
  * would look verified, although no hash covers it.
  */
 
-import { type Instant, instantFromMillis, toMillisecondText } from '../../../domain/instant.ts';
-import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
-import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { type Instant, instantFromMillis, toMillisecondText } from '../instant.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { LedgerRecord } from './record.ts';
 
 /** A record as the service publishes it. */
 export interface PublishedRecord {
@@ -52,7 +52,7 @@ export interface PublishedProof {
   readonly audit_path: readonly string[];
 }
 
-interface Proof {
+export interface Proof {
   readonly seq: number;
   readonly checkpoint: Checkpoint;
   readonly index: number;
@@ -120,22 +120,17 @@ export function readCheckpoint(published: unknown): Checkpoint {
 /** @throws Unreadable */
 export function readProof(published: unknown): Proof {
   const proof = objectOf('proof', published, PROOF_MEMBERS);
-  const path = proof.audit_path;
-  if (!Array.isArray(path)) throw unreadable('audit_path');
   return {
     seq: wholeOf(proof, 'seq'),
     checkpoint: readCheckpoint(proof.checkpoint),
     index: wholeOf(proof, 'leaf_index'),
-    path: path.map((node: unknown) => {
-      if (typeof node !== 'string' || !HASH.test(node)) throw unreadable('audit_path');
-      return Buffer.from(node, 'hex');
-    }),
+    path: hashesOf(proof, 'audit_path'),
   };
 }
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
-function objectOf(what: string, value: unknown, known: ReadonlySet<string>): Members {
+export function objectOf(what: string, value: unknown, known: ReadonlySet<string>): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Unreadable(`The ${what} is no object.`);
   // No hash and no signature covers an unknown member.
@@ -145,17 +140,17 @@ function objectOf(what: string, value: unknown, known: ReadonlySet<string>): Mem
 }
 
 /** Null means that there is no value. A missing member is an error: the record was truncated. */
-function optional<Value>(members: Members, name: string, read: (members: Members, name: string) => Value) {
+export function optional<Value>(members: Members, name: string, read: (members: Members, name: string) => Value) {
   return members[name] === null ? undefined : read(members, name);
 }
 
-function textOf(members: Members, name: string): string {
+export function textOf(members: Members, name: string): string {
   const value = members[name];
   if (typeof value !== 'string') throw unreadable(name);
   return value;
 }
 
-function wholeOf(members: Members, name: string): number {
+export function wholeOf(members: Members, name: string): number {
   const value = members[name];
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw unreadable(name);
   return value;
@@ -167,14 +162,23 @@ function hashOf(members: Members, name: string): string {
   return value;
 }
 
+export function hashesOf(members: Members, name: string): readonly Uint8Array[] {
+  const hashes = members[name];
+  if (!Array.isArray(hashes)) throw unreadable(name);
+  return hashes.map((each: unknown) => {
+    if (typeof each !== 'string' || !HASH.test(each)) throw unreadable(name);
+    return Buffer.from(each, 'hex');
+  });
+}
+
 /** Accepts an instant only in the form that is hashed. Others are never published. */
-function instantOf(members: Members, name: string): Instant {
+export function instantOf(members: Members, name: string): Instant {
   const text = textOf(members, name);
   const instant = instantFromMillis(Date.parse(text));
   if (!Number.isFinite(instant) || toMillisecondText(instant) !== text) throw unreadable(name);
   return instant;
 }
 
-function unreadable(name: string): Unreadable {
+export function unreadable(name: string): Unreadable {
   return new Unreadable(`The member ${name} is missing, or is not of the form that is published.`);
 }

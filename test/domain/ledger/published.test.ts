@@ -1,7 +1,7 @@
 /** The readers of published records, checkpoints and proofs accept only the published format. */
 
 import { expect } from 'chai';
-import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../../adapters/sdk/audit/published.ts';
+import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
 
 const HASH = 'ab'.repeat(32);
 const record = {

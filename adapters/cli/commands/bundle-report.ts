@@ -1,0 +1,74 @@
+/** The report of `audit-verify --bundle`. */
+
+import type { BelievedKey, BundleVerdict } from '../../../domain/log/bundle-verification.ts';
+import { counted } from '../command.ts';
+
+type Verified = BundleVerdict & { readonly verified: true };
+
+/** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
+export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
+  if (json) return `${JSON.stringify(asJson(verdict, hasPolicy))}\n`;
+  const text = verdict.verified
+    ? [...intact(verdict), ...keyLines(verdict, hasPolicy)]
+    : [
+        verdict.fault === 'policy'
+          ? 'The bundle is intact, but does not meet the policy.'
+          : 'The bundle is not intact.',
+        verdict.message,
+      ];
+  return `${text.join('\n')}\n`;
+}
+
+function intact({ completeness, checkpoints, selection, log, keys }: Verified): readonly string[] {
+  const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
+  const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
+  const lacking = not_sealed + not_logged;
+  const whole = started !== null && ended !== null;
+  const witnesses = keys.filter(({ use }) => use === 'witness').length;
+  return [
+    `The bundle is intact: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
+    ...(selection.task_id === undefined
+      ? []
+      : [
+          whole
+            ? `It has the start of the task (record ${started}) and its end (record ${ended}).`
+            : `It does not have the ${started === null ? 'start' : 'end'} of the task.`,
+        ]),
+    'That no record between them is missing is the word of whoever made the bundle: only the ledger proves it.',
+    ...(lacking > 0 && !whole ? [`When it was made, ${counted(lacking, 'record')} could not be proved yet.`] : []),
+    ...(archived_before === null ? [] : [`When it was made, records before ${archived_before} had been archived.`]),
+    log === undefined
+      ? 'It has no transparency log: the keys of the checkpoints alone vouch for it.'
+      : `Its checkpoints are in the log ${log.origin}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`,
+  ];
+}
+
+function keyLines({ keys }: Verified, hasPolicy: boolean): readonly string[] {
+  return [
+    hasPolicy
+      ? 'It meets the policy. These keys verified it:'
+      : 'Without a policy anybody could have made it with keys of their own. Compare the keys that verified it by hand:',
+    ...keys.map(keyLine),
+  ];
+}
+
+const USES = { checkpoint: 'checkpoints', log: 'log', witness: 'witness' } as const;
+
+function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
+  const signed = seconds === undefined ? '' : `, signed ${new Date(seconds * 1000).toISOString()}`;
+  return `  ${USES[use]} ${name}: ${thumbprint}${signed}`;
+}
+
+function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {
+  if (!verdict.verified) {
+    const { fault, line = null, message } = verdict;
+    if (fault === 'policy') return { intact: true, policy: 'not_met', sentence: message };
+    return { intact: false, fault: { kind: fault, line, sentence: message } };
+  }
+  const { selection, completeness, checkpoints, log = null, keys } = verdict;
+  const said = keys.map(({ use, name, thumbprint, vkey = null, seconds }) => ({
+    ...{ use, name, thumbprint, vkey },
+    ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
+  }));
+  return { intact: true, policy: hasPolicy ? 'met' : null, selection, ...completeness, checkpoints, log, keys: said };
+}

@@ -1,0 +1,112 @@
+/** Verifies evidence bundles, the output of `mandate audit-bundle` (docs/auditing.md, "Evidence"). */
+
+import { createHash, createPublicKey } from 'node:crypto';
+import { type EcKey, presentCompleteness, presentSelection } from '../../../domain/log/bundle.ts';
+import { type BundlePolicy, parseBundlePolicy, policyFault } from '../../../domain/log/bundle-policy.ts';
+import {
+  type BelievedKey,
+  type BundleFault,
+  type BundleFaultKind,
+  type BundleVerdict,
+  bundleVerifier,
+} from '../../../domain/log/bundle-verification.ts';
+import { isEd25519, isEs256, sha256 } from './signatures.ts';
+
+/** The members of a policy file. */
+export interface BundleDemands {
+  /** RFC 7638 thumbprints: each checkpoint must be signed with one of these keys. */
+  readonly checkpoint_keys?: readonly string[];
+  /** Verifier keys: one of them must have signed the log. */
+  readonly log_keys?: readonly string[];
+  /** Verifier keys. */
+  readonly witnesses?: readonly string[];
+  /** How many of the witnesses must have cosigned. */
+  readonly quorum?: number;
+}
+
+export type { BelievedKey, BundleFaultKind, BundleVerdict };
+
+/** The longest line there can be is that of a note, and shorter. */
+const MAX_LINE_CHARACTERS = 2_097_152;
+
+export interface BundleOptions {
+  /** The content or the text of a policy file. */
+  readonly policy?: BundleDemands | string | undefined;
+}
+
+/**
+ * Verifies an evidence bundle. Without a policy, compare the `keys` of the verdict by hand: anybody can make a bundle with
+ * keys of their own.
+ *
+ * @param text the whole text, or its parts one after the other, such as a read stream with an encoding
+ * @throws TypeError if the policy is none
+ */
+export async function verifyBundle(
+  text: string | Iterable<string> | AsyncIterable<string>,
+  options: BundleOptions = {},
+): Promise<BundleVerdict> {
+  const reader = bundleReader(options);
+  for await (const part of typeof text === 'string' ? [text] : text) {
+    const refuted = reader.take(part);
+    if (refuted !== undefined) return refuted;
+  }
+  return reader.end();
+}
+
+/** The same for a caller that has the parts one by one. After a refusal no further part may follow. */
+export function bundleReader({ policy }: BundleOptions = {}) {
+  const demands =
+    policy === undefined ? undefined : readPolicy(typeof policy === 'string' ? policy : JSON.stringify(policy));
+  const verifier = bundleVerifier({ hash: sha256, digest: runningDigest, verifyEd25519: isEd25519, importKey });
+  let rest = '';
+  return {
+    take(part: string): BundleVerdict | undefined {
+      const lines = (rest + part).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of rest.length > MAX_LINE_CHARACTERS ? [...lines, rest] : lines) {
+        const fault = verifier.take(line);
+        if (fault !== undefined) return refuted(fault);
+      }
+      return undefined;
+    },
+    end(): BundleVerdict {
+      const outcome = verifier.end(rest);
+      if ('line' in outcome) return refuted(outcome);
+      const unmet = demands && policyFault(demands, outcome);
+      if (unmet !== undefined) return { verified: false, fault: 'policy', line: undefined, message: unmet };
+      const { selection, completeness, ...verified } = outcome;
+      return {
+        verified: true,
+        selection: presentSelection(selection),
+        completeness: presentCompleteness(completeness),
+        ...verified,
+      };
+    },
+  };
+}
+
+function refuted({ kind, line, message }: BundleFault): BundleVerdict {
+  return { verified: false, fault: kind, line, message: `Line ${line}: ${message}` };
+}
+
+function readPolicy(text: string): BundlePolicy {
+  const policy = parseBundlePolicy(sha256, text);
+  if (typeof policy === 'string') throw new TypeError(policy);
+  return policy;
+}
+
+/** SHA-256 of texts that follow each other. */
+export function runningDigest() {
+  const hash = createHash('sha256');
+  return { update: (text: string) => hash.update(text, 'utf8'), hex: () => hash.digest('hex') };
+}
+
+function importKey(key: EcKey) {
+  try {
+    const imported = createPublicKey({ key: { ...key }, format: 'jwk' });
+    return (message: Uint8Array, signature: Uint8Array) => isEs256(imported, message, signature);
+  } catch {
+    // OpenSSL refuses a point that is not on the curve.
+    return undefined;
+  }
+}

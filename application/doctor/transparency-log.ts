@@ -1,0 +1,39 @@
+/** Examines the transparency log (`Service:Audit:Log`): its name, its size, and whether it halted. */
+
+import type { LogState } from '../ports/transparency-log.ts';
+import { type Finding, failed, ok, skipped, warning } from './examine.ts';
+
+/** Checkpoints that a running service may not have added yet. */
+const FEW = 3;
+
+/**
+ * @param origin `Service:Audit:Log:Origin`
+ * @param newest the id of the newest checkpoint, 0 without one
+ */
+export function judgeLog(state: LogState | undefined, origin: string, newest: number): Finding {
+  if (state === undefined) return skipped('There is no log yet: the first start with its key begins it.');
+  if (state.origin !== origin) {
+    return failed(
+      `The stored log is ${state.origin}, but Service:Audit:Log:Origin is ${origin}: the service does not start.`,
+      'Set Service:Audit:Log:Origin to the stored name, or run `mandate log adopt-origin` if the log is to have a new one.',
+    );
+  }
+  if (state.halted !== undefined) {
+    return failed(
+      `The log signs no further tree. ${state.halted}`,
+      'Restore the newest copy of the database, as docs/operating.md says ("A log that halted").',
+    );
+  }
+  const size = `The log has ${state.size} of ${newest} checkpoints`;
+  if (newest - state.size > FEW) {
+    return warning(`${size}.`, 'See that a replica runs with Service:Audit:Log:Key, and in its log why it adds none.');
+  }
+  const published = state.published?.size ?? 0;
+  if (state.size - published > FEW) {
+    return warning(
+      `${size}, and publishes ${published}: witnesses do not cosign the rest.`,
+      'See that the witnesses of Service:Audit:Log:Witnesses answer, or lower Service:Audit:Log:Quorum.',
+    );
+  }
+  return ok(`${size}.`);
+}

@@ -1,0 +1,191 @@
+/**
+ * Makes an evidence bundle from the ledger (docs/auditing.md, "Evidence"), as a stream. A record that is not sealed, or
+ * whose checkpoint the log does not contain yet, is counted and left out.
+ */
+
+import { type Instant, instantFromMicros } from '../../domain/instant.ts';
+import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import {
+  type BundleLog,
+  type BundleSelection,
+  type Completeness,
+  completenessOf,
+  type EcKey,
+  formatDigest,
+  formatEntry,
+  formatHead,
+  formatTail,
+} from '../../domain/log/bundle.ts';
+import { formatNote, openNote, parseNote, type VerifyEd25519 } from '../../domain/log/note.ts';
+import { COSIGNATURE, ED25519, formatVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
+import { sealedTrees, type TreeReading } from '../ledger/sealed-trees.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { CheckpointVerifier } from '../ports/keys.ts';
+import type { Ledger, LedgerQuery } from '../ports/ledger.ts';
+import type { TransparencyLog } from '../ports/transparency-log.ts';
+import { proveInLog } from './prove-in-log.ts';
+
+/** A key that may have signed checkpoints. */
+export interface KnownKey {
+  readonly kid: string;
+  readonly key: EcKey;
+  readonly verifier: CheckpointVerifier;
+}
+
+export interface BundleMaking extends TreeReading {
+  readonly ledger: Pick<Ledger, 'page'>;
+  readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
+  /** Their `verifier` is that of all of them. */
+  readonly keys: readonly KnownKey[];
+  /** `undefined` if the service keeps no transparency log. */
+  readonly log: (BundleLog & Pick<TransparencyLog, 'tiles'> & { readonly size: number }) | undefined;
+  /** SHA-256 of texts that follow each other. */
+  readonly digest: () => { update(text: string): unknown; hex(): string };
+}
+
+export type SelectedRecords = Pick<LedgerQuery, 'taskId' | 'sponsor' | 'agentId' | 'from' | 'to'>;
+
+export type BundleStop =
+  /** No record that can be proved matches the selection. The bundle has no text. */
+  | { readonly kind: 'nothing' }
+  /** The records of the checkpoint no longer produce the root that was signed, or its signature is invalid. */
+  | { readonly kind: 'broken'; readonly checkpointId: number }
+  | { readonly kind: 'unknown_key'; readonly checkpointId: number }
+  /** The checkpoint or the tiles of the log no longer lead to the root in the note. */
+  | { readonly kind: 'not_in_log'; readonly checkpointId: number }
+  /** The records were archived meanwhile. */
+  | { readonly kind: 'archived' };
+
+export interface MadeBundle {
+  readonly completeness: Completeness;
+  readonly stop: BundleStop | undefined;
+}
+
+/**
+ * The log of a bundle: its newest note, with the signatures of these keys, the log's first.
+ * @returns `undefined` if none of the keys is the log's, or a signature of one of them is invalid
+ */
+export function bundleLog(
+  published: string,
+  keys: readonly VerifierKey[],
+  verify: VerifyEd25519,
+): (BundleLog & { readonly leftOut: number }) | undefined {
+  const note = parseNote(published);
+  const opened = note && openNote(note, keys, verify);
+  if (note === undefined || opened?.kind !== 'verified') return undefined;
+  const own = opened.signatures.find(({ key }) => key.type === ED25519);
+  if (own === undefined) return undefined;
+  const signatures = [own, ...opened.signatures.filter(({ key }) => key.type === COSIGNATURE)];
+  return {
+    note: formatNote({ text: note.text, signatures }),
+    keys: signatures.map(({ key }) => formatVerifierKey(key)),
+    leftOut: note.signatures.length - signatures.length,
+  };
+}
+
+/** Each page is proved before the next one is read. */
+const RECORDS_AT_ONCE = 500;
+const MICROS_PER_MILLI = 1000;
+
+/** Yields the text in parts. If it returns a `stop`, the text is cut off, and no verifier accepts it. */
+export async function* makeBundle(
+  making: BundleMaking,
+  selected: SelectedRecords,
+): AsyncGenerator<string, MadeBundle, undefined> {
+  const selection = inMilliseconds(selected);
+  const summary = completenessOf(selection);
+  const digest = making.digest();
+  const entries = bundleEntries(making);
+  let [notSealed, notLogged] = [0, 0];
+  let archivedBefore: Instant | undefined;
+  let isEmpty = true;
+  const completeness = (): Completeness => {
+    const said = summary.said();
+    // Records leave the ledger oldest first: with its start, the whole of a task is there.
+    const lacksOlder = said.started === undefined && (selection.from ?? 0) < (archivedBefore ?? 0);
+    return { ...said, notSealed, notLogged, archivedBefore: lacksOlder ? archivedBefore : undefined };
+  };
+
+  for await (const page of recordPages(making, selection)) {
+    archivedBefore = page.archivedBefore;
+    for (const record of page.records) {
+      if (record.checkpoint === undefined) notSealed += 1;
+      else if (making.log !== undefined && record.checkpoint > making.log.size) notLogged += 1;
+      else {
+        const made = await entries(record);
+        if ('kind' in made) return { completeness: completeness(), stop: made };
+        const text = `${isEmpty ? formatHead(selection, making.log) : ',\n'}${made.join(',\n')}`;
+        isEmpty = false;
+        digest.update(text);
+        summary.add(record);
+        yield text;
+      }
+    }
+  }
+  if (isEmpty) return { completeness: completeness(), stop: { kind: 'nothing' } };
+  const tail = formatTail(completeness());
+  digest.update(tail);
+  yield `${tail}${formatDigest(digest.hex())}\n`;
+  return { completeness: completeness(), stop: undefined };
+}
+
+/** Published times have milliseconds. A range that begins or ends within one is extended to the whole of it. */
+function inMilliseconds({ from, to, ...selection }: SelectedRecords): SelectedRecords & BundleSelection {
+  const round = (instant: Instant | undefined, rounded: (millis: number) => number) =>
+    instant && instantFromMicros(rounded(instant / MICROS_PER_MILLI) * MICROS_PER_MILLI);
+  return { ...selection, from: round(from, Math.floor), to: round(to, Math.ceil) };
+}
+
+async function* recordPages({ ledger, clock }: BundleMaking, selection: SelectedRecords) {
+  let after: LedgerQuery['after'];
+  do {
+    const page = await ledger.page({ ...selection, limit: RECORDS_AT_ONCE, after, now: clock.now() });
+    yield page;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/** The lines for a record: its own, after that of its checkpoint if it is the first record of it. */
+function bundleEntries(making: BundleMaking): (record: LedgerRecord) => Promise<readonly string[] | BundleStop> {
+  const { keys, log } = making;
+  const trees = sealedTrees(making);
+  const memory: BlockMemory = {};
+  const listed = new Set<number>();
+  const introduced = new Map<string, KnownKey>();
+
+  async function checkpointEntry(checkpoint: Checkpoint): Promise<string | BundleStop> {
+    const { checkpointId, kid, signature } = checkpoint;
+    const signed = canonicalCheckpoint(checkpoint);
+    let signer: KnownKey | undefined;
+    for (const known of keys) {
+      if ((await known.verifier.verify(kid, signed, signature)) === 'verified') signer ??= known;
+    }
+    if (signer === undefined) return { kind: 'unknown_key', checkpointId };
+    const key = introduced.get(kid) === signer ? undefined : signer.key;
+    introduced.set(kid, signer);
+    if (log === undefined) return formatEntry({ checkpoint, key, logPath: undefined });
+    const logged = await proveInLog({ log, hash: making.hash }, checkpoint, log);
+    if (logged.kind !== 'proof') return { kind: 'not_in_log', checkpointId };
+    return formatEntry({ checkpoint, key, logPath: fromHex(logged.proof.inclusionPath) });
+  }
+
+  return async (record) => {
+    const outcome = await proveRecord({ ...making, trees }, record.seq, memory);
+    if (outcome.kind === 'broken') return { kind: 'broken', checkpointId: outcome.checkpoint.checkpointId };
+    if (outcome.kind !== 'proof') return { kind: 'archived' };
+    const { checkpoint, leafIndex, auditPath } = outcome.proof;
+    const entry = formatEntry({ record, index: leafIndex, path: fromHex(auditPath) });
+    if (listed.has(checkpoint.checkpointId)) return [entry];
+    const first = await checkpointEntry(checkpoint);
+    if (typeof first !== 'string') return first;
+    listed.add(checkpoint.checkpointId);
+    return [first, entry];
+  };
+}
+
+function fromHex(path: readonly string[]): readonly Uint8Array[] {
+  return path.map((each) => Buffer.from(each, 'hex'));
+}

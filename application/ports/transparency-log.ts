@@ -1,0 +1,97 @@
+import type { Instant } from '../../domain/instant.ts';
+import type { StoredTile } from '../../domain/log/growing-tree.ts';
+
+export interface LogState {
+  readonly origin: string;
+  /** The tree of the newest signed note. 0 before the first checkpoint. */
+  readonly size: number;
+  /** Lowercase hex. */
+  readonly root: string;
+  /** The newest note, with the signature of the log only; `undefined` until the tree is signed under this origin. */
+  readonly note: string | undefined;
+  /** The newest note with enough cosignatures, which readers get. */
+  readonly published: PublishedNote | undefined;
+  /** Why no further tree is signed; `undefined` while trees are signed. */
+  readonly halted: string | undefined;
+}
+
+export interface PublishedNote {
+  readonly size: number;
+  /** With the cosignatures. */
+  readonly note: string;
+}
+
+/** A tree that grew, and its note. */
+export interface LogGrowth {
+  readonly origin: string;
+  readonly from: { readonly size: number; readonly root: string };
+  readonly to: { readonly size: number; readonly root: string; readonly note: string };
+  /** The tiles that changed. */
+  readonly tiles: readonly StoredTile[];
+  /** Whether the note is published without cosignatures. */
+  readonly publish: boolean;
+}
+
+export interface StoredCosignature {
+  /** The name of the witness's key. */
+  readonly witness: string;
+  readonly size: number;
+  /** The signature line, without its newline. */
+  readonly line: string;
+  readonly at: Instant;
+}
+
+/** A key that signs, or signed, checkpoints or the notes of the log. */
+export interface LogKey {
+  readonly use: 'checkpoint' | 'log';
+  readonly kid: string;
+  /** RFC 7638. */
+  readonly thumbprint: string;
+  /** The JWK as JSON of a key of checkpoints, the verifier key of a key of the log. */
+  readonly publicKey: string;
+  readonly from: Instant;
+  /** `undefined` while the key signs. */
+  readonly to: Instant | undefined;
+}
+
+/**
+ * The transparency log over the checkpoints. Each method is one transaction, and may throw StorageUnavailable; whether a
+ * change was applied is then unknown.
+ */
+export interface TransparencyLog {
+  /** `undefined` before the first start with the log. */
+  state(): Promise<LogState | undefined>;
+  /** Creates the state of an empty log, if there is none. Returns the stored state, which may have another origin. */
+  begin(origin: string, emptyRoot: string): Promise<LogState>;
+  /** Renames the log, with its tree. The tree must be signed anew; cosignatures and a halt are forgotten. */
+  adoptOrigin(origin: string): Promise<void>;
+  /** In the order of the places; `undefined` for a tile that is not stored. */
+  tiles(places: readonly TilePlace[]): Promise<readonly (StoredTile | undefined)[]>;
+  /** Stores the tree if its predecessor is the stored one, by size and root, and the log is not halted. */
+  grow(growth: LogGrowth): Promise<'grown' | 'overtaken'>;
+  /** Stores a note with cosignatures, unless a larger tree is published, or the origin is another one. */
+  publish(origin: string, published: PublishedNote): Promise<void>;
+  /** Signs no further tree. A halt that is stored keeps its reason. */
+  halt(reason: string): Promise<void>;
+  resume(): Promise<void>;
+  /** Keeps the newest cosignature of each witness, by size. */
+  keepCosignature(cosignature: StoredCosignature): Promise<void>;
+  /** In the order of the witnesses' names. */
+  cosignatures(): Promise<readonly StoredCosignature[]>;
+  /** In the order of their first use. */
+  keys(): Promise<readonly LogKey[]>;
+  /** The ids of the keys that signed checkpoints, and when they did. Reads every checkpoint. */
+  signers(): Promise<readonly CheckpointKeyUse[]>;
+}
+
+/** The first and the last checkpoint that a key signed. */
+export interface CheckpointKeyUse {
+  readonly kid: string;
+  readonly first: Instant;
+  readonly last: Instant;
+}
+
+export interface TilePlace {
+  readonly level: number;
+  readonly index: number;
+}

@@ -1,0 +1,174 @@
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { exitCode } from '../../adapters/cli/command.ts';
+import { type BundleRequest, INCOMPLETE } from '../../adapters/cli/commands/audit-bundle.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
+import { verifyEd25519 } from '../../adapters/jose/log-key.ts';
+import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { bundleReader, runningDigest } from '../../adapters/sdk/audit/bundle.ts';
+import type { LedgerReading } from '../../adapters/storage/storage.ts';
+import { type BundleStop, bundleLog, type MadeBundle, makeBundle } from '../../application/log/make-bundle.ts';
+import { toShortText } from '../../domain/instant.ts';
+import type { Completeness } from '../../domain/log/bundle.ts';
+import { parseVerifierKey } from '../../domain/log/verifier-key.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { StartupError } from '../startup-error.ts';
+import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
+import { OutputLost, printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
+
+/** Writes an evidence bundle (docs/auditing.md, "Evidence"). */
+export async function auditBundle(request: BundleRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async (log) => {
+    const settings = processSettings(overrides);
+    const storage = await openLedger(validSection(settings, 'Service:Database'), log);
+    try {
+      const target = await openTarget(request.out);
+      try {
+        const { completeness } = await write(request, { settings, storage }, target.write);
+        await target.close();
+        return report(completeness);
+      } catch (error) {
+        await target.discard();
+        throw error;
+      }
+    } finally {
+      await storage.close();
+    }
+  });
+}
+
+interface Sources {
+  readonly settings: SettingSources;
+  readonly storage: LedgerReading;
+}
+
+async function write(
+  { selection, jwks, withoutLog }: BundleRequest,
+  { settings, storage }: Sources,
+  target: (text: string) => Promise<void>,
+): Promise<MadeBundle> {
+  const recorded = await storage.transparencyLog.keys();
+  const checkpointKeys = [...(await auditorKeySet(jwks, settings)), ...recordedJwks(recorded)];
+  const verifier = readCheckpointVerifier({ keys: checkpointKeys });
+  if (verifier === undefined) throw new StartupError([NO_KEYS]);
+  const logKeys = recorded.flatMap(({ use, publicKey }) => (use === 'log' ? [publicKey] : []));
+  const text = makeBundle(
+    {
+      ...{ ledger: storage.ledger, checkpoints: storage.checkpoints, hash: sha256Bytes, digest: runningDigest },
+      ...{ verifier, clock: systemClock(), turn: eventLoopTurn, keys: knownKeys(checkpointKeys) },
+      log: withoutLog ? undefined : await logOf({ settings, storage }, logKeys),
+    },
+    selection,
+  );
+  // Each part is verified before it is written, as an auditor will verify it.
+  const reader = bundleReader();
+  for (;;) {
+    const part = await text.next();
+    const refused = part.done === true ? reader.end() : reader.take(part.value);
+    if (part.done === true && part.value.stop !== undefined) throw new StartupError([stopSentence(part.value.stop)]);
+    if (refused?.verified === false) throw new Error(`The bundle would not verify. ${refused.message}`);
+    if (part.done === true) return part.value;
+    await target(part.value);
+  }
+}
+
+async function logOf({ settings, storage: { transparencyLog } }: Sources, logKeys: readonly string[]) {
+  const state = await transparencyLog.state();
+  if (state === undefined) return undefined;
+  const witnesses = validSection(settings, 'Service:Audit:Log')['Service:Audit:Log:Witnesses'];
+  const keys = [...logKeys.map((text) => parseVerifierKey(sha256Bytes, text)), ...witnesses.map(({ VKey }) => VKey)];
+  const known = keys.filter((key) => key !== undefined);
+  const log = state.published && bundleLog(state.published.note, known, verifyEd25519);
+  if (state.published === undefined || log === undefined) {
+    throw new StartupError([
+      'The transparency log has no note yet that its recorded key signed: try again in a minute, or leave the log out with --without-log.',
+    ]);
+  }
+  if (log.leftOut > 0) {
+    printError(
+      `Cosignatures left out: ${log.leftOut}. Their witnesses are not in the settings Service:Audit:Log:Witnesses.`,
+    );
+  }
+  return { ...log, size: state.published.size, tiles: transparencyLog.tiles };
+}
+
+interface Target {
+  write(text: string): Promise<void>;
+  close(): Promise<void>;
+  /** Removes the file, because its text is cut off. */
+  discard(): Promise<void>;
+}
+
+/** Bundles contain personal data: only the operator who makes one may read the file. */
+const OWNER_ONLY = 0o600;
+
+async function openTarget(path: string | undefined): Promise<Target> {
+  if (path === undefined) {
+    return { write: written(writeOutput, 'Standard output was closed, or could not be written.'), ...NOTHING_TO_CLOSE };
+  }
+  let file: FileHandle;
+  try {
+    file = await open(path, 'wx', OWNER_ONLY);
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw new StartupError([exists ? '--out names a file that exists already.' : UNWRITABLE]);
+  }
+  const close = written(async () => {
+    await file.sync();
+    await file.close();
+  }, UNWRITABLE);
+  return {
+    write: written(async (text) => {
+      await file.appendFile(text);
+    }, UNWRITABLE),
+    close: () => close(''),
+    async discard() {
+      await file.close();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+const UNWRITABLE = '--out names a file that cannot be written.';
+const NOTHING_TO_CLOSE = { close: async () => {}, discard: async () => {} };
+
+/** @throws StartupError with the sentence */
+function written(write: (text: string) => Promise<void>, sentence: string): (text: string) => Promise<void> {
+  return async (text) => {
+    try {
+      await write(text);
+    } catch (error) {
+      const isExpected = error instanceof OutputLost || (error instanceof Error && 'syscall' in error);
+      throw isExpected ? new StartupError([sentence]) : error;
+    }
+  };
+}
+
+function report({ records, notSealed, notLogged, archivedBefore }: Completeness): number {
+  const lacking = [
+    ...(notSealed > 0 ? [`Left out, because they are not sealed yet: ${notSealed}. Try again in a minute.`] : []),
+    ...(notLogged > 0 ? [`Left out, because the log does not contain their checkpoints yet: ${notLogged}.`] : []),
+    ...(archivedBefore === undefined
+      ? []
+      : [`Records before ${toShortText(archivedBefore)} have been archived: the files of audit-archive have them.`]),
+  ];
+  for (const sentence of lacking) printError(sentence);
+  if (lacking.length > 0) printError(`The bundle has ${records} records, and lacks some.`);
+  return lacking.length === 0 ? exitCode.done : INCOMPLETE;
+}
+
+function stopSentence(stop: BundleStop): string {
+  switch (stop.kind) {
+    case 'nothing':
+      return 'No record that can be proved matches: there is none, or it is not sealed, not in the log, or archived.';
+    case 'broken':
+      return `The records of checkpoint ${stop.checkpointId} do not produce the root that was signed: run audit-verify.`;
+    case 'unknown_key':
+      return `No known key signed checkpoint ${stop.checkpointId}: give the key set that you kept with --jwks.`;
+    case 'not_in_log':
+      return `Checkpoint ${stop.checkpointId} or the tiles do not lead to the root of the log's note: /readyz says more.`;
+    case 'archived':
+      return 'Records were archived while the bundle was made: run the command again.';
+  }
+}

@@ -1,0 +1,107 @@
+/** The transparency log (`Service:Audit:Log`): its growth and its state. */
+
+import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
+import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
+import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
+import { type LogReader, logReader } from '../application/log/read-log.ts';
+import { recordKeys } from '../application/log/record-keys.ts';
+import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
+import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
+import type { Log } from '../application/ports/telemetry.ts';
+import { logChoice } from './settings/alternatives.ts';
+import type { Settings } from './settings/settings.ts';
+import { StartupError } from './startup-error.ts';
+
+export interface LogParts {
+  readonly reader: LogReader;
+  readonly readiness: ReadinessCheck;
+  /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
+  start(): Promise<void>;
+  /** One pass. It starts the log if the database did not answer before. */
+  grow(shouldContinue?: () => boolean): Promise<void>;
+}
+
+/** Longer than a database takes to answer, and short enough for a load balancer. */
+const READINESS_LIMIT_MS = 2000;
+
+/** `undefined` if the log is off. */
+export function transparencyLog({
+  settings,
+  storage,
+  signingKeys,
+  noteSigner,
+  clock,
+  log,
+}: {
+  readonly settings: Settings;
+  readonly storage: Storage;
+  readonly signingKeys: SigningKeys;
+  readonly noteSigner: NoteSigner | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}): LogParts | undefined {
+  const chosen = logChoice(settings);
+  if (chosen === undefined || noteSigner === undefined) return undefined;
+  const signer = noteSigner;
+  const { transparencyLog: stored, checkpoints } = storage;
+  const reader = logReader({ log: stored, checkpoints, clock });
+  const pass = logGrowing({
+    ...{ log: stored, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn },
+    needsQuorum: chosen.quorum > 0,
+  });
+  let hasRecordedKeys = false;
+  let lastProblem: string | undefined;
+
+  async function grow(shouldContinue?: () => boolean): Promise<GrowOutcome> {
+    const outcome = await pass(shouldContinue);
+    if (outcome.kind !== 'other_origin' && !hasRecordedKeys) {
+      const keys = { decisions: storage, log: stored, signingKeys, signer, clock } as const;
+      await recordKeys({ ...keys, thumbprint: jwkThumbprint });
+      hasRecordedKeys = true;
+    }
+    return outcome;
+  }
+
+  return {
+    reader,
+    readiness: {
+      name: 'log',
+      async check() {
+        const answer = reader.state().then((state) => ({ state }));
+        const read = await timeLimit(
+          answer.catch(() => undefined),
+          READINESS_LIMIT_MS,
+        );
+        if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
+        const problem = problemOf(chosen.origin, read.state?.origin, read.state?.halted);
+        if (problem !== undefined) return { status: 'Degraded', detail: problem };
+        return { status: 'Healthy', detail: `The log has ${read.state?.size ?? 0} leaves.` };
+      },
+    },
+    async start() {
+      const outcome = await grow(() => false);
+      if (outcome.kind !== 'other_origin') return;
+      throw new StartupError([problemOf(chosen.origin, outcome.stored, undefined) ?? '']);
+    },
+    async grow(shouldContinue) {
+      const outcome = await grow(shouldContinue);
+      const halted = outcome.kind === 'halted' ? outcome.reason : undefined;
+      const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
+      const problem = problemOf(chosen.origin, stored, halted);
+      if (problem !== undefined && problem !== lastProblem)
+        log.error('the transparency log does not grow', new Error(problem));
+      if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
+      lastProblem = problem;
+    },
+  };
+}
+
+/** Why the log does not grow, in sentences. */
+function problemOf(origin: string, stored: string | undefined, halted: string | undefined): string | undefined {
+  if (stored !== undefined && stored !== origin) {
+    return `Service:Audit:Log:Origin is ${origin}, but the stored log is ${stored}: set Service:Audit:Log:Origin to it, or run mandate log adopt-origin.`;
+  }
+  return halted === undefined ? undefined : `The log signs no further tree. ${halted}`;
+}

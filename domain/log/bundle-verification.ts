@@ -1,0 +1,368 @@
+/**
+ * Verifies an evidence bundle line by line, without anything else: each record leads to its checkpoint's root, each
+ * checkpoint is signed, and leads to the root of the log, whose note is signed by the log and its witnesses. A fault names
+ * the line. Whether the keys are to be believed is decided by a policy, or by hand.
+ */
+
+import { canonicalCheckpoint } from '../ledger/canonical-json.ts';
+import type { Checkpoint } from '../ledger/checkpoint.ts';
+import { inclusionFault } from '../ledger/inclusion.ts';
+import { entryHash, type Hash } from '../ledger/merkle-tree.ts';
+import { Unreadable } from '../ledger/published.ts';
+import type { LedgerRecord } from '../ledger/record.ts';
+import {
+  type BundleLog,
+  type BundleSelection,
+  type CheckpointEntry,
+  type Completeness,
+  completenessOf,
+  type EcKey,
+  END_OF_EVIDENCE,
+  EVIDENCE_LINE,
+  FORMAT_LINE,
+  formatDigest,
+  type PublishedCompleteness,
+  type PublishedSelection,
+  type RecordEntry,
+  readCompleteness,
+  readEntry,
+  readLog,
+  readSelection,
+  thumbprintOf,
+} from './bundle.ts';
+import { parseTreeHead, type TreeHead } from './checkpoint-note.ts';
+import { logEntry } from './log-entry.ts';
+import { formatNote, openNote, parseNote, type VerifyEd25519 } from './note.ts';
+import { provesInclusion } from './tree-proofs.ts';
+import { COSIGNATURE, ED25519, formatVerifierKey, parseVerifierKey, type VerifierKey } from './verifier-key.ts';
+
+export interface BundleMeans {
+  readonly hash: Hash;
+  /** SHA-256 of texts that follow each other. */
+  readonly digest: () => { update(text: string): unknown; hex(): string };
+  readonly verifyEd25519: VerifyEd25519;
+  /** A verifier of ES256 signatures; `undefined` if the key is no point of the curve. */
+  readonly importKey: (key: EcKey) => Es256Verifier | undefined;
+}
+
+export type Es256Verifier = (message: Uint8Array, signature: Uint8Array) => boolean;
+
+export type BundleFaultKind =
+  /** The line is not one that the format can have there, or the bundle is cut off. */
+  | 'malformed'
+  /** The record is not one of those that were selected, is out of order, or occurs twice. */
+  | 'other_record'
+  | 'root_mismatch'
+  | 'unknown_key'
+  | 'invalid_signature'
+  /** The log does not contain the checkpoint. */
+  | 'not_in_log'
+  /** The note is malformed, or one of its signatures is not of the key that the bundle names. */
+  | 'log_note'
+  /** The records are not those of which the bundle says that it has them. */
+  | 'completeness'
+  /** All proofs hold, but a member that none covers was changed. */
+  | 'digest';
+
+export interface BundleFault {
+  readonly kind: BundleFaultKind;
+  /** Counted from 1. */
+  readonly line: number;
+  /** A sentence for an auditor. It quotes no part of a record. */
+  readonly message: string;
+}
+
+/** A key that verified a part of a bundle. */
+export interface BelievedKey {
+  readonly use: 'checkpoint' | 'log' | 'witness';
+  /** The key id of a checkpoint, or the name of a log or a witness. */
+  readonly name: string;
+  /** RFC 7638. */
+  readonly thumbprint: string;
+  /** The verifier key of a log or a witness. */
+  readonly vkey: string | undefined;
+  /** When the witness signed, in seconds since 1970. */
+  readonly seconds: number | undefined;
+}
+
+export interface VerifiedBundle {
+  readonly selection: BundleSelection;
+  readonly completeness: Completeness;
+  readonly checkpoints: number;
+  /** The log's tree at the time of the bundle. */
+  readonly log: Pick<TreeHead, 'origin' | 'size'> | undefined;
+  readonly keys: readonly BelievedKey[];
+}
+
+/** The outcome for a caller, in published forms. */
+export type BundleVerdict =
+  | {
+      readonly verified: true;
+      readonly selection: PublishedSelection;
+      readonly completeness: PublishedCompleteness;
+      readonly checkpoints: number;
+      /** The log's tree when the bundle was made; `undefined` if the service keeps none. */
+      readonly log: { readonly origin: string; readonly size: number } | undefined;
+      /** The keys that verified the bundle. */
+      readonly keys: readonly BelievedKey[];
+    }
+  | {
+      readonly verified: false;
+      /** `policy`: the bundle is intact, and does not meet the policy. */
+      readonly fault: BundleFaultKind | 'policy';
+      /** Counted from 1; `undefined` if the bundle does not meet the policy. */
+      readonly line: number | undefined;
+      /** A sentence for an auditor. It quotes no part of a record. */
+      readonly message: string;
+    };
+
+export interface BundleVerifier {
+  /** Takes the next line, without its newline. After a fault, no further line may follow. */
+  take(line: string): BundleFault | undefined;
+  /** @param rest the text after the last newline, of which an intact bundle has none */
+  end(rest: string): VerifiedBundle | BundleFault;
+}
+
+/** Its message is the fault's sentence. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly kind: BundleFaultKind;
+
+  constructor(kind: BundleFaultKind, sentence: string) {
+    super(sentence);
+    this.kind = kind;
+  }
+}
+
+export function bundleVerifier(means: BundleMeans): BundleVerifier {
+  const { hash } = means;
+  const digest = means.digest();
+  const believed: BelievedKey[] = [];
+  const checkpointKeys = new Map<string, Es256Verifier>();
+  const checkpoints = new Map<number, Checkpoint>();
+  let number = 0;
+  let selection: BundleSelection = {};
+  let head: TreeHead | undefined;
+  let records = recordOrder(selection);
+  /** A checkpoint whose first record must follow. */
+  let awaited: number | undefined;
+  let said: Completeness | undefined;
+  let isComplete = false;
+  let step: (line: string) => void = literal(FORMAT_LINE, readSelectionLine);
+
+  function literal(text: string, next: (line: string) => void): (line: string) => void {
+    return (line) => {
+      if (line !== text) throw new Unreadable('It is not the line that this format has there.');
+      step = next;
+    };
+  }
+
+  function readSelectionLine(line: string): void {
+    selection = readSelection(line);
+    records = recordOrder(selection);
+    step = (line) => {
+      head = verifyLog(readLog(line));
+      step = literal(EVIDENCE_LINE, readEvidence);
+    };
+  }
+
+  function verifyLog(log: BundleLog | undefined): TreeHead | undefined {
+    if (log === undefined) return undefined;
+    const note = parseNote(log.note);
+    const tree = note && parseTreeHead(note.text);
+    if (note === undefined || tree === undefined || formatNote(note) !== log.note) {
+      throw new Refused('log_note', 'The note is not the checkpoint of a log.');
+    }
+    const keys = log.keys.map((text) => parseVerifierKey(hash, text));
+    if (!areNoteKeys(keys, tree)) {
+      throw new Refused(
+        'log_note',
+        "The keys are not the log's, under the name of its origin, and those of witnesses.",
+      );
+    }
+    const opened = openNote(note, keys, means.verifyEd25519);
+    if (opened.kind !== 'verified' || opened.signatures.length !== keys.length) {
+      throw new Refused('log_note', 'A signature of the note is not of the key that the bundle names for it.');
+    }
+    for (const [index, { key, seconds }] of opened.signatures.entries()) {
+      // The n-th signature is of the n-th key, so that no signature and no key is left over.
+      if (key !== keys[index] || note.signatures.length !== keys.length)
+        throw new Refused(
+          'log_note',
+          'The signatures of the note are not those of the keys, in the order of the keys.',
+        );
+      const x = Buffer.from(key.publicKey).toString('base64url');
+      believed.push({
+        use: key.type === ED25519 ? 'log' : 'witness',
+        name: key.name,
+        thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
+        vkey: formatVerifierKey(key),
+        seconds,
+      });
+    }
+    return tree;
+  }
+
+  function readEvidence(line: string): void {
+    const isLast = !line.endsWith(',');
+    const entry = readEntry(isLast ? line : line.slice(0, -1));
+    if ('record' in entry) verifyRecord(entry);
+    else if (awaited === undefined && !isLast) verifyCheckpoint(entry);
+    else throw new Unreadable('A checkpoint has no record after it.');
+    if (isLast) step = literal(END_OF_EVIDENCE, readCompletenessLine);
+  }
+
+  function verifyCheckpoint({ checkpoint, key, logPath }: CheckpointEntry): void {
+    const { checkpointId, kid, signature } = checkpoint;
+    if (checkpoints.has(checkpointId)) throw new Unreadable(`Checkpoint ${checkpointId} occurs twice.`);
+    if (key !== undefined) introduce(kid, key, checkpointId);
+    const verify = checkpointKeys.get(kid);
+    if (verify === undefined) {
+      throw new Refused('unknown_key', `The key of checkpoint ${checkpointId} is not in the bundle.`);
+    }
+    const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
+    if (!SIGNATURE.test(signature) || !verify(signed, Buffer.from(signature, 'hex'))) {
+      throw new Refused('invalid_signature', `Checkpoint ${checkpointId} has an invalid signature.`);
+    }
+    if ((head === undefined) !== (logPath === undefined)) {
+      throw new Unreadable('Each checkpoint has a log_path if, and only if, the bundle has a log.');
+    }
+    if (head !== undefined && logPath !== undefined) {
+      const leaf = entryHash(hash, logEntry(checkpoint));
+      if (!provesInclusion(hash, { ...head, leaf, index: checkpointId - 1, path: logPath })) {
+        throw new Refused('not_in_log', `The log of the note does not contain checkpoint ${checkpointId}.`);
+      }
+    }
+    checkpoints.set(checkpointId, checkpoint);
+    awaited = checkpointId;
+  }
+
+  /** A key set collected over years may use one `kid` for several keys: the newest one introduced counts. */
+  function introduce(kid: string, key: EcKey, checkpointId: number): void {
+    const verify = means.importKey(key);
+    if (verify === undefined) {
+      throw new Refused('invalid_signature', `The key of checkpoint ${checkpointId} is no point of its curve.`);
+    }
+    checkpointKeys.set(kid, verify);
+    believed.push({
+      use: 'checkpoint',
+      name: kid,
+      thumbprint: thumbprintOf(hash, key),
+      vkey: undefined,
+      seconds: undefined,
+    });
+  }
+
+  function verifyRecord(entry: RecordEntry): void {
+    const { record } = entry;
+    const { seq } = record;
+    const checkpoint = checkpoints.get(record.checkpoint ?? 0);
+    if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
+      throw new Refused('other_record', `Record ${seq} does not lie in the checkpoint before it.`);
+    }
+    awaited = undefined;
+    const fault = inclusionFault(hash, record, { checkpoint, index: entry.index, path: entry.path });
+    if (fault === 'root_mismatch') {
+      const { checkpointId } = checkpoint;
+      throw new Refused(fault, `Record ${seq} is not the one that checkpoint ${checkpointId} sealed there.`);
+    }
+    if (fault !== undefined) {
+      throw new Refused('other_record', `Record ${seq} cannot lie in its checkpoint at this index.`);
+    }
+    const order = records.fault(entry);
+    if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
+  }
+
+  function readCompletenessLine(line: string): void {
+    said = readCompleteness(line);
+    const { said: found } = records;
+    const same = Object.entries(found()).every(([name, value]) => said?.[name as keyof Completeness] === value);
+    if (!same) {
+      throw new Refused(
+        'completeness',
+        'The bundle says that it has other records, or another start or end of the task.',
+      );
+    }
+    const expected = formatDigest(digestThrough(line));
+    step = (line) => {
+      if (line !== expected) {
+        const sentence =
+          'It is not the SHA-256 of the lines before: this line was changed, or a part that no proof covers, in the line of selection or of completeness.';
+        throw line.length === expected.length ? new Refused('digest', sentence) : new Unreadable('It is not a digest.');
+      }
+      isComplete = true;
+      step = () => {
+        throw new Unreadable('The bundle ended before it.');
+      };
+    };
+  }
+
+  function digestThrough(line: string): string {
+    digest.update(`${line}\n`);
+    return digest.hex();
+  }
+
+  return {
+    take(line) {
+      number += 1;
+      try {
+        step(line);
+        if (said === undefined) digest.update(`${line}\n`);
+        return undefined;
+      } catch (error) {
+        if (error instanceof Refused) return { kind: error.kind, line: number, message: error.message };
+        if (error instanceof Unreadable) return { kind: 'malformed', line: number, message: error.message };
+        throw error;
+      }
+    },
+    end(rest) {
+      if (!isComplete || said === undefined || rest !== '') {
+        return { kind: 'malformed', line: number + 1, message: 'The bundle is cut off.' };
+      }
+      return {
+        selection,
+        completeness: said,
+        checkpoints: checkpoints.size,
+        log: head && { origin: head.origin, size: head.size },
+        keys: believed,
+      };
+    },
+  };
+}
+
+/** ES256: r and s, 64 bytes, in lowercase hex. */
+const SIGNATURE = /^[0-9a-f]{128}$/;
+
+/** One key of the log, whose name is the origin (C2SP tlog-checkpoint), then those of witnesses. */
+function areNoteKeys(keys: readonly (VerifierKey | undefined)[], { origin }: TreeHead): keys is readonly VerifierKey[] {
+  return (
+    keys.length > 0 &&
+    keys.every((key, index) => key?.type === (index === 0 ? ED25519 : COSIGNATURE)) &&
+    keys[0]?.name === origin
+  );
+}
+
+/** The records of a bundle are those selected, in the order of their times, and each occurs once. */
+function recordOrder(selection: BundleSelection) {
+  const { taskId, sponsor, agentId, from = 0, to = Number.MAX_SAFE_INTEGER } = selection;
+  const filters = Object.entries({ taskId, sponsor, agentId }).filter(([, value]) => value !== undefined);
+  const completeness = completenessOf(selection);
+  let latest = 0;
+  /** The leaves of records with the latest time. A record that occurs twice has the same time twice. */
+  let leaves = new Set<string>();
+  return {
+    said: completeness.said,
+    fault({ record, index }: RecordEntry): string | undefined {
+      const isSelected = filters.every(([name, value]) => record[name as keyof LedgerRecord] === value);
+      if (!isSelected || record.at < from || record.at >= to) return 'does not match the selection';
+      if (record.at < latest) return 'is older than the one before it';
+      if (record.at > latest) leaves = new Set();
+      latest = record.at;
+      const leaf = `${record.checkpoint}:${index}`;
+      if (leaves.has(leaf)) return 'occurs twice';
+      leaves.add(leaf);
+      completeness.add(record);
+      return undefined;
+    },
+  };
+}

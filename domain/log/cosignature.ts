@@ -1,0 +1,30 @@
+/** Cosignatures of witnesses, Ed25519 with a time (C2SP tlog-cosignature v1.0.0). */
+
+const TIME_BYTES = 8;
+const SIGNATURE_BYTES = 64;
+
+export interface Cosignature {
+  /** When the witness signed, in seconds since 1970. */
+  readonly seconds: number;
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+}
+
+/** The signed message. It repeats the whole text of the note. */
+export function cosignedText(seconds: number, text: string): string {
+  return `cosignature/v1\ntime ${seconds}\n${text}`;
+}
+
+/** The bytes that follow the key id in a signature line. */
+export function encodeCosignature({ seconds, signature }: Cosignature): Uint8Array {
+  const time = Buffer.alloc(TIME_BYTES);
+  time.writeBigUInt64BE(BigInt(seconds));
+  return Buffer.concat([time, signature]);
+}
+
+/** `undefined` for another length, and for a time that is not a safe integer. */
+export function decodeCosignature(bytes: Uint8Array): Cosignature | undefined {
+  if (bytes.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
+  const seconds = Number(Buffer.from(bytes.subarray(0, TIME_BYTES)).readBigUInt64BE());
+  return Number.isSafeInteger(seconds) ? { seconds, signature: bytes.subarray(TIME_BYTES) } : undefined;
+}

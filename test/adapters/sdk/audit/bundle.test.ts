@@ -1,0 +1,312 @@
+/** The library and the page refuse every altered evidence bundle, and name the same line. */
+
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { type BundleDemands, verifyBundle } from '../../../../adapters/sdk/audit/audit.ts';
+import type { NoteSigner } from '../../../../application/ports/keys.ts';
+import { formatNote, type NoteSignature, parseNote } from '../../../../domain/log/note.ts';
+import { COSIGNATURE, ED25519, formatVerifierKey } from '../../../../domain/log/verifier-key.ts';
+import { runCommand } from '../../../support/command-process.ts';
+import { sqliteFile } from '../../../support/databases.ts';
+import { seeded } from '../../../support/ledger/tampering.ts';
+import { byLength } from '../../../support/length.ts';
+import { type Evidence, evidence, noteSigner } from '../../../support/log/evidence.ts';
+import { verifyOnPage } from '../../../support/log/evidence-page.ts';
+
+const MUTATIONS = 1000;
+/** The library verifies every altered bundle, and the page, which is slower, one of so many. */
+const PAGE_VERIFIES_EVERY = byLength({ short: 10, full: 1 });
+
+interface Document {
+  readonly selection: object;
+  readonly log: object | null;
+  readonly evidence: readonly object[];
+  readonly completeness: object;
+}
+
+/** The text of a bundle as whoever has no key can make it: every part with any content, and a digest that fits. */
+function textOf({ selection, log, evidence, completeness }: Document): string {
+  const named = (name: string, value: unknown) => `"${name}":${JSON.stringify(value)},\n`;
+  const entries = evidence.map((entry) => JSON.stringify(entry)).join(',\n');
+  const before = `{"format":"mandate-evidence/1",\n${named('selection', selection)}${named('log', log)}"evidence":[\n${entries}\n],\n${named('completeness', completeness)}`;
+  return `${before}"sha256":"${sha256Of(before)}"}\n`;
+}
+
+const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
+
+type Path = readonly string[];
+
+/** The paths of all values that are neither objects nor lists. */
+function leavesOf(value: unknown, path: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  return Object.entries(value).flatMap(([name, each]) => leavesOf(each, [...path, name]));
+}
+
+/** A copy with another value at the path; `undefined` removes the member. */
+function changed(value: unknown, [name, ...path]: Path, change: (value: unknown) => unknown): unknown {
+  if (name === undefined) return change(value);
+  if (Array.isArray(value)) {
+    return value.flatMap((each, at) => (String(at) === name ? (changed(each, path, change) ?? []) : [each]));
+  }
+  return Object.fromEntries(
+    Object.entries(value as object).flatMap(([key, each]) => {
+      const next = key === name ? changed(each, path, change) : each;
+      return next === undefined ? [] : [[key, next]];
+    }),
+  );
+}
+
+/** Another value of the same form. */
+function altered(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value !== 'string') return 7;
+  return value.replace(/[0-9a-zA-Z](?=[^0-9a-zA-Z]*$)/, (last) => (last === '1' ? '2' : '1'));
+}
+
+/** What no key and no hash covers: the statements of whoever made the bundle. */
+const STATEMENTS = /^(selection (from|to|agent_id)|completeness (not_sealed|not_logged|archived_before))$/;
+
+describe('An evidence bundle', function () {
+  this.timeout(180_000);
+  let ledger: Evidence;
+  let bundle: string;
+  let lines: readonly string[];
+  /** Without a log only the signatures of the checkpoints cover them. */
+  let withoutLog: string;
+
+  before(async () => {
+    ledger = await evidence(sqliteFile);
+    await ledger.task(10);
+    await ledger.publish();
+    await ledger.rotate();
+    await ledger.task(13);
+    await ledger.publish();
+    const range = ['--agent', 'agent-1', '--from', '2026-01-01', '--to', '2027-01-01'];
+    const made = await runCommand(['audit-bundle', ...range], ledger.settings());
+    expect(made).to.include({ code: 0, err: '' });
+    bundle = made.out;
+    lines = bundle.slice(0, -1).split('\n');
+    withoutLog = (await runCommand(['audit-bundle', ...range, '--without-log'], ledger.settings())).out;
+  });
+  after(() => ledger.close());
+
+  /** The verdict of the library. If the page verifies the bundle too, its verdict is the same. */
+  async function verdictOn(text: string, policy?: BundleDemands, number = 0) {
+    const verdict = await verifyBundle(text, { policy });
+    if (number % PAGE_VERIFIES_EVERY !== 0) return verdict;
+    const page = await verifyOnPage(text, policy && JSON.stringify(policy));
+    const said = ({ verified, fault, line }: { verified: boolean; fault?: string; line?: number | undefined }) => ({
+      ...{ verified, fault, line },
+    });
+    expect(said(page)).to.deep.equal(said(verdict));
+    return verdict;
+  }
+
+  it('verifies in one piece and in parts of any size, with its records, checkpoints and keys', async () => {
+    const verdict = await verdictOn(bundle);
+    expect(verdict).to.deep.include({ verified: true, checkpoints: 2, log: { origin: ledger.log.key.name, size: 2 } });
+    const parts = bundle.match(/.{1,7}/gs) ?? [];
+    expect(await verifyBundle(parts)).to.deep.equal(verdict);
+    const [first, second] = ledger.thumbprints();
+    const keys = verdict.verified ? verdict.keys.map(({ use, thumbprint }) => [use, thumbprint]) : [];
+    expect(keys).to.deep.equal([
+      ['log', ledger.log.thumbprint],
+      ...ledger.witnesses.map(({ thumbprint }) => ['witness', thumbprint]),
+      ['checkpoint', first],
+      ['checkpoint', second],
+    ]);
+  });
+
+  it('is refused after each of 1,000 random mutations, at the mutated line', async () => {
+    const random = seeded(22);
+    const bytes = Buffer.from(bundle);
+    const mutations: readonly ((at: number) => Buffer)[] = [
+      (at) =>
+        Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ (1 << random(8))), bytes.subarray(at + 1)]),
+      (at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]),
+      (at) => Buffer.concat([bytes.subarray(0, at), Buffer.of(32 + random(95)), bytes.subarray(at)]),
+      (at) => bytes.subarray(0, at),
+      (at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random(300))]),
+    ];
+    for (let round = 0; round < MUTATIONS; round += 1) {
+      const at = random(bytes.length);
+      const mutated = mutations[round % mutations.length]?.(at) ?? bytes;
+      const verdict = await verdictOn(mutated.toString('utf8'), undefined, round);
+      if (verdict.verified) expect.fail(`round ${round} at ${at}`);
+      const line = bytes.subarray(0, at).toString('latin1').split('\n').length;
+      // A changed selection shows at a record that does not match it, or at the digest.
+      if (line !== 2 && line !== lines.length - 1)
+        expect(verdict.line, `round ${round}: ${verdict.message}`).to.equal(line);
+    }
+  });
+
+  it('is refused after each change of a member by somebody without a key, but for the statements of its maker', async () => {
+    const accepted = new Set<string>();
+    let tried = 0;
+    for (const original of [bundle, withoutLog]) {
+      const document = JSON.parse(original) as Document;
+      expect(textOf(document)).to.equal(original);
+      for (const path of leavesOf({ ...document, format: undefined, sha256: undefined })) {
+        for (const change of [altered, () => undefined, () => null, (value: unknown) => [value]]) {
+          const text = textOf(changed(document, path, change) as Document);
+          if (text !== original && (await verdictOn(text, undefined, tried++)).verified) accepted.add(path.join(' '));
+        }
+      }
+    }
+    expect([...accepted].filter((path) => !STATEMENTS.test(path))).to.deep.equal([]);
+    expect(accepted).to.include('selection to').and.to.include('completeness not_sealed');
+  });
+
+  it('is refused with an entry that is repeated or swapped, or a missing checkpoint; a record may be left out', async () => {
+    const document = JSON.parse(bundle) as Document;
+    const { evidence: entries } = document;
+    const isRecord = (entry: object) => 'record' in entry;
+    const verdictWith = (evidence: readonly object[]) => {
+      const completeness = { ...document.completeness, records: evidence.filter(isRecord).length };
+      return verdictOn(textOf({ ...document, evidence, completeness }));
+    };
+    for (const [at, entry] of entries.entries()) {
+      const next = entries[at + 1];
+      expect((await verdictWith(entries.toSpliced(at, 0, entry))).verified, `${at} repeated`).to.equal(false);
+      if (next !== undefined) {
+        expect((await verdictWith(entries.toSpliced(at, 2, next, entry))).verified, `${at} swapped`).to.equal(false);
+      }
+      expect((await verdictWith(entries.toSpliced(at, 1))).verified, `${at} missing`).to.equal(isRecord(entry));
+    }
+  });
+
+  it('is refused with another key, with other spellings, and with more at its end', async () => {
+    const [first, second] = (JSON.parse(ledger.jwks()) as { keys: readonly { x: string; y: string }[] }).keys;
+    for (const original of [bundle, withoutLog]) {
+      const { x = '', y = '' } = first ?? {};
+      const swapped = original.replace(x, second?.x ?? '').replace(y, second?.y ?? '');
+      expect(await verdictOn(textOf(JSON.parse(swapped)))).to.include({ fault: 'invalid_signature', line: 5 });
+    }
+    const spellings: readonly (readonly [string, string])[] = [
+      ['"leaf_index":2', '"leaf_index": 2'],
+      ['"leaf_index":2', '"leaf_index":2.0'],
+      ['"leaf_index":2', '"leaf_index":20e-1'],
+      ['"leaf_index":2', '"leaf_index":1,"leaf_index":2'],
+      ['"delegation_depth":1,"decision":"allow"', '"decision":"allow","delegation_depth":1'],
+      ['"event":"token.issued"', '"event":"token\\u002eissued"'],
+      ['"crv":"P-256","kty":"EC"', '"kty":"EC","crv":"P-256"'],
+      ['"kty":"EC"', '"kty":"EC","use":"sig"'],
+      ['"completeness":{', '"completeness":{"more":1,'],
+      ['"format":"mandate-evidence/1"', '"format":"mandate-evidence/2"'],
+      ['mandate-evidence/1",\n', 'mandate-evidence/1",\n\n'],
+      [']}\n],', ']},\n],'],
+    ];
+    for (const [written, other] of spellings) {
+      const text = bundle.slice(0, bundle.lastIndexOf('"sha256"')).replace(written, other);
+      expect(text, other).to.include(other);
+      expect(await verdictOn(`${text}"sha256":"${sha256Of(text)}"}\n`), other).to.include({ fault: 'malformed' });
+    }
+    for (const more of ['\n', ' ', 'x', '{}\n']) {
+      expect(await verdictOn(`${bundle}${more}`)).to.include({ fault: 'malformed', line: lines.length + 1 });
+    }
+    expect(await verdictOn(`\ufeff${bundle}`)).to.include({ fault: 'malformed', line: 1 });
+  });
+
+  it('is refused with a note that others signed, or whose signatures are not those of its keys, one for each', async () => {
+    const document = JSON.parse(bundle) as Document & {
+      readonly log: { readonly note: string; readonly keys: string[] };
+    };
+    const { log } = document;
+    const {
+      text,
+      signatures: [own, first, second, ...more],
+    } = parseNote(log.note) ?? { text: '', signatures: [] };
+    if (own === undefined || first === undefined || second === undefined) throw new Error('a signature is missing');
+    expect(more).to.deep.equal([]);
+    const signedBy = ({ key, sign }: NoteSigner, signed = text) => ({ ...key, signature: sign(Buffer.from(signed)) });
+    const [ownKey = '', firstKey = '', secondKey = ''] = log.keys;
+    const stranger = await noteSigner('other.example/ledger', ED25519);
+    const strangerKey = formatVerifierKey(stranger.key);
+    const larger = text.replace('\n2\n', '\n3\n');
+    const cases: readonly (readonly [string, string, readonly NoteSignature[], readonly string[]])[] = [
+      ['no signature of the log', text, [first], [firstKey]],
+      ['a log of another name', text, [signedBy(stranger)], [strangerKey]],
+      ['two logs', text, [own, signedBy(stranger)], [ownKey, strangerKey]],
+      ['a signature without a key', text, [own, first], [ownKey]],
+      ['a key without a signature', text, [own], [ownKey, firstKey]],
+      ['a signature twice, and a key without one', text, [own, own, first], [ownKey, firstKey, secondKey]],
+      ['a key twice', text, [own, first, first], [ownKey, firstKey, firstKey]],
+      ['keys in another order', text, [own, first, second], [ownKey, secondKey, firstKey]],
+      ['a witness before the log', text, [first, own], [firstKey, ownKey]],
+      ['another text', larger, [own], [ownKey]],
+      ['a cosignature of another text', larger, [signedBy(ledger.log, larger), first], [ownKey, firstKey]],
+      ['a text that is no tree', `${own.name}\n2\n`, [signedBy(ledger.log, `${own.name}\n2\n`)], [ownKey]],
+    ];
+    for (const [what, noted, signatures, keys] of cases) {
+      const note = formatNote({ text: noted, signatures });
+      const verdict = await verdictOn(textOf({ ...document, log: { note, keys } }));
+      expect(verdict, what).to.include({ verified: false, fault: 'log_note', line: 3 });
+    }
+    const signatures = [own, second];
+    const one = { note: formatNote({ text, signatures }), keys: [ownKey, secondKey] };
+    expect(await verdictOn(textOf({ ...document, log: one }))).to.include({ verified: true });
+    // The signature of the log fits, and the proofs do not.
+    const other = { note: formatNote({ text: larger, signatures: [signedBy(ledger.log, larger)] }), keys: [ownKey] };
+    expect(await verdictOn(textOf({ ...document, log: other }))).to.include({ fault: 'not_in_log', line: 5 });
+  });
+
+  it('is refused in every policy that names other keys, or more witnesses than signed', async () => {
+    const other = await noteSigner(ledger.log.key.name, ED25519);
+    const stranger = await noteSigner('third.example', COSIGNATURE);
+    const [first = '', second = ''] = ledger.thumbprints();
+    const log_keys = [formatVerifierKey(ledger.log.key)];
+    const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
+    const unknown = formatVerifierKey(stranger.key);
+    const met: readonly BundleDemands[] = [
+      { log_keys },
+      { checkpoint_keys: [first, second] },
+      { log_keys: [formatVerifierKey(other.key), ...log_keys], checkpoint_keys: [second, first] },
+      { log_keys, witnesses, quorum: 2 },
+      { log_keys, witnesses: [...witnesses, unknown], quorum: 2 },
+    ];
+    for (const policy of met) expect(await verdictOn(bundle, policy)).to.include({ verified: true });
+    const unmet: readonly (readonly [BundleDemands, RegExp])[] = [
+      [{ checkpoint_keys: [first] }, /^A key that signed a checkpoint/],
+      [{ log_keys: [formatVerifierKey(other.key)] }, /^The key that signed the note/],
+      [{ log_keys, witnesses: [...witnesses, unknown], quorum: 3 }, /demands 3 of its witnesses, and 2 cosigned/],
+      [{ log_keys, witnesses: [unknown], quorum: 1 }, /demands 1 of its witnesses, and 0 cosigned/],
+    ];
+    for (const [policy, message] of unmet) {
+      const verdict = await verdictOn(bundle, policy);
+      expect(verdict).to.include({ verified: false, fault: 'policy' });
+      expect(verdict.verified ? '' : verdict.message).to.match(message);
+    }
+    const { log, ...document } = JSON.parse(bundle) as Document;
+    const evidence = document.evidence.map((entry) => changed(entry, ['log_path'], () => undefined) as object);
+    const stripped = textOf({ ...document, log: null, evidence });
+    expect(log).not.to.equal(null);
+    expect(await verdictOn(stripped)).to.include({ verified: true, log: undefined });
+    const message = 'The policy demands a log, and the bundle has none.';
+    expect(await verdictOn(stripped, { log_keys })).to.include({ fault: 'policy', message });
+  });
+
+  it('is not verified with a policy that is none', async () => {
+    const [checkpoint = ''] = ledger.thumbprints();
+    const log_keys = [formatVerifierKey(ledger.log.key)];
+    const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
+    const wrong: readonly unknown[] = [
+      ...['{}', 'null', '[]', '"a"', '{', '{"log_keys":[],"log_keys":[]}'],
+      ...[
+        { witnesses, quorum: 1 },
+        { log_keys, quorum: 1 },
+        { log_keys, witnesses },
+        { log_keys, witnesses, quorum: 3 },
+      ],
+      ...[{ log_keys, witnesses, quorum: 1.5 }, { log_keys, witnesses, quorum: '1' }, { log_keys: witnesses }],
+      ...[{ log_keys, witnesses: log_keys, quorum: 1 }, { log_keys: [] }, { log_keys: [...log_keys, ...log_keys] }],
+      ...[{ checkpoint_keys: checkpoint }, { checkpoint_keys: ['short'] }, { checkpoint_keys: [checkpoint], more: 1 }],
+      { checkpoint_keys: [checkpoint], witnesses, quorum: 1 },
+    ];
+    for (const policy of wrong) {
+      const text = typeof policy === 'string' ? policy : JSON.stringify(policy);
+      const failure = await verifyBundle(bundle, { policy: text }).catch((error: unknown) => error);
+      expect(failure, text).to.be.instanceOf(TypeError);
+      expect(await verifyOnPage(bundle, text), text).to.include({ verified: false, fault: 'policy_malformed' });
+    }
+  });
+});

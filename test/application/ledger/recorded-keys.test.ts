@@ -1,0 +1,111 @@
+/** `audit-verify` believes a key that is no longer published if the ledger, under a published key's seal, names it. */
+
+import { expect } from 'chai';
+import { readCheckpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
+import { eventLoopTurn } from '../../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
+import { type VerifiableLedger, verifyLedger } from '../../../application/ledger/verify.ts';
+import { databases, sqliteFile } from '../../support/databases.ts';
+import { type Evidence, evidence } from '../../support/log/evidence.ts';
+
+/** @param published which of the keys are published, and @param recorded which are recorded, each by number */
+async function verify(
+  ledger: Evidence,
+  published: readonly number[],
+  recorded: readonly number[],
+  read: VerifiableLedger = ledger.storage.checkpoints,
+) {
+  const { keys } = JSON.parse(ledger.jwks()) as { keys: readonly { kid: string }[] };
+  const verifierOf = (numbers: readonly number[]) => {
+    const verifier = readCheckpointVerifier({ keys: numbers.map((number) => ({ ...keys[number] })) });
+    if (verifier === undefined) throw new Error('no key');
+    return verifier;
+  };
+  const { kind, ...outcome } = await verifyLedger({
+    ...{ ledger: read, hash: sha256Bytes, turn: eventLoopTurn },
+    verifier: verifierOf(published),
+    recorded: recorded.map((number) => ({
+      kid: keys[number]?.kid ?? '',
+      thumbprint: ledger.thumbprints()[number] ?? '',
+      verifier: verifierOf([number]),
+    })),
+  });
+  return {
+    kind,
+    recorded: outcome.recorded.map(({ thumbprint }) => ledger.thumbprints().indexOf(thumbprint)),
+    ...('fault' in outcome ? { fault: outcome.fault } : {}),
+  };
+}
+
+const unknown = (checkpointId: number) => ({ kind: 'unknown_key', checkpointId });
+
+for (const kind of databases) {
+  describe(`Keys that the ledger recorded, on ${kind.name}`, () => {
+    let ledger: Evidence;
+    before(async () => {
+      ledger = await evidence(kind);
+      await ledger.publish();
+      for (let rotation = 0; rotation < 2; rotation += 1) {
+        await ledger.rotate();
+        await ledger.publish();
+      }
+    });
+    after(() => ledger.close());
+
+    it('verify the checkpoints that they signed, and are named', async () => {
+      expect(await verify(ledger, [2], [0, 1, 2])).to.deep.equal({ kind: 'intact', recorded: [0, 1] });
+      expect(await verify(ledger, [0, 1, 2], [0, 1, 2])).to.deep.equal({ kind: 'intact', recorded: [] });
+    });
+
+    it('are not believed if no published key signed after the record that names them', async () => {
+      expect(await verify(ledger, [1], [0, 2])).to.deep.include({
+        kind: 'broken',
+        fault: unknown(3),
+        recorded: [0, 2],
+      });
+      expect(await verify(ledger, [0], [1])).to.deep.include({ kind: 'broken', fault: unknown(3) });
+    });
+
+    it('are not believed for a record of a checkpoint whose records were archived in part', async () => {
+      const { checkpoints } = ledger.storage;
+      const [first, second] = await checkpoints.page(0, 2);
+      const read = {
+        ...checkpoints,
+        archivedThrough: async () => second,
+        // The last record of each of the two is gone, and the record that names the key is still there.
+        async records(...asked: Parameters<typeof checkpoints.records>) {
+          const gone = [first?.lastSeq, second?.lastSeq];
+          return (await checkpoints.records(...asked)).filter(({ seq }) => !gone.includes(seq));
+        },
+      };
+      expect(await verify(ledger, [2], [0, 1], read)).to.deep.include({ kind: 'broken', fault: unknown(1) });
+      expect(await verify(ledger, [0, 2], [1], read)).to.deep.equal({ kind: 'intact', recorded: [1] });
+    });
+
+    it('are not needed to find a key that is neither published nor recorded', async () => {
+      expect(await verify(ledger, [2], [0])).to.deep.include({ kind: 'broken', fault: unknown(2) });
+    });
+  });
+}
+
+describe('A key that the ledger does not name', () => {
+  it('is not believed, also if a record of another event or of another use has its thumbprint', async () => {
+    const ledger = await evidence(sqliteFile, { hasLog: false });
+    try {
+      const [detail = ''] = ledger.thumbprints();
+      await ledger.append({ event: 'audit.archived', reason: 'checkpoint_key', detail });
+      await ledger.append({ event: 'key.activated', reason: 'log_key', detail });
+      await ledger.seal();
+      await ledger.rotate();
+      await ledger.append({});
+      await ledger.seal();
+      expect(await verify(ledger, [1], [0])).to.deep.include({ kind: 'broken', fault: unknown(1) });
+      await ledger.append({ event: 'key.retired', reason: 'checkpoint_key', detail });
+      expect(await verify(ledger, [1], [0])).to.deep.include({ kind: 'broken', fault: unknown(1) });
+      await ledger.seal();
+      expect(await verify(ledger, [1], [0])).to.deep.equal({ kind: 'intact', recorded: [0] });
+    } finally {
+      await ledger.close();
+    }
+  });
+});

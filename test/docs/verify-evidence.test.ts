@@ -1,0 +1,99 @@
+/** docs/verify-evidence.html in a browser: it verifies files that are chosen or dropped, and sends nothing. */
+
+import { expect } from 'chai';
+import type { BrowserContext, Page } from 'playwright-core';
+import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
+import { runCommand } from '../support/command-process.ts';
+import { sqliteFile } from '../support/databases.ts';
+import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
+import { contentOf, pageText, pageUrl, sourceHash } from '../support/log/evidence-page.ts';
+
+const fileOf = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+
+describe('docs/verify-evidence.html', function () {
+  this.timeout(120_000);
+  let ledger: Evidence;
+  let bundle: string;
+  let context: BrowserContext;
+  let page: Page;
+  const requests: string[] = [];
+
+  before(async () => {
+    ledger = await evidence(sqliteFile);
+    const task = await ledger.task(10);
+    await ledger.publish();
+    bundle = (await runCommand(['audit-bundle', '--task', task], ledger.settings())).out;
+    context = await browse(devices.desktop);
+    await context.setOffline(true);
+    page = await context.newPage();
+    page.on('request', (request) => requests.push(request.url()));
+  });
+  after(async () => {
+    await closeBrowser();
+    await ledger.close();
+  });
+  beforeEach(() => page.goto(pageUrl.href));
+
+  const choose = (label: RegExp, name: string, text: string) =>
+    page.getByLabel(label).setInputFiles(fileOf(name, text));
+  const heading = () => page.getByRole('heading', { level: 2 }).textContent();
+
+  it('verifies a chosen bundle without a network, and shows its records and keys', async () => {
+    await choose(/^Evidence bundle/, 'evidence.json', bundle);
+    expect(await heading()).to.equal('The bundle is intact');
+    const text = await page.locator('main').innerText();
+    for (const shown of [
+      ORIGIN,
+      'scope_widened',
+      ledger.log.thumbprint,
+      ledger.thumbprints()[0],
+      'Compare these keys',
+    ]) {
+      expect(text).to.include(shown);
+    }
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    await screenshot(page, 'verify-evidence');
+    expect(new Set(requests)).to.deep.equal(new Set([pageUrl.href]));
+  });
+
+  it('demands what a chosen policy names', async () => {
+    await choose(/^Evidence bundle/, 'evidence.json', bundle);
+    await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: ledger.thumbprints() }));
+    await page.getByRole('heading', { name: 'The bundle is intact, and meets the policy' }).waitFor();
+    await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
+    await page.getByRole('heading', { name: 'The bundle is intact, but does not meet the policy' }).waitFor();
+    await choose(/^Policy/, 'policy.json', '{}');
+    await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
+  });
+
+  it('verifies files that are dropped on it, and names the altered line', async () => {
+    const altered = bundle.replace('scope_widened', 'scope_widenee');
+    await page.evaluate(`{
+      const files = new DataTransfer();
+      files.items.add(new File([${JSON.stringify(altered)}], 'evidence.json'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));
+    }`);
+    await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
+    expect(await page.locator('output').innerText()).to.include(
+      'Line 8: Record 7 is not the one that checkpoint 1 sealed',
+    );
+  });
+
+  it('runs no script but its own, loads nothing, and cannot send anything', async () => {
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(pageText)?.[1]?.split('; ');
+    expect(policy).to.deep.equal([
+      "default-src 'none'",
+      `script-src ${sourceHash(contentOf('script'))}`,
+      `style-src ${sourceHash(contentOf('style'))}`,
+      "connect-src 'none'",
+      "form-action 'none'",
+      "base-uri 'none'",
+    ]);
+    const refused = await page.evaluate(`new Promise((resolve) => {
+      addEventListener('securitypolicyviolation', ({ effectiveDirective }) => resolve(effectiveDirective));
+      fetch('http://127.0.0.1:9/').catch(() => undefined);
+    })`);
+    expect(refused).to.equal('connect-src');
+    expect(pageText).not.to.match(/https?:\/\//);
+  });
+});

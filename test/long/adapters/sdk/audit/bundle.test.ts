@@ -1,0 +1,2 @@
+import '../../../../support/full-length.ts';
+import '../../../../adapters/sdk/audit/bundle.test.ts';

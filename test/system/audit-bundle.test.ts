@@ -1,0 +1,273 @@
+/** `mandate audit-bundle` and `audit-verify --bundle`, as an operator and an auditor run them. */
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { databases, sqliteFile } from '../support/databases.ts';
+import { startTampering } from '../support/ledger/tampering.ts';
+import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
+
+interface Bundle {
+  readonly evidence: readonly { readonly record?: { readonly event: string }; readonly log_path?: unknown }[];
+  readonly completeness: object;
+}
+
+const contentOf = (text: string) => JSON.parse(text) as Bundle;
+const eventsOf = (text: string) => contentOf(text).evidence.flatMap(({ record }) => (record ? [record.event] : []));
+const TASK = ['token.issued', 'token.refreshed', 'token.denied', 'task.revoked'];
+
+describe('audit-bundle', function () {
+  this.timeout(120_000);
+  let folder: string;
+  const path = (name: string) => join(folder, name);
+  /** Without any setting. */
+  const verify = (...options: readonly string[]) => runCommand(['audit-verify', ...options]);
+  const bundleOf = (ledger: Evidence, ...options: readonly string[]) =>
+    runCommand(['audit-bundle', ...options], ledger.settings());
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-bundle-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (const kind of databases) {
+    describe(`on ${kind.name}`, () => {
+      let ledger: Evidence;
+      let task: string;
+      let unfinished: string;
+      const bundle = (...options: readonly string[]) => bundleOf(ledger, ...options);
+
+      before(async () => {
+        ledger = await evidence(kind);
+        for (let number = 10; number < 14; number += 1) await ledger.task(number);
+        await ledger.publish();
+        await ledger.rotate();
+        task = await ledger.task(20);
+        await ledger.publish();
+        await ledger.rotate();
+        await ledger.task(23);
+        await ledger.publish();
+        unfinished = await ledger.task(26, 2);
+        await ledger.seal();
+        await ledger.append({ event: 'token.denied', decision: 'deny', sponsor: 'ada+20@example.org/é/😀' });
+      });
+      after(() => ledger.close());
+
+      it('writes the history of a task for its owner only, and it verifies without any setting', async () => {
+        const file = path(`${kind.engine}-task.json`);
+        expect(await bundle('--task', task, '--out', file)).to.deep.equal({ code: 0, out: '', err: '' });
+        expect(statSync(file).mode & 0o777).to.equal(0o600);
+        expect(eventsOf(readFileSync(file, 'utf8'))).to.deep.equal(TASK);
+        const { code, out, err } = await verify('--bundle', file);
+        expect({ code, err }).to.deep.equal({ code: 0, err: '' });
+        expect(out).to.match(/^The bundle is intact: 4 records in 1 checkpoint, of task_id task_/);
+        expect(out).to.match(/It has the start of the task \(record \d+\) and its end \(record \d+\)\./);
+        expect(out).to.include(`in the log ${ORIGIN}, of size 3, with 2 cosignatures.`);
+        expect(out).to.include('Compare the keys that verified it by hand').and.to.include(ledger.thumbprints()[1]);
+        for (const { key, thumbprint } of [ledger.log, ...ledger.witnesses]) {
+          expect(out).to.include(`${key.name}: ${thumbprint}`);
+        }
+      });
+
+      it('names the records that it leaves out, because they are not sealed or not in the log, and exits with 3', async () => {
+        const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀');
+        expect(sponsor).to.include({ code: 3 });
+        expect(sponsor.err).to.match(
+          /^mandate: Left out, because they are not sealed yet: 1\. .*\n.* has 4 records, and lacks some\.\n$/,
+        );
+        const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01');
+        expect(agent.err).to.match(/^mandate: Left out, because the log does not contain their checkpoints yet: 2\.\n/);
+        expect(eventsOf(agent.out)).to.have.lengthOf(4 * 3);
+        expect(contentOf(agent.out).completeness).to.deep.include({ not_logged: 2, not_sealed: 0, started: null });
+        const without = await bundle('--agent', 'agent-2', '--without-log');
+        expect(without).to.include({ code: 0, err: '' });
+        expect(eventsOf(without.out)).to.have.lengthOf(4 * 3 + 2);
+        for (const { out } of [sponsor, agent, without]) {
+          writeFileSync(path('part.json'), out);
+          expect((await verify('--bundle', path('part.json'))).code).to.equal(0);
+        }
+      });
+
+      it('makes no bundle and no file if no record can be proved', async () => {
+        const file = path('none.json');
+        const made = await bundle('--task', unfinished, '--out', file);
+        expect(made).to.include({ code: 1, out: '' });
+        expect(made.err).to.match(/^mandate: No record that can be proved matches: /);
+        expect(existsSync(file)).to.equal(false);
+      });
+
+      it('never writes over an existing file, and names a file that cannot be written', async () => {
+        const file = path('kept.json');
+        writeFileSync(file, 'kept');
+        const sentence = 'mandate: --out names a file that exists already.\n';
+        expect(await bundle('--task', task, '--out', file)).to.deep.equal({ code: 1, out: '', err: sentence });
+        expect(readFileSync(file, 'utf8')).to.equal('kept');
+        const nowhere = await bundle('--task', task, '--out', path('no-folder/a'));
+        expect(nowhere).to.deep.equal({
+          code: 1,
+          out: '',
+          err: 'mandate: --out names a file that cannot be written.\n',
+        });
+      });
+
+      it('makes no bundle from altered records, and leaves no file', async () => {
+        const outside = await ledger.database.outside?.('owner');
+        if (outside === undefined) throw new Error('no connection');
+        const tampering = await startTampering(outside, kind.engine);
+        try {
+          await tampering.sql(
+            `update ledger set reason = 'another' where task_id = '${task}' and event = 'token.denied'`,
+          );
+          const file = path('altered.json');
+          const made = await bundle('--task', task, '--out', file);
+          expect(made.code).to.equal(1);
+          expect(made.err).to.match(/^mandate: The records of checkpoint 2 do not produce the root that was signed: /);
+          expect(existsSync(file)).to.equal(false);
+        } finally {
+          await tampering.undo();
+          await outside.close();
+        }
+      });
+    });
+  }
+
+  describe('and its verification', () => {
+    let ledger: Evidence;
+    let file: string;
+
+    before(async () => {
+      ledger = await evidence(sqliteFile);
+      const task = await ledger.task(10);
+      await ledger.publish();
+      file = path('verified.json');
+      expect((await bundleOf(ledger, '--task', task, '--out', file)).code).to.equal(0);
+    });
+    after(() => ledger.close());
+
+    it('reports as one JSON object', async () => {
+      const { out } = await verify('--bundle', file, '--json');
+      const { keys, ...report } = JSON.parse(out);
+      expect(report).to.deep.include({ intact: true, policy: null, records: 4, log: { origin: ORIGIN, size: 1 } });
+      expect(keys).to.deep.include({
+        ...{ use: 'checkpoint', name: ledger.thumbprints()[0], thumbprint: ledger.thumbprints()[0], vkey: null },
+      });
+      expect(keys.find(({ use }: { use: string }) => use === 'witness')).to.have.property('signed_at');
+    });
+
+    it('demands what a policy file names', async () => {
+      const policy = path('policy.json');
+      const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
+      const demands = { log_keys: [formatVerifierKey(ledger.log.key)], witnesses, quorum: 2 };
+      writeFileSync(policy, JSON.stringify(demands));
+      expect((await verify('--bundle', file, '--policy', policy)).out).to.include('It meets the policy.');
+      writeFileSync(policy, JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
+      const unmet = await verify('--bundle', file, '--policy', policy);
+      expect(unmet).to.deep.equal({
+        ...{ code: 3, err: '' },
+        out: 'The bundle is intact, but does not meet the policy.\nA key that signed a checkpoint is not one of the checkpoint_keys of the policy.\n',
+      });
+      expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
+        policy: 'not_met',
+      });
+      writeFileSync(policy, '{"log_keys":[],"log_keys":[]}');
+      expect(await verify('--bundle', file, '--policy', policy)).to.include({ code: 1, out: '' });
+    });
+
+    it('exits with 3 for an altered bundle and names the line, and with 1 for a missing file', async () => {
+      const altered = path('altered.json');
+      const text = readFileSync(file, 'utf8');
+      writeFileSync(altered, text.replace('scope_widened', 'scope_widenee'));
+      expect(await verify('--bundle', altered)).to.deep.equal({
+        ...{ code: 3, err: '' },
+        out: 'The bundle is not intact.\nLine 8: Record 7 is not the one that checkpoint 1 sealed there.\n',
+      });
+      const { fault } = JSON.parse((await verify('--bundle', altered, '--json')).out);
+      expect(fault).to.include({ kind: 'root_mismatch', line: 8 });
+      writeFileSync(altered, text.slice(0, -1));
+      expect((await verify('--bundle', altered)).out).to.match(
+        /^The bundle is not intact\.\nLine \d+: The bundle is cut off\.\n$/,
+      );
+      for (const other of ['', '\n', 'x'.repeat(3_000_000)]) {
+        writeFileSync(altered, other);
+        expect((await verify('--bundle', altered)).code).to.equal(3);
+      }
+      const sentence = 'mandate: --bundle names a file that cannot be read.\n';
+      for (const name of [path('missing'), folder]) {
+        expect(await verify('--bundle', name)).to.deep.equal({ code: 1, out: '', err: sentence });
+      }
+    });
+
+    it('leaves out cosignatures of witnesses that the settings do not name, and says so', async () => {
+      const [first] = ledger.witnesses;
+      const settings = Object.fromEntries(
+        Object.entries(ledger.settings()).filter(([key]) => !key.includes('Witnesses:1')),
+      );
+      const made = await runCommand(['audit-bundle', '--from', '2026-01-01'], settings);
+      expect(made.err).to.match(/^mandate: Cosignatures left out: 1\. /);
+      writeFileSync(path('one.json'), made.out);
+      const { out } = await verify('--bundle', path('one.json'));
+      expect(out).to.include('with 1 cosignature.').and.to.include(first?.key.name);
+    });
+
+    it('exits with 1 if the reader closes the pipe: no verifier accepts the text', async () => {
+      const { child, ended } = startCommand(['audit-bundle', '--from', '2026-01-01'], ledger.settings());
+      child.stdout?.destroy();
+      const { code, err } = await ended;
+      expect({ code, err }).to.deep.equal({
+        code: 1,
+        err: 'mandate: Standard output was closed, or could not be written.\n',
+      });
+    });
+  });
+
+  it('needs every key that signed, if no log recorded the former ones', async () => {
+    const ledger = await evidence(sqliteFile, { hasLog: false });
+    try {
+      const task = await ledger.task(10);
+      await ledger.publish();
+      await ledger.rotate();
+      const sentence = 'mandate: No known key signed checkpoint 1: give the key set that you kept with --jwks.\n';
+      expect(await bundleOf(ledger, '--task', task)).to.deep.equal({ code: 1, out: '', err: sentence });
+      writeFileSync(path('keys.json'), ledger.jwks());
+      const { code, out } = await bundleOf(ledger, '--task', task, '--jwks', path('keys.json'));
+      expect(code).to.equal(0);
+      writeFileSync(path('no-log.json'), out);
+      expect((await verify('--bundle', path('no-log.json'))).out).to.include('It has no transparency log');
+    } finally {
+      await ledger.close();
+    }
+  });
+
+  it('makes evidence that verifies after the month was archived and the database dropped', async () => {
+    const postgres = databases.find(({ engine }) => engine === 'postgres');
+    if (postgres === undefined) throw new Error('no Postgres');
+    const ledger = await evidence(postgres);
+    const task = await ledger.task(10);
+    const file = path('old.json');
+    try {
+      await ledger.publish();
+      for (let rotation = 0; rotation < 2; rotation += 1) {
+        await ledger.rotate();
+        await ledger.task(20 + rotation);
+        await ledger.publish();
+      }
+      expect((await bundleOf(ledger, '--task', task, '--out', file)).code).to.equal(0);
+      writeFileSync(path('all-keys.json'), ledger.jwks());
+      const archived = await runCommand(
+        ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')],
+        ledger.settings(),
+      );
+      expect(archived).to.include({ code: 0, err: '' });
+      const late = await bundleOf(ledger, '--sponsor', 'ada+10@example.org/é/😀');
+      expect(late.err).to.match(/^mandate: No record that can be proved matches: /);
+    } finally {
+      await ledger.close();
+    }
+    const { code, out } = await verify('--bundle', file);
+    expect(code).to.equal(0);
+    expect(out).to.include('It has the start of the task (record ').and.to.include(ledger.thumbprints()[0]);
+  });
+});
