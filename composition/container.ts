@@ -106,7 +106,11 @@ export function wire(given: Given): ServiceParts {
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
   );
-  provide('transparencyLog', ['settings', 'storage', 'signingKeys', 'noteSigner', 'clock', 'log'], transparencyLog);
+  provide(
+    'transparencyLog',
+    ['settings', 'storage', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
+    transparencyLog,
+  );
   provide(
     'recordStream',
     ['settings', 'storage'],

@@ -40,6 +40,9 @@ export function jobs(
     async growLog(shouldContinue?: () => boolean) {
       await transparencyLog?.grow(shouldContinue);
     },
+    async askWitnesses() {
+      await transparencyLog?.askWitnesses();
+    },
     async drain(shouldContinue?: () => boolean) {
       if (sink !== undefined) await deliverRecords({ outbox, sink, clock, batchSize }, shouldContinue);
     },
@@ -61,7 +64,10 @@ export function jobs(
       partitionUpkeep(storage, clock, settings['Service:Audit:Partitions:MonthsAhead']),
       {
         ...spread(SEALING, settings['Service:Audit:Checkpoint:Interval'], once.seal),
-        followers: transparencyLog === undefined ? [] : [{ name: 'growing the transparency log', run: once.growLog }],
+        follower: transparencyLog && {
+          ...{ name: 'growing the transparency log', run: once.growLog },
+          follower: { name: 'asking the witnesses of the log', run: once.askWitnesses },
+        },
       },
       spread(SWEEPING, settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },

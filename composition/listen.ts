@@ -12,28 +12,36 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
 
 /** The system's errors for an address. */
 const ADDRESS_FAULTS: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: 'HOST is not an address of this machine.',
-  ENOTFOUND: 'HOST is a name that does not resolve.',
-  EAI_AGAIN: 'HOST is a name that does not resolve now.',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  ENOTFOUND: 'is a name that does not resolve',
+  EAI_AGAIN: 'is a name that does not resolve now',
 };
 
-/** @throws StartupError */
+/** @param names the settings or options with the address and the port @throws StartupError */
 export async function listen(
   { HOST: host, PORT: port }: Pick<Settings, 'HOST' | 'PORT'>,
   options: HttpServerOptions,
+  names: { readonly host: string; readonly port: string } = { host: 'HOST', port: 'PORT' },
 ): Promise<HttpServer> {
   try {
     return await startHttpServer({ host, port }, options);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const reason = describePortFault(error, port, host, 'PORT') ?? ADDRESS_FAULTS[code];
+    const addressFault = ADDRESS_FAULTS[code] && `${names.host} ${ADDRESS_FAULTS[code]}.`;
+    const reason = describePortFault(error, port, host, names.port, names.host) ?? addressFault;
     throw reason === undefined ? error : new StartupError([reason]);
   }
 }
 
 /** @param setting the setting with the port @returns a sentence; `undefined` for an error that is not about the port */
-export function describePortFault(error: unknown, port: number, host: string, setting: string): string | undefined {
+export function describePortFault(
+  error: unknown,
+  port: number,
+  host: string,
+  setting: string,
+  hostSetting = 'HOST',
+): string | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const fault = PORT_FAULTS[code];
-  return fault && `Port ${port} on ${host} ${fault} (${setting}, HOST).`;
+  return fault && `Port ${port} on ${host} ${fault} (${setting}, ${hostSetting}).`;
 }

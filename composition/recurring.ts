@@ -14,16 +14,13 @@ export interface RecurringPass {
   readonly firstAfterMs?: number;
   /** The time from the end of a failed run to the next, if less than an interval; by default a minute. */
   readonly retryMs?: number;
-  /**
-   * Run one after another after each run, also after a failed one. The next run of this job does not wait for them. They
-   * are skipped while they still run.
-   */
-  readonly followers?: readonly Follower[];
+  /** Begins after each run, also after a failed one, unless it still runs. The next run does not wait for it. */
+  readonly follower?: Follower | undefined;
   /** @param shouldContinue returns false after a stop was requested: a run of many steps then ends between two steps */
   run(shouldContinue: () => boolean): Promise<void>;
 }
 
-export type Follower = Pick<RecurringPass, 'name' | 'run'>;
+export type Follower = Pick<RecurringPass, 'name' | 'run' | 'follower'>;
 
 /** Each job is safe at any time, on any number of instances, and concurrently with itself. */
 export interface Jobs {
@@ -31,6 +28,8 @@ export interface Jobs {
   seal(): Promise<void>;
   /** Adds all checkpoints to the transparency log; does nothing without it. */
   growLog(shouldContinue?: () => boolean): Promise<void>;
+  /** Gets the newest tree of the log cosigned; does nothing without witnesses. */
+  askWitnesses(): Promise<void>;
   /** Sends due records to the sink; does nothing without a sink. */
   drain(shouldContinue?: () => boolean): Promise<void>;
   /** Writes the summaries of ended windows. */
@@ -57,19 +56,13 @@ export function startRecurring(pass: RecurringPass, log: Log): Recurring {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<unknown> = Promise.resolve();
-  let following: Promise<void> | undefined;
   const runOnce = reportedRun(pass, log, () => !stopped);
-  const followers = (pass.followers ?? []).map((follower) => reportedRun(follower, log, () => !stopped));
-
-  const follow = async (): Promise<void> => {
-    for (const run of followers) if (!stopped) await run();
-    following = undefined;
-  };
+  const follower = following(pass.follower, log, () => !stopped);
 
   const schedule = (afterMs: number): void => {
     timer = setTimeout(() => {
       underWay = runOnce().then((succeeded) => {
-        following ??= follow();
+        follower?.begin();
         if (!stopped) schedule(succeeded ? pass.intervalMs : retryMs);
       });
     }, afterMs);
@@ -83,7 +76,28 @@ export function startRecurring(pass: RecurringPass, log: Log): Recurring {
       stopped = true;
       clearTimeout(timer);
       await underWay;
-      await following;
+      await follower?.ended();
+    },
+  };
+}
+
+/** @param isWanted returns false after a stop was requested */
+function following(pass: Follower | undefined, log: Log, isWanted: () => boolean) {
+  if (pass === undefined) return undefined;
+  let underWay: Promise<void> | undefined;
+  const runOnce = reportedRun(pass, log, isWanted);
+  const next = following(pass.follower, log, isWanted);
+  return {
+    begin(): void {
+      if (!isWanted()) return;
+      underWay ??= runOnce().then(() => {
+        underWay = undefined;
+        next?.begin();
+      });
+    },
+    async ended(): Promise<void> {
+      await underWay;
+      await next?.ended();
     },
   };
 }

@@ -1,13 +1,18 @@
 /** The transparency log (`Service:Audit:Log`): its growth and its state. */
 
+import { verifyEd25519 } from '../adapters/jose/log-key.ts';
 import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
+import { httpWitnesses } from '../adapters/outbound/http-witnesses.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
 import { type LogReader, logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
+import { describeProblem, noticeableProblems } from '../application/log/witness-problems.ts';
+import { logWitnessing } from '../application/log/witnessing.ts';
 import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
+import type { Network } from '../application/ports/network.ts';
 import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { logChoice } from './settings/alternatives.ts';
@@ -21,6 +26,7 @@ export interface LogParts {
   start(): Promise<void>;
   /** One pass. It starts the log if the database did not answer before. */
   grow(shouldContinue?: () => boolean): Promise<void>;
+  askWitnesses(): Promise<void>;
 }
 
 /** Longer than a database takes to answer, and short enough for a load balancer. */
@@ -32,6 +38,7 @@ export function transparencyLog({
   storage,
   signingKeys,
   noteSigner,
+  network,
   clock,
   log,
 }: {
@@ -39,6 +46,7 @@ export function transparencyLog({
   readonly storage: Storage;
   readonly signingKeys: SigningKeys;
   readonly noteSigner: NoteSigner | undefined;
+  readonly network: Network;
   readonly clock: Clock;
   readonly log: Log;
 }): LogParts | undefined {
@@ -50,6 +58,11 @@ export function transparencyLog({
   const pass = logGrowing({
     ...{ log: stored, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn },
     needsQuorum: chosen.quorum > 0,
+  });
+  const names = chosen.witnesses.map(({ key }) => key.name);
+  const askWitnesses = logWitnessing({
+    ...{ transparencyLog: stored, witnesses: chosen.witnesses, quorum: chosen.quorum, clock, log },
+    ...{ ask: httpWitnesses(network, 1000 * chosen.witnessTimeout), verify: verifyEd25519, hash: sha256Bytes },
   });
   let hasRecordedKeys = false;
   let lastProblem: string | undefined;
@@ -69,15 +82,18 @@ export function transparencyLog({
     readiness: {
       name: 'log',
       async check() {
-        const answer = reader.state().then((state) => ({ state }));
+        const answer = Promise.all([reader.state(), stored.problems()]);
         const read = await timeLimit(
           answer.catch(() => undefined),
           READINESS_LIMIT_MS,
         );
         if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
-        const problem = problemOf(chosen.origin, read.state?.origin, read.state?.halted);
+        const [state, problems] = read;
+        const problem = problemOf(chosen.origin, state?.origin, state?.halted);
         if (problem !== undefined) return { status: 'Degraded', detail: problem };
-        return { status: 'Healthy', detail: `The log has ${read.state?.size ?? 0} leaves.` };
+        const ofWitnesses = noticeableProblems(problems, state, names).map(describeProblem);
+        if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
+        return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
       },
     },
     async start() {
@@ -95,6 +111,7 @@ export function transparencyLog({
       if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
       lastProblem = problem;
     },
+    askWitnesses,
   };
 }
 

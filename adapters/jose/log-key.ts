@@ -1,12 +1,13 @@
 /** The Ed25519 key of the transparency log, and the verification of the signatures of notes. */
 
-import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import type { NoteSigner } from '../../application/ports/keys.ts';
 import type { Jwk } from '../../domain/agents/public-key.ts';
 import type { Hash } from '../../domain/ledger/merkle-tree.ts';
 import type { VerifyEd25519 } from '../../domain/log/note.ts';
 import { makeVerifierKey, type SignatureType } from '../../domain/log/verifier-key.ts';
+import { Secret } from '../../domain/secret.ts';
 import { isSignature, makeSignature } from './signature.ts';
 
 type ReadNoteSigner =
@@ -49,6 +50,11 @@ export async function readNoteSigner(
       sign: (message) => makeSignature('EdDSA', privateKey, message),
     },
   };
+}
+
+/** A new Ed25519 key in PKCS#8 PEM. */
+export function newNoteKey(): Secret {
+  return new Secret(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
 }
 
 export const verifyEd25519: VerifyEd25519 = (publicKey, message, signature) => {

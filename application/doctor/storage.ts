@@ -19,7 +19,7 @@ import {
 } from './examine.ts';
 import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
 import { judgeUsage } from './status-lists.ts';
-import { judgeLog } from './transparency-log.ts';
+import { type ConfiguredLog, judgeLog } from './transparency-log.ts';
 
 export type OpenedStorage =
   | {
@@ -41,8 +41,8 @@ interface StorageDependencies {
   readonly hasSink: boolean;
   /** `Service:StatusLists:Entries`; `undefined` without status lists. */
   readonly listEntries: number | undefined;
-  /** `Service:Audit:Log:Origin`; `undefined` without the transparency log. */
-  readonly logOrigin?: string | undefined;
+  /** `undefined` without the transparency log. */
+  readonly transparencyLog?: ConfiguredLog | undefined;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
 }
@@ -53,7 +53,16 @@ const NOT_OPENED = 'The database could not be opened.';
 /** @param opened the database, opened once for all examinations */
 export function storageExaminations(
   opened: Promise<OpenedStorage>,
-  { clock, isDevelopment, monthsAhead, checkpointInterval, hasSink, listEntries, logOrigin, kids }: StorageDependencies,
+  {
+    clock,
+    isDevelopment,
+    monthsAhead,
+    checkpointInterval,
+    hasSink,
+    listEntries,
+    transparencyLog,
+    kids,
+  }: StorageDependencies,
 ): readonly Examination[] {
   const schema = opened.then((storage) => (storage.kind === 'opened' ? storage.condition.schema() : 'absent'));
   // Each examination handles the rejection itself. Without this line, Node would also report it as unhandled.
@@ -89,12 +98,13 @@ export function storageExaminations(
       if (configured === undefined) return skipped('The signing keys could not be loaded.');
       return judgeSigners((await condition.sealing()).signers, configured);
     }),
-    ...(logOrigin === undefined
+    ...(transparencyLog === undefined
       ? []
       : [
           inSchema('transparency log', async (condition) => {
             const { newestCheckpoint } = await condition.sealing();
-            return judgeLog(await condition.log(), logOrigin, newestCheckpoint?.checkpointId ?? 0);
+            const problems = await condition.witnessProblems();
+            return judgeLog(await condition.log(), transparencyLog, newestCheckpoint?.checkpointId ?? 0, problems);
           }),
         ]),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),

@@ -1,16 +1,26 @@
-/** Examines the transparency log (`Service:Audit:Log`): its name, its size, and whether it halted. */
+/** Examines the transparency log (`Service:Audit:Log`): its name, its size, its witnesses, and whether it halted. */
 
-import type { LogState } from '../ports/transparency-log.ts';
+import { describeProblem, isAlarm, noticeableProblems } from '../log/witness-problems.ts';
+import type { LogState, WitnessProblem } from '../ports/transparency-log.ts';
 import { type Finding, failed, ok, skipped, warning } from './examine.ts';
 
 /** Checkpoints that a running service may not have added yet. */
 const FEW = 3;
 
-/**
- * @param origin `Service:Audit:Log:Origin`
- * @param newest the id of the newest checkpoint, 0 without one
- */
-export function judgeLog(state: LogState | undefined, origin: string, newest: number): Finding {
+export interface ConfiguredLog {
+  /** `Service:Audit:Log:Origin`. */
+  readonly origin: string;
+  /** The names of `Service:Audit:Log:Witnesses`. */
+  readonly witnesses: readonly string[];
+}
+
+/** @param newest the id of the newest checkpoint, 0 without one */
+export function judgeLog(
+  state: LogState | undefined,
+  { origin, witnesses }: ConfiguredLog,
+  newest: number,
+  problems: readonly WitnessProblem[],
+): Finding {
   if (state === undefined) return skipped('There is no log yet: the first start with its key begins it.');
   if (state.origin !== origin) {
     return failed(
@@ -23,6 +33,14 @@ export function judgeLog(state: LogState | undefined, origin: string, newest: nu
       `The log signs no further tree. ${state.halted}`,
       'Restore the newest copy of the database, as docs/operating.md says ("A log that halted").',
     );
+  }
+  const noticeable = noticeableProblems(problems, state, witnesses);
+  const named = noticeable.map(describeProblem).join(' ');
+  if (noticeable.some(isAlarm)) {
+    return failed(named, 'Find out which history is true, as docs/operating.md says ("A log that halted").');
+  }
+  if (noticeable.length > 0) {
+    return warning(named, 'See that the witness runs and can be reached from here. It is asked after each sealing.');
   }
   const size = `The log has ${state.size} of ${newest} checkpoints`;
   if (newest - state.size > FEW) {

@@ -2,7 +2,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../decisions/logged-out.ts';
 import type { Sponsors, StatusLists } from './queries.ts';
-import type { LogState } from './transparency-log.ts';
+import type { LogState, WitnessProblem } from './transparency-log.ts';
 
 /** How the connection to the database is protected. */
 export type DatabaseLink =
@@ -103,6 +103,8 @@ export interface StorageCondition {
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */
   log(): Promise<LogState | undefined>;
+  /** In the order of the witnesses' names. */
+  witnessProblems(): Promise<readonly WitnessProblem[]>;
   statusLists: StatusLists['usage'];
   findBlocks: Sponsors['findBlocks'];
   /** Whether a remembered logout refuses the subject token at that time (`open-task.ts`, `logged_out`). */

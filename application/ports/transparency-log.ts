@@ -41,6 +41,23 @@ export interface StoredCosignature {
   readonly at: Instant;
 }
 
+/** Why the newest checkpoint has no cosignature of a witness. */
+export interface WitnessProblem {
+  /** The name of the witness's key. */
+  readonly witness: string;
+  readonly kind: /** It has cosigned a larger tree than the database holds: the database has gone back in time. */
+    | 'ahead'
+    /** It has cosigned a tree with other leaves. */
+    | 'contradicted'
+    | 'unknown_key'
+    | 'unknown_log'
+    | 'wrong_answer'
+    | 'unavailable';
+  /** A sentence, or `undefined`. */
+  readonly detail: string | undefined;
+  readonly since: Instant;
+}
+
 /** A key that signs, or signed, checkpoints or the notes of the log. */
 export interface LogKey {
   readonly use: 'checkpoint' | 'log';
@@ -63,7 +80,7 @@ export interface TransparencyLog {
   state(): Promise<LogState | undefined>;
   /** Creates the state of an empty log, if there is none. Returns the stored state, which may have another origin. */
   begin(origin: string, emptyRoot: string): Promise<LogState>;
-  /** Renames the log, with its tree. The tree must be signed anew; cosignatures and a halt are forgotten. */
+  /** Renames the log, with its tree. The tree must be signed anew; cosignatures, problems and a halt are forgotten. */
   adoptOrigin(origin: string): Promise<void>;
   /** In the order of the places; `undefined` for a tile that is not stored. */
   tiles(places: readonly TilePlace[]): Promise<readonly (StoredTile | undefined)[]>;
@@ -78,6 +95,10 @@ export interface TransparencyLog {
   keepCosignature(cosignature: StoredCosignature): Promise<void>;
   /** In the order of the witnesses' names. */
   cosignatures(): Promise<readonly StoredCosignature[]>;
+  /** Replaces the problem of a witness; `undefined` if it has none any more. */
+  keepProblem(witness: string, problem: WitnessProblem | undefined): Promise<void>;
+  /** In the order of the witnesses' names. */
+  problems(): Promise<readonly WitnessProblem[]>;
   /** In the order of their first use. */
   keys(): Promise<readonly LogKey[]>;
   /** The ids of the keys that signed checkpoints, and when they did. Reads every checkpoint. */

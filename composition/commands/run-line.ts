@@ -12,6 +12,7 @@ import { keysCommand } from '../../adapters/cli/commands/keys.ts';
 import { logCommand } from '../../adapters/cli/commands/log.ts';
 import { migrateCommand } from '../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
+import { witnessCommand } from '../../adapters/cli/commands/witness.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 
 /** @returns the exit code, after the command has ended */
@@ -33,6 +34,10 @@ export function runLine(argv: readonly string[]): Promise<number> {
       generate: async (request, settings) => (await import('./keys.ts')).keysGenerate(request, settings),
       rotate: async (request, settings) => (await import('./keys.ts')).keysRotate(request, settings),
       show: async (request, settings) => (await import('./keys.ts')).keysShow(request, settings),
+    }),
+    witnessCommand({
+      init: async (request) => (await import('./witness.ts')).witnessInit(request),
+      serve: async (request) => (await import('./witness.ts')).witnessServe(request),
     }),
   ]);
 }

@@ -10,6 +10,7 @@ import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
+import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
 import {
@@ -81,6 +82,11 @@ function statusLists(settings: DoctorSettings): SettingsSection<'Service:StatusL
   return lists?.['Service:StatusLists:Enabled'] ? lists : undefined;
 }
 
+function configuredLog({ whole }: DoctorSettings): ConfiguredLog | undefined {
+  const chosen = whole && logChoice(whole);
+  return chosen && { origin: chosen.origin, witnesses: chosen.witnesses.map(({ key }) => key.name) };
+}
+
 function ofPublishedLists(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
   const lists = statusLists(settings);
   const issuer = settings.whole?.['Service:Issuer'];
@@ -109,7 +115,7 @@ function ofStorage(
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
-    logOrigin: settings.whole && logChoice(settings.whole)?.origin,
+    transparencyLog: configuredLog(settings),
     kids,
   });
 }

@@ -16,6 +16,7 @@ import { freeze, type PostgresFault, postgresFaults, restart, terminateSessions 
 import { soak } from './runs/soak.ts';
 import { statusLists } from './runs/status-lists.ts';
 import { stopUnderLoad } from './runs/stop-under-load.ts';
+import { witnessKills } from './runs/witness.ts';
 import type { RunResult } from './testbed.ts';
 
 /** How long an orchestrator takes to restart a container. */
@@ -100,6 +101,15 @@ await yargs(hideBin(process.argv))
       const times = { kills, everyMs, ttlSeconds, maxAgeMs };
       const { figures, losses } = await statusLists({ ...testbed(options), ...times });
       printLines([`status lists on ${options.database}, seed ${options.seed}`, ...figures], losses);
+    },
+  )
+  .command(
+    'witness',
+    'kill a witness at random moments, while a log and its forks ask it',
+    { seed: common.seed, program: common.program, kills: number(200), 'serves-ms': number(1000) },
+    async ({ seed, program, kills, servesMs }) => {
+      const { figures, losses } = await witnessKills({ program: [program], seed, kills, servesMs });
+      printLines([`killed a witness ${kills} times with SIGKILL, seed ${seed}`, ...figures], losses);
     },
   )
   .command(

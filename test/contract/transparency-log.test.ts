@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
-import type { LogGrowth, LogKey, StoredCosignature } from '../../application/ports/transparency-log.ts';
+import type { LogGrowth, LogKey, StoredCosignature, WitnessProblem } from '../../application/ports/transparency-log.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { sealed } from './minimal-sealer.ts';
@@ -104,6 +104,22 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     expect(await log().cosignatures()).to.deep.equal([of('w1', 6, 'e'), of('w2', 7, 'a')]);
   });
 
+  it('keeps the present problem of each witness', async () => {
+    const of = (witness: string, changes: Partial<WitnessProblem>): WitnessProblem => ({
+      ...{ witness, kind: 'unavailable', detail: undefined, since: instantFromMicros(NOON + 123_457) },
+      ...changes,
+    });
+    const two = of('w2 é', { kind: 'ahead', detail: '9 leaves, and the database has 1.' });
+    for (const each of [of('w1', {}), two, of('w1', { kind: 'contradicted', since: plusSeconds(NOON, 1) })]) {
+      await log().keepProblem(each.witness, each);
+    }
+    const later = of('w1', { kind: 'contradicted', since: plusSeconds(NOON, 1) });
+    expect(await log().problems()).to.deep.equal([later, two]);
+    await log().keepProblem('w1', undefined);
+    await log().keepProblem('w1', undefined);
+    expect(await log().problems()).to.deep.equal([two]);
+  });
+
   it('does not grow while it is halted, and keeps the first reason', async () => {
     await log().halt('The first reason.');
     await log().halt('The second reason.');
@@ -116,13 +132,13 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     expect(await log().grow(await growth())).to.equal('grown');
   });
 
-  it('takes another name with its tree, unsigned, without cosignatures and without a halt', async () => {
+  it('takes another name with its tree, unsigned, without cosignatures, problems and a halt', async () => {
     const { size, root } = await stateOf();
     await log().halt('A reason.');
     await log().adoptOrigin('another.example');
     const unsigned = { note: undefined, published: undefined, halted: undefined };
     expect(await stateOf()).to.deep.equal({ origin: 'another.example', size, root, ...unsigned });
-    expect(await log().cosignatures()).to.deep.equal([]);
+    expect([await log().cosignatures(), await log().problems()]).to.deep.equal([[], []]);
   });
 
   it('lists the keys that signed checkpoints, with the first and the last', async () => {

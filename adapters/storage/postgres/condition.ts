@@ -69,6 +69,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
     },
     outbox: () => outboxBacklog(run),
     log: postgresTransparencyLog(connections).state,
+    witnessProblems: postgresTransparencyLog(connections).problems,
     statusLists: postgresStatusLists(connections).usage,
     findBlocks: postgresSponsors(connections).findBlocks,
     async isLoggedOut(token, at) {

@@ -449,6 +449,16 @@ create table log_cosignatures (
   at timestamptz not null
 );
 
+-- Why the newest checkpoint has no cosignature of a witness.
+create table log_problems (
+  -- The name of the witness's key.
+  witness text collate "C" primary key,
+  kind text not null
+    check (kind in ('ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_answer', 'unavailable')),
+  detail text,
+  since timestamptz not null
+);
+
 -- Every key that signed checkpoints or notes while the log was on.
 create table log_keys (
   use text not null check (use in ('checkpoint', 'log')),

@@ -32,6 +32,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   log_state: 'select, insert, update',
   log_tiles: 'select, insert, update',
   log_cosignatures: 'select, insert, update, delete',
+  log_problems: 'select, insert, update, delete',
   log_keys: 'select, insert, update',
   // Not `seq`: an entry with a future number would make the append that takes this number fail.
   outbox: 'select, update (due_at, failures), delete',

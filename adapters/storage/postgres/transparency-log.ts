@@ -10,10 +10,13 @@ import {
   type LogStateRow,
   type LogTileRow,
   logKeyColumns,
+  type ProblemRow,
+  problemValues,
   STATE_COLUMNS,
   tileRows,
   toLogKey,
   toLogState,
+  toProblem,
   toStoredTiles,
 } from '../rows/log-row.ts';
 import { bindInstant } from './column-types.ts';
@@ -65,6 +68,17 @@ const selectCosignatures = {
   name: 'log_cosignatures',
   text: 'select witness, size, line, at from log_cosignatures order by witness',
 };
+const putProblem = {
+  name: 'log_put_problem',
+  text: `insert into log_problems (witness, kind, detail, since) values ($1, $2, $3, $4)
+    on conflict (witness) do update set kind = excluded.kind, detail = excluded.detail, since = excluded.since`,
+};
+const deleteProblem = { name: 'log_forget_problem', text: 'delete from log_problems where witness = $1' };
+const deleteProblems = { name: 'log_forget_problems', text: 'delete from log_problems' };
+const selectProblems = {
+  name: 'log_problems',
+  text: 'select witness, kind, detail, since from log_problems order by witness',
+};
 const selectKeys = {
   name: 'log_keys',
   text: `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`,
@@ -94,6 +108,7 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
       transact(async (within) => {
         await within(updateOrigin, [storable('origin', origin)]);
         await within(deleteCosignatures);
+        await within(deleteProblems);
       }),
 
     async tiles(places) {
@@ -132,6 +147,15 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
 
     async signers() {
       return (await run<CheckpointKeyUse>(selectSigners)).rows;
+    },
+
+    async keepProblem(witness, problem) {
+      if (problem === undefined) await run(deleteProblem, [storable('witness', witness)]);
+      else await run(putProblem, problemValues(problem, bindInstant));
+    },
+
+    async problems() {
+      return (await run<ProblemRow>(selectProblems)).rows.map(toProblem);
     },
 
     async keys() {

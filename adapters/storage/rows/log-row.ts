@@ -6,6 +6,7 @@ import type {
   LogState,
   StoredCosignature,
   TilePlace,
+  WitnessProblem,
 } from '../../../application/ports/transparency-log.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
@@ -76,6 +77,24 @@ export interface CosignatureRow {
 export function cosignatureValues(cosignature: StoredCosignature, instant: BindInstant): readonly Bound[] {
   const { witness, size, line, at } = cosignature;
   return [storable('witness', witness), size, storable('line', line), instant(at)];
+}
+
+export interface ProblemRow {
+  readonly witness: string;
+  readonly kind: WitnessProblem['kind'];
+  readonly detail: string | null;
+  readonly since: Instant;
+}
+
+export function problemValues(
+  { witness, kind, detail, since }: WitnessProblem,
+  instant: BindInstant,
+): readonly Bound[] {
+  return [storable('witness', witness), kind, detail === undefined ? null : storable('detail', detail), instant(since)];
+}
+
+export function toProblem({ detail, ...row }: ProblemRow): WitnessProblem {
+  return { ...row, detail: detail ?? undefined };
 }
 
 export interface LogKeyRow {

@@ -56,6 +56,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     sealing: ask('sealingCondition'),
     outbox: ask('outboxCondition'),
     log: ask('logState'),
+    witnessProblems: ask('witnessProblems'),
     statusLists: ask('statusListUsage'),
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),

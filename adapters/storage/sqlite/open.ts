@@ -113,6 +113,8 @@ export function transparencyLogOf(call: Call<DatabaseMethods>): TransparencyLog 
     resume: ask('resumeLog'),
     keepCosignature: ask('keepCosignature'),
     cosignatures: ask('cosignatures'),
+    keepProblem: ask('keepProblem'),
+    problems: ask('witnessProblems'),
     keys: ask('logKeys'),
     signers: ask('logSigners'),
   };

@@ -10,10 +10,13 @@ import {
   type LogStateRow,
   type LogTileRow,
   logKeyColumns,
+  type ProblemRow,
+  problemValues,
   STATE_COLUMNS,
   tileRows,
   toLogKey,
   toLogState,
+  toProblem,
   toStoredTiles,
 } from '../rows/log-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
@@ -39,6 +42,11 @@ const putCosignature = `insert into log_cosignatures (witness, size, line, at) v
   on conflict (witness) do update set size = excluded.size, line = excluded.line, at = excluded.at
     where log_cosignatures.size <= excluded.size`;
 const selectCosignatures = 'select witness, size, line, at from log_cosignatures order by witness';
+const putProblem = `insert into log_problems (witness, kind, detail, since) values (?, ?, ?, ?)
+  on conflict (witness) do update set kind = excluded.kind, detail = excluded.detail, since = excluded.since`;
+const deleteProblem = 'delete from log_problems where witness = ?';
+const deleteProblems = 'delete from log_problems';
+const selectProblems = 'select witness, kind, detail, since from log_problems order by witness';
 const selectKeys = `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`;
 const selectSigners =
   'select kid, min(closed_at) as first, max(closed_at) as last from checkpoints group by kid order by 2, kid';
@@ -68,6 +76,7 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
       await write((run) => {
         run(updateOrigin, [storable('origin', origin)]);
         run(deleteCosignatures);
+        run(deleteProblems);
       });
     },
 
@@ -95,6 +104,16 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
 
     cosignatures: () => read((run) => run<CosignatureRow>(selectCosignatures).rows),
     signers: () => read((run) => run<CheckpointKeyUse>(selectSigners).rows),
+
+    async keepProblem(witness, problem) {
+      await write((run) =>
+        problem === undefined
+          ? run(deleteProblem, [storable('witness', witness)])
+          : run(putProblem, problemValues(problem, bindInstant)),
+      );
+    },
+
+    problems: () => read((run) => run<ProblemRow>(selectProblems).rows.map(toProblem)),
     keys: () => read((run) => run<LogKeyRow>(selectKeys).rows.map(toLogKey)),
   };
 }

@@ -1,10 +1,5 @@
-/**
- * Go's packages `sumdb/note` and `sumdb/tlog`, which verify Go's checksum database, read a transparency log over HTTP.
- * They are in Debian's packages `golang-go` and `golang-golang-x-mod-dev`. The program `go` is found in the PATH or as
- * $GO, the packages in $GOPATH or where Debian installs them. Without them the test fails.
- */
+/** Go's packages `sumdb/note` and `sumdb/tlog`, which verify Go's checksum database, read a transparency log over HTTP. */
 
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -14,6 +9,7 @@ import { expect } from 'chai';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { planConsistency, planInclusion, readProof } from '../../../domain/log/tree-proofs.ts';
 import { databases } from '../../support/databases.ts';
+import { GO, run } from '../../support/go/run.ts';
 import { treeHash } from '../../support/independent-ledger/tree-recursion.ts';
 import { type Loopback, startLoopback } from '../../support/loopback.ts';
 import { type Mandate, startMandate } from '../../support/mandate.ts';
@@ -22,17 +18,6 @@ import { logKeySettings, readNote } from '../../support/transparency-log.ts';
 const SOURCE = fileURLToPath(new URL('../../support/go/log-reader.go', import.meta.url));
 const SIZE = 300;
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
-
-function run(file: string, args: readonly string[]): Promise<{ readonly failed: boolean; readonly out: string }> {
-  const env = { ...process.env, GO111MODULE: 'off', GOPATH: process.env.GOPATH ?? '/usr/share/gocode', GOFLAGS: '' };
-  return new Promise((resolve, reject) => {
-    execFile(file, args, { env }, (error, out, err) => {
-      if (error?.code === 'ENOENT')
-        reject(new Error('There is no go: apt-get install golang-go golang-golang-x-mod-dev.'));
-      else resolve({ failed: error !== null, out: `${out}${err}` });
-    });
-  });
-}
 
 for (const database of databases) {
   describe(`A reader of the log written in Go, on ${database.name}`, function () {
@@ -48,7 +33,7 @@ for (const database of databases) {
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'mandate-log-'));
       program = join(folder, 'log-reader');
-      const built = await run(process.env.GO ?? 'go', ['build', '-o', program, SOURCE]);
+      const built = await run(GO, ['build', '-o', program, SOURCE]);
       if (built.failed) throw new Error(built.out);
       mandate = await startMandate({ database, settings: { ...logKeySettings(), 'Service:Audit:Log:Public': 'true' } });
       for (let nth = 0; nth < SIZE; nth += 1) {

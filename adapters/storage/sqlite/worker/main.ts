@@ -88,6 +88,8 @@ function methodsOf(connection: Connection) {
     resumeLog: log.resume,
     keepCosignature: log.keepCosignature,
     cosignatures: log.cosignatures,
+    keepProblem: log.keepProblem,
+    witnessProblems: log.problems,
     logKeys: log.keys,
     logSigners: log.signers,
     checkReadiness: sqliteReadiness(connection).check,

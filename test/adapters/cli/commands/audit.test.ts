@@ -17,7 +17,13 @@ async function run(...argv: readonly string[]) {
     return 3;
   };
   const commands = [auditVerifyCommand, auditArchiveCommand, auditExportCommand, auditBundleCommand];
-  return { ...(await runCommandLine(commands.map((command) => command(keep)), argv)), asked };
+  return {
+    ...(await runCommandLine(
+      commands.map((command) => command(keep)),
+      argv,
+    )),
+    asked,
+  };
 }
 
 describe('mandate audit-verify', () => {
@@ -50,7 +56,10 @@ describe('mandate audit-verify', () => {
 
   it('accepts a bundle, with or without a policy', async () => {
     const both = ['--bundle', 'evidence.json', '--policy', 'policy.json'];
-    expect((await run('audit-verify', ...both)).asked[0]).to.include({ bundle: 'evidence.json', policy: 'policy.json' });
+    expect((await run('audit-verify', ...both)).asked[0]).to.include({
+      bundle: 'evidence.json',
+      policy: 'policy.json',
+    });
     expect((await run('audit-verify', ...both.slice(0, 2))).asked[0]).to.include({ policy: undefined });
   });
 

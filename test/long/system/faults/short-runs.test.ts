@@ -6,6 +6,7 @@ import { processProgram } from '../../../../scripts/bundled-programs.ts';
 import { randomKills } from '../../../../scripts/faults/runs/kills.ts';
 import { postgresFaults, terminateSessions } from '../../../../scripts/faults/runs/postgres-faults.ts';
 import { stopUnderLoad } from '../../../../scripts/faults/runs/stop-under-load.ts';
+import { witnessKills } from '../../../../scripts/faults/runs/witness.ts';
 
 const MAIN = fileURLToPath(new URL('../../../../composition/main.ts', import.meta.url));
 const SEED = 20_261_121;
@@ -40,5 +41,17 @@ describe('a service under mixed load', function () {
     expect(losses).to.deep.equal([]);
     expect(operations.filter(({ status }) => status === 200)).to.have.length.greaterThan(20);
     expect(operations.filter(({ connectionRefused }) => connectionRefused)).not.to.have.length(0);
+  });
+});
+
+describe('a witness', function () {
+  this.timeout(120_000);
+
+  it('loses nothing, and cosigns no fork, when it is killed at random moments', async () => {
+    const { program, seed } = testbed();
+    const { losses, counts } = await witnessKills({ program, seed, kills: 5, servesMs: 1_000 });
+    expect(losses).to.deep.equal([]);
+    expect(counts.cosigned).to.be.greaterThan(5);
+    expect(counts.refused).to.be.greaterThan(0);
   });
 });

@@ -1,0 +1,96 @@
+/** The HTTP interface of a witness (C2SP tlog-witness v1.0.0): `mandate witness serve`, not a part of the service. */
+
+import express, { type Request, type Response } from 'express';
+import type { CosignOutcome } from '../../../application/log/cosign-checkpoint.ts';
+import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import { readBody } from '../message/body.ts';
+import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
+import { healthRouter } from '../public/health.ts';
+import { messageClasses } from '../server/message-classes.ts';
+import type { HttpServerOptions } from '../server/server.ts';
+import { throttledLog } from '../server/throttled-log.ts';
+
+export interface WitnessSurface {
+  cosign(body: string): Promise<CosignOutcome>;
+  readonly readiness: ReadinessCheck;
+  readonly log: Log;
+}
+
+type Refusal = Exclude<CosignOutcome['kind'], 'cosigned' | 'other_old_size'>;
+
+const REFUSALS: Readonly<Record<Refusal, { readonly status: number; readonly detail: string }>> = {
+  malformed: {
+    status: 400,
+    detail: 'The body must be an old size, a consistency proof, an empty line and a signed checkpoint.',
+  },
+  old_size_above_new: { status: 400, detail: 'The old size is larger than the size of the checkpoint.' },
+  untrusted_signature: { status: 403, detail: 'The checkpoint has no valid signature of a key of this log.' },
+  unknown_log: { status: 404, detail: 'This witness does not watch a log with this origin.' },
+  other_root: { status: 409, detail: 'This witness has cosigned another root for this size.' },
+  inconsistent: { status: 422, detail: 'The proof does not show that the log only grew since the old size.' },
+};
+
+export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'listener' | 'classes'> {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  app.use(healthRouter([surface.readiness]));
+  const logRefusal = refusalLog(surface.log);
+  app
+    .route('/add-checkpoint')
+    .post((request, response) => addCheckpoint(surface, logRefusal, request, response))
+    .all(methodNotAllowed('POST'));
+  app.use(unknownPath);
+  app.use(answerFaults(surface.log));
+  return { listener: app, classes: messageClasses(app) };
+}
+
+type Refused = Extract<CosignOutcome, { readonly kind: Refusal }>;
+
+async function addCheckpoint(
+  { cosign }: WitnessSurface,
+  logRefusal: (refused: Refused) => void,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const body = await readBody(request);
+  if (body.kind === 'aborted') return;
+  const outcome: CosignOutcome = body.kind === 'read' ? await cosign(body.bytes.toString()) : { kind: 'malformed' };
+  response.set('Cache-Control', 'no-store');
+  switch (outcome.kind) {
+    case 'cosigned':
+      response.type('text/plain').send(outcome.line);
+      return;
+    case 'other_old_size':
+      // Express would add a charset to the type, which the protocol fixes.
+      response.status(409).setHeader('Content-Type', 'text/x.tlog.size');
+      response.end(`${outcome.size}\n`);
+      return;
+    default:
+      logRefusal(outcome);
+      answerProblem(response, { ...REFUSALS[outcome.kind], reason: outcome.kind });
+  }
+}
+
+/** How many refused checkpoints are remembered as logged. A log signs about one a minute. */
+const MAX_LOGGED = 1000;
+
+/**
+ * Logs each checkpoint once that its log has signed and that was refused, with the one cosigned before: if the log did not
+ * grow from one to the other, the two notes prove it. Other refusals are counted.
+ */
+function refusalLog(log: Log): (refused: Refused) => void {
+  const count = throttledLog<{ readonly reason: string }>(log, 'requests were refused');
+  const logged = new Set<string>();
+  return (refused) => {
+    if (!('note' in refused) || logged.has(refused.note)) return count({ reason: refused.kind });
+    if (logged.size === MAX_LOGGED) logged.clear();
+    logged.add(refused.note);
+    const { kind, note, newest } = refused;
+    log.warn('a checkpoint that its log has signed was not cosigned', { reason: kind, note, cosigned: newest?.note });
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * A witness's decision about one request `add-checkpoint` (C2SP tlog-witness v1.0.0): it cosigns a checkpoint if the log
+ * only grew since the last one that it cosigned. It never cosigns two checkpoints of a log that contradict each other.
+ */
+
+import { toSeconds } from '../../domain/instant.ts';
+import type { Hash } from '../../domain/ledger/merkle-tree.ts';
+import { type AddCheckpoint, parseAddCheckpoint } from '../../domain/log/add-checkpoint.ts';
+import { parseTreeHead, type TreeHead } from '../../domain/log/checkpoint-note.ts';
+import { cosignedText, encodeCosignature } from '../../domain/log/cosignature.ts';
+import {
+  formatNote,
+  formatSignatureLine,
+  type NoteSignature,
+  openNote,
+  parseNote,
+  type VerifyEd25519,
+} from '../../domain/log/note.ts';
+import { provesConsistency } from '../../domain/log/tree-proofs.ts';
+import { encodeBase64, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import type { NoteSigner } from '../ports/keys.ts';
+import type { Clock } from '../ports/runtime.ts';
+import type { WitnessedCheckpoint, WitnessedLogs } from '../ports/witnessed-logs.ts';
+
+export interface Witness {
+  readonly logs: WitnessedLogs;
+  /** The keys of the watched logs. The name of a key is the origin of its log. */
+  readonly logKeys: readonly VerifierKey[];
+  /** Its key is for cosignatures. */
+  readonly signer: NoteSigner;
+  readonly verify: VerifyEd25519;
+  readonly hash: Hash;
+  readonly clock: Clock;
+}
+
+export type CosignOutcome =
+  /** @property line the cosignature, as a signature line of a note */
+  | { readonly kind: 'cosigned'; readonly line: string }
+  | { readonly kind: 'malformed' | 'unknown_log' | 'untrusted_signature' | 'old_size_above_new' }
+  /** @property size that of the newest checkpoint that was cosigned */
+  | { readonly kind: 'other_old_size'; readonly size: number }
+  /**
+   * The log has signed the note, but it has another root than the newest checkpoint, or no proof shows that it continues
+   * that one.
+   */
+  | {
+      readonly kind: 'other_root' | 'inconsistent';
+      readonly note: string;
+      readonly newest: WitnessedCheckpoint | undefined;
+    };
+
+/** A checkpoint that a key of its log has signed. */
+interface SignedHead extends TreeHead {
+  readonly text: string;
+  readonly signatures: readonly NoteSignature[];
+}
+
+export async function cosignCheckpoint(witness: Witness, body: string): Promise<CosignOutcome> {
+  // 1. The request, and the log's signature.
+  const request = parseAddCheckpoint(body);
+  const opened = request && openHead(witness, request.note);
+  if (request === undefined || opened === undefined) return { kind: 'malformed' };
+  if ('kind' in opened) return opened;
+  if (request.oldSize > opened.size) return { kind: 'old_size_above_new' };
+
+  for (;;) {
+    // 2. The newest checkpoint that this witness cosigned.
+    const newest = await witness.logs.newest(opened.origin);
+    const refusal = judge(witness, request, opened, newest);
+    if (refusal !== undefined) return refusal;
+
+    // 3. The cosignature, which is sent only after it was stored. Of concurrent requests the first one wins.
+    const { line, next } = cosign(witness, opened, newest);
+    if ((await witness.logs.replace(newest, next)) === 'replaced') return { kind: 'cosigned', line };
+  }
+}
+
+function openHead({ logKeys, verify }: Witness, text: string): SignedHead | CosignOutcome | undefined {
+  const note = parseNote(text);
+  const head = note && parseTreeHead(note.text);
+  if (note === undefined || head === undefined) return undefined;
+  const keys = logKeys.filter(({ name }) => name === head.origin);
+  if (keys.length === 0) return { kind: 'unknown_log' };
+  const opened = openNote(note, keys, verify);
+  if (opened.kind !== 'verified') return { kind: 'untrusted_signature' };
+  return { ...head, text: note.text, signatures: opened.signatures };
+}
+
+/** Why this witness does not cosign the checkpoint; `undefined` if it does. */
+function judge(
+  { hash }: Witness,
+  { oldSize, proof, note }: AddCheckpoint,
+  { size, root }: SignedHead,
+  newest: WitnessedCheckpoint | undefined,
+): CosignOutcome | undefined {
+  const known = newest?.size ?? 0;
+  if (oldSize !== known) return { kind: 'other_old_size', size: known };
+  const emptyRoot = hash(new Uint8Array());
+  const oldRoot = newest === undefined ? emptyRoot : Buffer.from(newest.root, 'base64');
+  if (size === oldSize && Buffer.compare(root, oldRoot) !== 0) return { kind: 'other_root', note, newest };
+  if (provesConsistency(hash, { oldSize, oldRoot, size, root, path: proof })) return undefined;
+  return { kind: 'inconsistent', note, newest };
+}
+
+function cosign(witness: Witness, head: SignedHead, newest: WitnessedCheckpoint | undefined) {
+  const { signer, clock } = witness;
+  // A cosignature says that this was the largest tree at its time. A clock that was set back must not contradict that.
+  const seconds = Math.max(toSeconds(clock.now()), newest?.seconds ?? 0);
+  const signature = encodeCosignature({
+    seconds,
+    signature: signer.sign(Buffer.from(cosignedText(seconds, head.text))),
+  });
+  const { name, keyId } = signer.key;
+  const cosignature = { name, keyId, signature };
+  const note = formatNote({ text: head.text, signatures: [...head.signatures, cosignature] });
+  const next = { origin: head.origin, size: head.size, root: encodeBase64(head.root), seconds, note };
+  return { line: formatSignatureLine(cosignature), next };
+}

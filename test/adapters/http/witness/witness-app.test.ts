@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { type ServedWitness, servedWitness } from '../../../support/log/served-witness.ts';
+import { cosignedAt, type WrittenLog, writtenLog } from '../../../support/log/written-log.ts';
+
+describe('The HTTP interface of a witness', () => {
+  let witness: ServedWitness;
+  let log: WrittenLog;
+  let logs = 0;
+  before(async () => {
+    witness = await servedWitness();
+  });
+  after(() => witness.close());
+  beforeEach(() => {
+    witness.log.lines.length = 0;
+    log = writtenLog(`log.test/${logs++}`);
+    log.grow(3);
+    witness.watch(log.vkey);
+  });
+
+  const send = async (body: string | Uint8Array<ArrayBuffer>, init: RequestInit = {}, path = '/add-checkpoint') => {
+    const answer = await fetch(witness.url + path, { method: 'POST', body, ...init });
+    return { status: answer.status, type: answer.headers.get('content-type') ?? '', text: await answer.text() };
+  };
+
+  it('answers a cosigned checkpoint with the cosignature, whatever the type of the body is called', async () => {
+    for (const type of ['text/plain', 'application/octet-stream', 'application/json']) {
+      const oldSize = type === 'text/plain' ? 0 : log.size;
+      const answer = await send(log.request(oldSize), { headers: { 'content-type': type } });
+      expect(answer).to.include({ status: 200, type: 'text/plain; charset=utf-8' });
+      cosignedAt(answer.text, witness.vkey, log.text());
+    }
+  });
+
+  it('names its size to a request with another old size, in the type that the protocol fixes', async () => {
+    expect((await send(log.request(0))).status).to.equal(200);
+    log.grow(2);
+    expect(await send(log.request(0))).to.deep.equal({ status: 409, type: 'text/x.tlog.size', text: '3\n' });
+    expect(await send(log.request(2))).to.deep.equal({ status: 409, type: 'text/x.tlog.size', text: '3\n' });
+  });
+
+  for (const [what, status, body] of [
+    ['a body of another form', 400, () => 'hello'],
+    ['a body that is not UTF-8', 400, () => new Uint8Array(Buffer.concat([Buffer.from('old 0\n\n'), Buffer.of(0xff)]))],
+    ['a body over 64 KiB', 400, () => log.request(0) + 'x'.repeat(65_536)],
+    ['an old size above the new one', 400, () => log.request(0).replace('old 0', 'old 4')],
+    ['a signature that does not verify', 403, () => log.request(0).replace('\n3\n', '\n4\n')],
+    ['an unknown origin', 404, () => writtenLog('stranger.test/log').request(0)],
+    ['a proof that does not verify', 422, () => log.request(0).replace('old 0\n', `old 0\n${'A'.repeat(43)}=\n`)],
+  ] as const) {
+    it(`refuses ${what} with ${status} and a sentence that repeats nothing of it`, async () => {
+      const answer = await send(body());
+      expect(answer).to.include({ status, type: 'application/problem+json; charset=utf-8' });
+      expect(JSON.parse(answer.text)).to.have.all.keys('type', 'title', 'status', 'detail');
+      expect(answer.text).not.to.match(/log\.test|stranger/);
+    });
+  }
+
+  it('refuses another root of the same size with 409, and logs both notes once, as evidence', async () => {
+    expect((await send(log.request(0))).status).to.equal(200);
+    const fork = log.fork(2);
+    fork.grow(1);
+    for (let time = 0; time < 3; time += 1) {
+      expect(await send(fork.request(3))).to.include({ status: 409, type: 'application/problem+json; charset=utf-8' });
+    }
+    const lines = witness.log.lines.map((line) => JSON.parse(line));
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ level: 'warn', reason: 'other_root', note: fork.note() });
+    expect(lines[0].cosigned).to.include(log.note());
+  });
+
+  it('answers no other path and no other method', async () => {
+    expect((await send('', { method: 'GET', body: null })).status).to.equal(405);
+    expect((await send(log.request(0), {}, '/add-checkpoint/')).status).to.equal(404);
+    expect((await send(log.request(0), {}, '/')).status).to.equal(404);
+    expect((await send('', { method: 'GET', body: null }, '/readyz')).text).to.equal('Healthy');
+  });
+});

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { judgeLog } from '../../../application/doctor/transparency-log.ts';
+import type { LogState, WitnessProblem } from '../../../application/ports/transparency-log.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const LOG = { origin: 'mandate.test/ledger', witnesses: ['w.test/1', 'w.test/2'] };
+
+function state(changes: Partial<LogState> = {}): LogState {
+  const published = { size: 9, note: 'a note' };
+  return { ...{ origin: LOG.origin, size: 9, root: '', note: 'a note', published, halted: undefined }, ...changes };
+}
+
+function problem(kind: WitnessProblem['kind'], changes: Partial<WitnessProblem> = {}): WitnessProblem {
+  return { ...{ witness: 'w.test/1', kind, detail: undefined, since: NOON }, ...changes };
+}
+
+describe('The doctor, of the log', () => {
+  const behind = state({ published: { size: 8, note: 'an older note' } });
+  const of = (found: LogState | undefined, problems: readonly WitnessProblem[] = [], newest = 9) => {
+    const { status, sentence } = judgeLog(found, LOG, newest, problems);
+    return `${status}: ${sentence}`;
+  };
+
+  it('has nothing to say before the log begins, and is content if it grows', () => {
+    expect(of(undefined)).to.match(/^skipped: There is no log yet/);
+    expect(of(state())).to.equal('ok: The log has 9 of 9 checkpoints.');
+  });
+
+  it('finds another origin, a halt, and a log that does not grow or is not published', () => {
+    expect(of(state({ origin: 'another.test' }))).to.match(/^failed: The stored log is another\.test, but /);
+    expect(of(state({ halted: 'For a reason.' }), [problem('unavailable')])).to.equal(
+      'failed: The log signs no further tree. For a reason.',
+    );
+    expect(of(state(), [], 13)).to.equal('warning: The log has 9 of 13 checkpoints.');
+    expect(of(state({ published: undefined }))).to.match(/^warning: .* publishes 0: witnesses do not cosign the rest/);
+  });
+
+  for (const [kind, sentence, detail] of [
+    ['contradicted', 'has cosigned another history of the log.'],
+    ['unknown_key', 'does not accept the key of the log.'],
+    ['unknown_log', 'does not watch the log.'],
+    ['ahead', 'has cosigned a larger tree: 12 leaves, and the database has 9.', '12 leaves, and the database has 9.'],
+  ] as const) {
+    it(`fails, and names the witness, if it ${sentence}`, () => {
+      const found = [problem('unavailable', { witness: 'w.test/2' }), problem(kind, { detail })];
+      expect(of(state(), found)).to.equal(`failed: The witness w.test/1 ${sentence}`);
+    });
+  }
+
+  it('warns of a witness that does not answer while readers do not get the newest tree, and of no former witness', () => {
+    const found = [problem('unavailable', { detail: 'There was no answer.' })];
+    expect(of(state(), found)).to.match(/^ok/);
+    expect(of(behind, found)).to.equal('warning: The witness w.test/1 does not answer. There was no answer.');
+    expect(of(behind, [problem('contradicted', { witness: 'former.test' })])).to.match(/^ok/);
+  });
+});

@@ -1,0 +1,2 @@
+import '../../../support/full-length.ts';
+import '../../../application/log/cosign-checkpoint.test.ts';
