@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { answering, type Loopback, startLoopback } from './loopback.ts';
-import { TWO_PERSONS } from './operators.ts';
 import { scimSettings } from './scim-client.ts';
 import { makeSigningKey, type SigningKey } from './signing-key.ts';
 
@@ -17,7 +16,6 @@ export const PUSH_HEADERS = {
 /** Settings that turn every receiver on. The transmitter that they name does not answer. */
 export const EVERY_RECEIVER = {
   ...scimSettings,
-  ...TWO_PERSONS,
   'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
   'Service:Ssf:Issuer': 'http://127.0.0.1:9/tenant',
   'Service:Ssf:Audience': STREAM_AUDIENCE,

@@ -13,6 +13,7 @@ import { loadNoteSigner, loadSigningKeys } from '../../../composition/signing.ts
 import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
+import { TWO_PERSONS } from '../operators.ts';
 import { openTestDatabase } from '../test-database.ts';
 import { EVERY_RECEIVER } from '../transmitter.ts';
 import { logKeySettings } from '../transparency-log.ts';
@@ -95,6 +96,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:Me:Audience': ME_AUDIENCE,
     NODE_ENV: 'development',
     ...EVERY_RECEIVER,
+    ...TWO_PERSONS,
     ...given,
   });
   const result = readSettings({ environment, overrides: [] });

@@ -48,8 +48,8 @@ const METRICS = operationOf('getMetrics');
 const served = operations.filter((operation) => operation !== METRICS);
 /** The operations with rate and concurrency limits; health checks have none. */
 const limited = served.filter(({ path }) => path !== '/healthz' && path !== '/readyz');
-/** Settings that turn every receiver off. */
-const NO_RECEIVER = Object.fromEntries(Object.keys(EVERY_RECEIVER).map((key) => [key, '']));
+/** Settings that turn off every receiver, and operators with names. */
+const NO_RECEIVER = Object.fromEntries(Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS }).map((key) => [key, '']));
 /** The example of the answer to a wrong credential, by security scheme. */
 const WRONG_CREDENTIAL: Readonly<Record<string, string>> = { adminKey: 'not_an_operator', meToken: 'invalid_token' };
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
@@ -92,7 +92,7 @@ for (const database of databases) {
         transmitter,
         agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
         lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
-        deaf: await another({ ...EVERY_RECEIVER, ...SILENT_PROVIDER, ...oneUser }),
+        deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUser }),
         polling: await another(directory.settings),
         metricsUrl: `http://127.0.0.1:${metricsPort}`,
         userId: '',

@@ -1,0 +1,2 @@
+import '../../../support/full-length.ts';
+import '../../../domain/log/tiles.test.ts';
