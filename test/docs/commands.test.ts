@@ -23,8 +23,9 @@ function codeOf(page: string): readonly string[] {
 /** The options of each command in a page, and the page. */
 function usesOf(code: string) {
   const [, before = '', words = '', rest = ''] =
-    /^([^#]*?)\bmandate ((?:audit-)?[a-z]+(?: (?:generate|rotate|show|init|apply|serve|adopt-origin))?)(?![\w.:/-])([^#|]*)/.exec(code) ??
-    [];
+    /^([^#]*?)\bmandate ((?:audit-)?[a-z]+(?: (?:generate|rotate|show|init|apply|serve|adopt-origin))?)(?![\w.:/-])([^#|]*)/.exec(
+      code,
+    ) ?? [];
   // These are no commands: `docker build -t mandate .`, `create secret generic mandate`, `deployment/mandate --`.
   if (words === '' || /(?:-t|generic|deployment\/) ?$/.test(before) || /=$/.test(before)) return undefined;
   return { words, options: rest.match(/(?<= )--[a-z][a-z-]*/g) ?? [] };
