@@ -85,10 +85,12 @@ const ME_RECORDS: Route = { ...ME, work: 'other' };
 const ME_PROOF: Route = { ...ME, work: 'proof' };
 /** These wait for the identity provider, for anybody. With the permits of stops, a slow provider would hold up stops. */
 const ME_SIGN_IN: Route = { ...ME, work: 'other', takesForm: false };
+const ME_SIGN_OUT: Route = { ...ME_SIGN_IN, takesForm: true };
 const SIGN_IN_PATHS: ReadonlySet<string> = new Set([`${ME_PATH}/sign-in`, `${ME_PATH}/callback`]);
 
 function meRoute(path: string): Route {
   if (SIGN_IN_PATHS.has(path.replace(/\/$/, ''))) return ME_SIGN_IN;
+  if (path === `${ME_PATH}/sign-out`) return ME_SIGN_OUT;
   if (!path.startsWith(`${ME_PATH}/records`)) return ME;
   return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
 }

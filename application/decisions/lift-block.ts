@@ -16,10 +16,12 @@ export interface BlockLift extends Explained {
   readonly source: BlockSource;
   /** Appended if the block is lifted. */
   readonly entry: LedgerEntry;
-  /** Appended if only other sources block the person. */
+  /** Appended if the verdict is `not_owned`. */
   readonly refusal: LedgerEntry;
   /** Appended instead of lifting the block: the person signed in too long ago. `undefined` if it may be lifted. */
   readonly tooOld?: LedgerEntry | undefined;
+  /** Whether it is refused while another source blocks the person as well. */
+  readonly onlyAlone?: boolean | undefined;
   /** Whether a second, different operator must ask as well. The admin key lifts alone. */
   readonly twoPersons?: boolean | undefined;
 }
@@ -31,7 +33,7 @@ export type LiftVerdict =
   /** This source's block is removed. Other sources may still block the person. */
   | 'lifted'
   | 'not_blocked'
-  /** Only other sources block the person; their blocks stay. */
+  /** Other sources block the person; their blocks stay. With `onlyAlone`, this source's block stays too. */
   | 'not_owned'
   /** The block stays: the person must sign in again first. */
   | 'sign_in_too_old'
@@ -51,9 +53,10 @@ export const liftBlock = explained(
     }),
 
     judge: (input, { blocks, pending }): Judgement<LiftVerdict> => {
-      const { sponsorKey, source, entry, refusal, tooOld, twoPersons, act } = input;
+      const { sponsorKey, source, entry, refusal, tooOld, onlyAlone, twoPersons, act } = input;
       if (blocks.length === 0) return { verdict: 'not_blocked', effects: [] };
-      if (!blocks.some((block) => block.source === source)) {
+      const isAmongOthers = onlyAlone === true && blocks.length > 1;
+      if (isAmongOthers || !blocks.some((block) => block.source === source)) {
         return { verdict: 'not_owned', effects: recorded([refusal]) };
       }
       if (tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };

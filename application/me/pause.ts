@@ -47,7 +47,10 @@ export const RESUME_MAX_AGE_SECONDS = 300;
 /** The verdicts that need no operator. */
 export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pending'>;
 
-/** An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. */
+/**
+ * An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. A person whom another
+ * source blocks resumes nothing: their account may be in foreign hands.
+ */
 export async function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<ResumeVerdict> {
   const { sponsorKey, subject } = person;
   const at = clock.now();
@@ -57,7 +60,8 @@ export async function resumeAgents({ decisions, clock }: Pausing, person: MePers
   const tooOld: LedgerEntry | undefined = isSignInRecent(person, at)
     ? undefined
     : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
-  const verdict = await decisions.decide(liftBlock, { sponsorKey, source: 'self', entry, refusal, tooOld });
+  const lift = { sponsorKey, source: 'self', onlyAlone: true, entry, refusal, tooOld } as const;
+  const verdict = await decisions.decide(liftBlock, lift);
   if (verdict === 'operator_is_sponsor' || verdict === 'pending') throw new Error('this verdict needs an operator');
   return verdict;
 }

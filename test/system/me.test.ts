@@ -261,25 +261,27 @@ for (const database of databases) {
       });
     }
 
-    it("neither lifts a block of another source nor lets another source lift the person's; a blocked person looks and stops", async () => {
+    it("lets neither the person lift another source's block nor that source theirs; a blocked person looks, stops and resumes nothing", async () => {
       const issued = await begin();
-      await my('PUT', '/me/pause');
       await mandate.block(person, 'disabled');
-      expect((await my('DELETE', '/me/pause', signedIn(0))).status).to.equal(204);
-      const lines = await mandate.recorded(async () => {
-        const refused = await my('DELETE', '/me/pause', signedIn(0));
-        expect([refused.status, refused.headers.get('content-type')]).to.deep.equal([
-          409,
-          'application/problem+json; charset=utf-8',
-        ]);
-      });
-      expect(about(lines)).to.deep.equal([['sponsor.unblocked', 'deny', 'sponsor_block_not_owned', person]]);
+      for (const paused of [false, true]) {
+        if (paused) await my('PUT', '/me/pause');
+        const lines = await mandate.recorded(async () => {
+          const refused = await my('DELETE', '/me/pause', signedIn(0));
+          expect([refused.status, refused.headers.get('content-type')]).to.deep.equal([
+            409,
+            'application/problem+json; charset=utf-8',
+          ]);
+        });
+        expect(about(lines)).to.deep.equal([['sponsor.unblocked', 'deny', 'sponsor_block_not_owned', person]]);
+      }
       expect((await listed()).map(({ task_id }) => task_id)).to.deep.equal([issued.body.task_id]);
       expect((await my('DELETE', '/me/tasks')).body).to.deep.equal({ revoked_tasks: 0 });
-      await my('PUT', '/me/pause');
       expect((await mandate.admin('DELETE', `/admin/sponsors/${person}/block`)).status).to.equal(204);
       expect((await mandate.admin('DELETE', `/admin/sponsors/${person}/block`)).status).to.equal(409);
       expect((await agent.exchangeFor({ sub: person })).body.reason).to.equal('sponsor_disabled');
+      expect((await my('DELETE', '/me/pause', signedIn(0))).status).to.equal(204);
+      expect((await agent.exchangeFor({ sub: person })).status).to.equal(200);
     });
 
     it('with Pause false pauses nobody, but still lifts a pause from before', async () => {

@@ -54,6 +54,11 @@ export function sessionSecret(cookies: string | undefined): string | undefined {
   return value !== undefined && SECRET.test(value) ? value : undefined;
 }
 
+/** Whether the browser sent the cookie of a session, in any form. */
+export function hasSessionCookie(cookies: string): boolean {
+  return cookies.split(';').some((pair) => pair.trim().startsWith(`${SESSION}=`));
+}
+
 export function begunSignIn(cookies: string | undefined): BegunSignIn | undefined {
   const [place = '', secret = '', ...rest] = onlyCookie(cookies, SIGN_IN)?.split('.') ?? [];
   return isPlace(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;

@@ -254,7 +254,7 @@ async function resume({ surface, person }: Asked, _request: Request, response: R
     case 'not_owned':
       return answerProblem(response, {
         status: 409,
-        detail: 'Your agents are blocked, but not by you: each source lifts only its own block.',
+        detail: 'Your organisation blocks your agents. Only it can lift that, and until then you cannot resume.',
         reason: 'sponsor_block_not_owned',
       });
     case 'sign_in_too_old': {

@@ -16,7 +16,16 @@ import { methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import { attemptOf, begunSignIn, isPlace, type Place, pathOfPlace, sessionSecret, setCookie } from './cookies.ts';
+import {
+  attemptOf,
+  begunSignIn,
+  hasSessionCookie,
+  isPlace,
+  type Place,
+  pathOfPlace,
+  sessionSecret,
+  setCookie,
+} from './cookies.ts';
 import { type MeSessions, mayWrite } from './identify.ts';
 import { answerFaultsWithPages, answerNotice, type Notice, redirect, wantsPage } from './page/notice.ts';
 
@@ -122,7 +131,8 @@ async function signOut(surface: SignInSurface, request: Request, response: Respo
     return answerNotice(response, { status: 403, kind: 'form_refused', base });
   }
   if (secret !== undefined) await surface.close(secret);
-  response.append('Set-Cookie', setCookie.noSession);
+  // A form of another site comes without the cookie (`SameSite`), and must not remove it.
+  if (hasSessionCookie(cookie)) response.append('Set-Cookie', setCookie.noSession);
   const address = session === undefined ? undefined : await surface.provider.signOutAddress(request.trace);
   // A redirect after a form would need the provider in the page's `form-action`, with all hosts that it redirects to.
   if (address !== undefined) response.set('Refresh', `0; url=${address}`);

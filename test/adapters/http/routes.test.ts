@@ -69,7 +69,7 @@ describe('The path of a person’s own surface', () => {
     ['/me/tasks?limit=1', 'revoking'],
     ['/me/tasks/task_1', 'revoking'],
     ['/me/pause', 'revoking'],
-    ['/me/sign-out', 'revoking'],
+    ['/me/sign-out', 'other'],
     ['/me/sign-in?to=me', 'other'],
     ['/me/callback?code=x', 'other'],
     ['/me/records?limit=1', 'other'],

@@ -59,6 +59,15 @@ describe('liftBlock', () => {
     expect(liftBlock.denial?.(input, 'sign_in_too_old')).to.deep.equal(denial);
   });
 
+  it('keeps the pause of a person whom another source blocks too, however recent their sign-in, and records the refusal', () => {
+    const input = { ...lift('self'), onlyAlone: true };
+    const judgement = { verdict: 'not_owned', effects: [{ effect: 'append', entries: [refusal] }] };
+    for (const given of [input, { ...input, tooOld }]) {
+      expect(liftBlock.judge(given, { blocks: blocksOf(['self', 'ssf']) })).to.deep.equal(judgement);
+    }
+    expect(liftBlock.judge(input, { blocks: blocksOf(['self']) }).verdict).to.equal('lifted');
+  });
+
   it('counts only the refusal as a denial', () => {
     const denialOf = (verdict: LiftVerdict) => liftBlock.denial?.(lift('admin'), verdict);
     const denial = { event: 'sponsor.unblocked', reason: 'sponsor_block_not_owned' };

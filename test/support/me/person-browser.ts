@@ -11,7 +11,7 @@ import {
 import { ada, type Person } from '../identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../identity-provider/provider-configuration.ts';
 import { passThePages } from '../identity-provider/sign-in.ts';
-import { type Answer, encodeForm, type Mandate, startMandate } from '../mandate.ts';
+import { type Answer, encodeForm, type Mandate, type MandateOptions, startMandate } from '../mandate.ts';
 
 export interface PageWithProvider {
   readonly mandate: Mandate;
@@ -23,7 +23,11 @@ export interface PageWithProvider {
 export async function startWithPage(
   database: TestDatabase,
   settings: Readonly<Record<string, string>> = {},
-  { issuerPath = '', ...options }: IdentityProviderOptions & { readonly issuerPath?: string } = {},
+  {
+    issuerPath = '',
+    timeLimits,
+    ...options
+  }: IdentityProviderOptions & Pick<MandateOptions, 'issuerPath' | 'timeLimits'> = {},
 ): Promise<PageWithProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}${issuerPath}`;
@@ -31,6 +35,7 @@ export async function startWithPage(
   const mandate = await startMandate({
     database,
     provider,
+    ...(timeLimits && { timeLimits }),
     settings: { PORT: String(port), 'Service:Issuer': issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID, ...settings },
   });
   return {

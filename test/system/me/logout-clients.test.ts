@@ -68,13 +68,45 @@ for (const database of databases) {
         [{ aud: page.provider.clientId }, 'logout_audience_mismatch'],
         [{ aud: page.provider.audience }, 'logout_audience_mismatch'],
         [{ aud: PAGE_CLIENT_ID, nonce: 'n' }, 'logout_nonce_present'],
+        [{ aud: PAGE_CLIENT_ID.toUpperCase() }, 'logout_audience_mismatch'],
+        [{ aud: [] }, 'logout_audience_mismatch'],
         [{ aud: PAGE_CLIENT_ID, sub: undefined }, 'logout_no_subject_or_session'],
+        [{ aud: PAGE_CLIENT_ID, sub: 7 }, 'logout_malformed'],
+        [{ aud: PAGE_CLIENT_ID, iss: 'https://other.example' }, 'logout_untrusted_issuer'],
+        [{ aud: PAGE_CLIENT_ID, jti: undefined }, 'logout_missing_jti'],
+        [{ aud: PAGE_CLIENT_ID, events: undefined }, 'logout_not_a_logout_event'],
+        [{ aud: PAGE_CLIENT_ID, iat: page.mandate.clock.seconds() - 900 }, 'logout_too_old'],
+        [{ aud: PAGE_CLIENT_ID, iat: page.mandate.clock.seconds() + 900 }, 'logout_not_yet_valid'],
+        [{ aud: PAGE_CLIENT_ID, exp: page.mandate.clock.seconds() - 100 }, 'logout_expired'],
       ] as const) {
         const records = await page.mandate.recorded(async () =>
           expect((await send(page.mandate, claims)).status).to.equal(400),
         );
         expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([['signal.denied', reason, null]]);
       }
+      expect(await live()).to.deep.equal({ task: true, session: true });
+    });
+
+    it('for another person or session close no session, and a replayed one closes none that opened since', async () => {
+      const { mandate, provider } = page;
+      const iat = mandate.clock.seconds() - 5;
+      const logout_token = provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'ada', iat, exp: iat + 120 });
+      const replay = () => mandate.post('/backchannel-logout', { logout_token });
+      const earlier = await begun(mandate);
+      expect((await replay()).status).to.equal(200);
+      expect(await earlier()).to.deep.equal({ task: true, session: false });
+      const live = await begun(mandate);
+      const records = await mandate.recorded(async () => {
+        expect((await replay()).status).to.equal(200);
+        expect((await send(mandate, { aud: PAGE_CLIENT_ID, sub: 'grace' })).status).to.equal(200);
+        expect((await send(mandate, { aud: [PAGE_CLIENT_ID, 'another'], sid: 'no-such-session' })).status).to.equal(
+          200,
+        );
+      });
+      expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([
+        ['sponsor.signal', 'sponsor_logged_out', 'grace'],
+        ['sponsor.signal', 'sponsor_logged_out', 'ada'],
+      ]);
       expect(await live()).to.deep.equal({ task: true, session: true });
     });
 

@@ -357,6 +357,17 @@ for (const database of databases) {
         expect(again.headers.get('refresh')).to.equal(null);
       });
 
+      it("and leaves the cookie of a browser whose request does not bring it: another site's form comes without", async () => {
+        const records = await mandate.recorded(async () => {
+          for (const cookie of ['', '__Host-other=1', 'a=__Host-mandate-me=']) {
+            const answer = await mandate.post('/me/sign-out', {}, { cookie, origin: 'https://evil.example' });
+            expectNotice(answer, 200, 'You are signed out');
+            expect(answer.headers.getSetCookie(), cookie).to.deep.equal([]);
+          }
+        });
+        expect(records).to.deep.equal([]);
+      });
+
       it('not by a write that another site could send, which is recorded', async () => {
         const [cookie, foreign] = [await signedIn(), await signedIn(grace)];
         const form_token = formToken(cookie);

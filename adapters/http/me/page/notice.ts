@@ -27,6 +27,12 @@ export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
+/**
+ * For pages with forms. With `no-referrer` a browser sends `Origin: null` with a form (Fetch §3.2), and one that does not
+ * know fetch metadata could then prove no origin.
+ */
+export const FORM_PAGE_HEADERS = { ...PAGE_HEADERS, 'Referrer-Policy': 'same-origin' } as const;
+
 /** `false` for a program: it is not answered yet. */
 export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' | 'kind'>) => boolean;
 

@@ -21,9 +21,9 @@ import { assets } from './assets.ts';
 import {
   answerFaultsWithPages,
   answerNotice,
+  FORM_PAGE_HEADERS,
   languageOf,
   type Notice as NoticePage,
-  PAGE_HEADERS,
   redirect,
   wantsPage,
 } from './notice.ts';
@@ -164,13 +164,13 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     canPause: surface.canPause,
     mayResume: mayResume(asked),
   };
-  response.set(PAGE_HEADERS).send(renderMe(view, languageOf(request)));
+  response.set(FORM_PAGE_HEADERS).send(renderMe(view, languageOf(request)));
 }
 
 function showResume(asked: Asked, request: Request, response: Response): void {
   const { base, person, session } = asked;
   const view = { base, person: person.subject, formToken: session.formToken, mayResume: mayResume(asked) };
-  response.set(PAGE_HEADERS).send(renderResume(view, languageOf(request)));
+  response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 
 /** Only the cursor of the next page is a parameter. */

@@ -31,10 +31,10 @@ ${pages(view, words)}
 </div>
 <section aria-labelledby="reach">
 <div class="heading"><h2 id="reach">${words.reach}</h2></div>
-<ul class="points quiet">${words.reaches(view.reach, view.canPause).map((point) => html`<li>${point}</li>`)}</ul>
+<ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
 </main>
-<template id="over">${overMessage(base, words)}</template>
+<template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
 <script type="module" src="${base}${assets.script.path}"></script>`;
   return documentOf({ base, language, title: words.title }, body);
 }
@@ -91,6 +91,11 @@ ${body}
 `}`;
 }
 
+function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {
+  const mayBegin = view.pausedAt === undefined && !view.blockedByOthers;
+  return { mayBegin, mayPause: mayBegin && view.canPause };
+}
+
 function banners(view: MeView, words: Texts, language: Language): Insert {
   const { pausedAt } = view;
   return [
@@ -98,7 +103,7 @@ function banners(view: MeView, words: Texts, language: Language): Insert {
     pausedAt !== undefined &&
       html`<div class="banner warn"><h2>${words.paused}</h2>
 <p>${words.pausedSince(moment(language, pausedAt, view.now))}</p>
-${resumeButton(view, words.resume)}</div>`,
+${!view.blockedByOthers && resumeButton(view, words.resume)}</div>`,
   ];
 }
 

@@ -68,7 +68,8 @@ export interface Texts {
   readonly next: string;
   readonly first: string;
   readonly reach: string;
-  readonly reaches: (reach: Reach, canPause: boolean) => readonly string[];
+  /** `mayBegin`: whether an agent may begin a task. `mayPause`: whether the person may prevent it. */
+  readonly reaches: (reach: Reach, agents: { mayBegin: boolean; mayPause: boolean }) => readonly string[];
   readonly ended: Readonly<Record<EndReason, string>>;
   /** For a reason of another version. */
   readonly endedOtherwise: string;
@@ -118,13 +119,13 @@ const en: Texts = {
   next: 'More tasks',
   first: 'Newest tasks',
   reach: 'What a stop reaches',
-  reaches: ({ tokenTtl, statusLists }, canPause) => [
+  reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
     'At once: the agent receives nothing more for the task. Services that ask about every call refuse it.',
     statusLists === undefined
       ? `Later: other services accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`
       : `Usually within ${duration('en', statusLists)}: services that read the published list refuse it. Others accept what the agent already holds until that expires, at most ${duration('en', tokenTtl)} later.`,
     'Never: what the agent has already done. A stop does not undo it.',
-    `A stopped task does not come back, but the agent may begin a new one.${canPause ? ' Pause agents to prevent that.' : ''}`,
+    `A stopped task does not come back${mayBegin ? ', but the agent may begin a new one' : ''}.${mayPause ? ' Pause agents to prevent that.' : ''}`,
   ],
   ended: {
     sponsor_stopped: 'You stopped it',
@@ -258,18 +259,18 @@ const de: Texts = {
   next: 'Weitere Aufgaben',
   first: 'Neueste Aufgaben',
   reach: 'Was ein Stopp erreicht',
-  reaches: ({ tokenTtl, statusLists }, canPause) => [
+  reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
     'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
     statusLists === undefined
       ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
       : `Meist innerhalb von ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
     'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
-    `Eine gestoppte Aufgabe kommt nicht wieder, aber der Agent kann eine neue beginnen.${canPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
+    `Eine gestoppte Aufgabe kommt nicht wieder${mayBegin ? ', aber der Agent kann eine neue beginnen' : ''}.${mayPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
   ],
   ended: {
     sponsor_stopped: 'Von Ihnen gestoppt',
     sponsor_paused: 'Sie haben Agenten pausiert',
-    task_ttl_elapsed: 'Ihre Zeit lief ab',
+    task_ttl_elapsed: 'Die Zeit der Aufgabe lief ab',
     client_revoked: 'Der Agent war fertig',
     operator_kill_switch: 'Von der Administration gestoppt',
     parent_revoked: 'Die übergeordnete Aufgabe endete',
@@ -281,7 +282,7 @@ const de: Texts = {
     ssf_account_disabled: 'Ihr Konto wurde gesperrt',
     ssf_account_purged: 'Ihr Konto wurde gelöscht',
   },
-  endedOtherwise: 'Sie endete',
+  endedOtherwise: 'Die Aufgabe endete',
   notice(notice) {
     if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
     const ended =

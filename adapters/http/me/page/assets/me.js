@@ -70,7 +70,7 @@ async function renew() {
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', renew);
     main.replaceChildren(document.querySelector('#over').content.cloneNode(true));
-    document.querySelector('header form').remove();
+    for (const signedIn of document.querySelectorAll('header form, header span')) signedIn.remove();
     return;
   }
   offline.hidden = answer.ok;

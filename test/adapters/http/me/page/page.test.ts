@@ -101,13 +101,14 @@ describe("The person's page", () => {
     });
   }
 
-  it('advises a pause only where people can pause', () => {
+  it('advises a pause only where it would change something', () => {
     for (const [language, advice] of [
       ['en', 'Pause agents to prevent that.'],
       ['de', 'Pausieren Sie Agenten'],
     ] as const) {
-      const saysSo = [true, false].map((canPause) => renderMe(aView({ canPause }), language).includes(advice));
-      expect(saysSo).to.deep.equal([true, false]);
+      const views = [{}, { canPause: false }, { pausedAt: now }, { blockedByOthers: true }];
+      const saysSo = views.map((changes) => renderMe(aView(changes), language).includes(advice));
+      expect(saysSo).to.deep.equal([true, false, false, false]);
     }
   });
 
