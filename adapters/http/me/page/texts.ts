@@ -1,6 +1,6 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../../pages/html.ts';
 import { duration } from './times.ts';
 import type { EndReason, Language, Notice, Reach } from './view.ts';
 

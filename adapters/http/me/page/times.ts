@@ -1,7 +1,7 @@
 /** Times and lengths of time in the language of the page. assets/me.js repeats this with the person's own clock. */
 
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../../pages/html.ts';
 import type { Language } from './view.ts';
 
 const UNITS = [
