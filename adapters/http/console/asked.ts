@@ -9,6 +9,7 @@ import type { AuditSurface } from '../admin/audit-router.ts';
 import type { Asset } from '../pages/assets.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice } from './notices.ts';
+import type { OverviewSurface } from './overview-surface.ts';
 import type { ScreenName } from './screens.ts';
 
 export interface Asked {
@@ -22,6 +23,7 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  readonly overview: OverviewSurface;
 }
 
 /** A page. */

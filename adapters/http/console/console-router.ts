@@ -1,6 +1,12 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
@@ -22,6 +28,7 @@ import type { Act, Asked, Done, Field, Show, Shown, Shows } from './asked.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
+import type { OverviewSurface } from './overview-surface.ts';
 import { type FormName, forms, type ScreenName, screens } from './screens.ts';
 import type { ConsoleSession, ConsoleSessions } from './session.ts';
 
@@ -30,6 +37,7 @@ export interface ConsoleSurface {
   readonly origin: string;
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
+  readonly overview: Traceable<OverviewSurface>;
   readonly sessions: ConsoleSessions;
   /** Records that a person lacks the role for a route. */
   refuseRole(operator: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
@@ -129,6 +137,7 @@ function askedOf(
     may: (role) => roleFor(operator, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
+    overview: forRequest(surface.overview, { trace }),
   };
 }
 
