@@ -42,10 +42,11 @@ import {
 } from '../rows/status-list-row.ts';
 import {
   type ListedTaskRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -145,8 +146,8 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
-      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
-      return rows[0] && toListedTask(rows[0], now);
+      const { rows } = await transact((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toShownTask(rows[0], now);
     },
   };
 }

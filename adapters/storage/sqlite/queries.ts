@@ -45,10 +45,11 @@ import {
 } from '../rows/status-list-row.ts';
 import {
   type ListedTaskRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -136,8 +137,8 @@ export function sqliteTasks({ read }: Connection): Tasks {
 
     findListed: (taskId, now) =>
       read((run) => {
-        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
-        return row && toListedTask(row, now);
+        const row = run<ShownTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toShownTask(row, now);
       }),
   };
 }
