@@ -55,6 +55,26 @@ export interface DelegationGraph {
   readonly grouped: 'nothing' | 'tasks' | 'smallest';
 }
 
+/** All tasks between the same person, agent and tool server. */
+export interface DelegationRow extends Omit<DelegatedTask, 'taskId' | 'state'> {
+  readonly tasks: number;
+  /** The newest of them. */
+  readonly newest: TaskId;
+}
+
+/** The same as text: who acts through what, the most tasks first. */
+export function delegationRows(tasks: readonly DelegatedTask[]): readonly DelegationRow[] {
+  const rows = new Map<string, DelegationRow>();
+  for (const { taskId, state: _, ...between } of tasks) {
+    const { sponsorKey, agentId, audience } = between;
+    const key = `${sponsorKey} ${agentId} ${audience}`;
+    const row = rows.get(key);
+    const newest = row === undefined || taskId > row.newest ? taskId : row.newest;
+    rows.set(key, { ...between, newest, tasks: (row?.tasks ?? 0) + 1 });
+  }
+  return [...rows.values()].sort((one, other) => other.tasks - one.tasks || (one.newest < other.newest ? 1 : -1));
+}
+
 /** A node before its tasks are counted. */
 type Named = DelegationNode extends infer Node ? (Node extends Counted ? Omit<Node, 'tasks'> : never) : never;
 
