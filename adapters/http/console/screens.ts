@@ -48,6 +48,12 @@ export const forms = {
   unblock: { path: '/people/unblock', route: 'DELETE /admin/sponsors/{sponsor_key}/block', screen: 'people' },
 } as const satisfies Readonly<Record<string, ConsoleForm>>;
 
+/** Forms that only read: what they send is too long for an address. They need no reason. */
+export const readForms = {
+  compare: { path: '/agent/compare', title: 'Comparison', route: 'GET /admin/agents', screen: 'agents' },
+} as const satisfies Readonly<Record<string, ConsoleForm & { readonly title: string }>>;
+
+export type ReadFormName = keyof typeof readForms;
 export type FormName = keyof typeof forms;
 
 export function roleOf({ route }: { readonly route: AdminRoute }): OperatorRole {
