@@ -178,7 +178,7 @@ export function httpSurfaces(
   };
 }
 
-function lifetimeRules(settings: Settings): LifetimeRules {
+export function lifetimeRules(settings: Settings): LifetimeRules {
   return {
     defaultTaskTtl: settings['Service:Tokens:DefaultTaskTtl'],
     defaultTokenTtl: settings['Service:Tokens:DefaultTokenTtl'],

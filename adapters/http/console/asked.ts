@@ -10,6 +10,7 @@ import type { Asset } from '../pages/assets.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice } from './notices.ts';
 import type { ScreenName } from './screens.ts';
+import type { ViewsSurface } from './views-surface.ts';
 
 export interface Asked {
   readonly operator: OperatorPerson;
@@ -22,6 +23,7 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  readonly views: ViewsSurface;
 }
 
 /** A page. */
@@ -59,5 +61,8 @@ export type Done =
 
 /** What a form does. The session, the origin, the role and the reason are checked before. */
 export type Act = (asked: Asked, field: Field) => Promise<Done>;
+
+/** What a form with a file shows. The session, the origin and the role are checked before. */
+export type ReadForm = (asked: Asked, file: Uint8Array) => Promise<Shown>;
 
 export type Shows = Readonly<Record<ScreenName, Show>>;
