@@ -16,6 +16,7 @@ import {
   operatorOf,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { consoleViews } from './console-views.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice } from './settings/alternatives.ts';
@@ -34,7 +35,7 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return {
-    ...{ origin, admin, audit, clock, log },
+    ...{ origin, admin, audit, clock, log, views: consoleViews(parts) },
     sessions: {
       find: (cookies, trace) =>
         sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),

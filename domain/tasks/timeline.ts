@@ -86,7 +86,8 @@ export function timelineOf(
   const end = task.state.kind === 'live' ? undefined : task.state.at;
   const bar = { from: task.createdAt, until: end ?? task.expiresAt };
   const last = tokens.filter(({ revokedAt }) => revokedAt === undefined).reduce<TokenBar | undefined>(later, undefined);
-  const worksUntil = last !== undefined && last.until > (end ?? now) ? { at: last.until, isExact: last.isExact } : undefined;
+  const worksUntil =
+    last !== undefined && last.until > (end ?? now) ? { at: last.until, isExact: last.isExact } : undefined;
   const events = records === undefined ? storedEvents(task) : recordedEvents(task, records);
   return {
     from: task.createdAt,
@@ -116,10 +117,7 @@ function tokenBars(task: TimedTask, ttl: TokenTtl, records: readonly LedgerRecor
   const issued = records.find(({ event }) => event === 'token.issued');
   // A summary (`count`) is about renewals that are over.
   const renewed = records.filter(({ event, count }) => event === 'token.refreshed' && count === undefined);
-  const bars = [
-    bar('first', task.createdAt, issued?.jti),
-    ...renewed.map(({ at, jti }) => bar('renewed', at, jti)),
-  ];
+  const bars = [bar('first', task.createdAt, issued?.jti), ...renewed.map(({ at, jti }) => bar('renewed', at, jti))];
   const { renewedAt } = task;
   const isShown = renewedAt === undefined || bars.some(({ kind, from }) => kind === 'renewed' && from >= renewedAt);
   return isShown ? bars : [...bars, bar('renewed', renewedAt, undefined)];
@@ -143,7 +141,15 @@ function storedEvents(task: TimedTask): readonly TimelineEvent[] {
   const { createdAt, renewals, renewedAt } = task;
   return [
     { kind: 'issued', at: createdAt },
-    ...(renewedAt === undefined ? [] : [{ kind: renewals > 1 ? 'renewals' : 'renewed', at: renewedAt, count: renewals > 1 ? renewals : undefined } as const]),
+    ...(renewedAt === undefined
+      ? []
+      : [
+          {
+            kind: renewals > 1 ? 'renewals' : 'renewed',
+            at: renewedAt,
+            count: renewals > 1 ? renewals : undefined,
+          } as const,
+        ]),
     endOf(task),
   ];
 }

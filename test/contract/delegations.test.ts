@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { type DelegationQuestion, findDelegations } from '../../application/admin/find-delegations.ts';
 import { firstTaskIdAt, makeTaskId, type TaskId } from '../../domain/identifiers.ts';
-import { type Instant, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import { NOON } from '../support/domain-fixtures.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { openedTask } from './storage-fixtures.ts';
 
-/** A round hour, far from the times of other tests. */
-const HOUR = instantFromMillis(Date.parse('2031-05-04T03:00:00Z'));
+/** An hour of the month that the ledger has a partition for. */
+const HOUR = plusSeconds(NOON, 86_400);
 const at = (minutes: number) => plusSeconds(HOUR, minutes * 60);
 
 onEveryDatabase('the tasks of a picture', ({ storage }) => {
@@ -22,11 +23,14 @@ onEveryDatabase('the tasks of a picture', ({ storage }) => {
 
   /** Its id has the time of its beginning, as in the service. */
   const open = async (name: string, from: number, until: number, killedAt?: number) => {
-    const taskId = makeTaskId(`${firstTaskIdAt(at(from)).slice('task_'.length, -16)}${String(ids.size).padStart(16, '0')}`);
+    const taskId = makeTaskId(
+      `${firstTaskIdAt(at(from)).slice('task_'.length, -16)}${String(ids.size).padStart(16, '0')}`,
+    );
     ids.set(name, taskId);
     const { task } = await openedTask(storage(), { taskId, createdAt: at(from), expiresAt: at(until) });
     const killed = { at: at(killedAt ?? 0), reason: 'operator_kill_switch' } as const;
-    if (killedAt !== undefined) await storage().tasks.end({ kind: 'task', taskId, sponsorKey: task.sponsorKey }, killed);
+    if (killedAt !== undefined)
+      await storage().tasks.end({ kind: 'task', taskId, sponsorKey: task.sponsorKey }, killed);
     return task;
   };
 
@@ -73,7 +77,10 @@ onEveryDatabase('the tasks of a picture', ({ storage }) => {
         return page as never;
       },
     };
-    const found = await findDelegations({ tasks, clock: movedClock(), maxTaskTtl: 3600 }, { state: undefined, window: undefined });
+    const found = await findDelegations(
+      { tasks, clock: movedClock(), maxTaskTtl: 3600 },
+      { state: undefined, window: undefined },
+    );
     expect([found.tasks.length, found.isComplete, reads]).to.deep.equal([10_000, false, 10]);
   });
 });

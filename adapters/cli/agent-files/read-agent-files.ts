@@ -59,10 +59,7 @@ interface ReadFile {
   readonly problems: readonly FileProblem[];
 }
 
-async function judgeAll(
-  files: readonly (ReadFile & { readonly file: string })[],
-  judge: Judge,
-): Promise<AgentFiles> {
+async function judgeAll(files: readonly (ReadFile & { readonly file: string })[], judge: Judge): Promise<AgentFiles> {
   const problems: FileProblem[] = [];
   const agents: JudgedDeclaration[] = [];
   /** Where each agent was first declared, as `file:line`. */

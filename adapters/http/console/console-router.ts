@@ -1,6 +1,12 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';

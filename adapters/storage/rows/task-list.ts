@@ -1,7 +1,13 @@
 /** Builds the lists of tasks for operators, newest first. Each reads few more rows than its page. */
 
 import type { Knex } from 'knex';
-import type { ListedTask, ShownTask, TaskFilters, TasksPage, TasksQuestion } from '../../../application/ports/queries.ts';
+import type {
+  ListedTask,
+  ShownTask,
+  TaskFilters,
+  TasksPage,
+  TasksQuestion,
+} from '../../../application/ports/queries.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { TaskState } from '../../../domain/tasks/task.ts';

@@ -5,9 +5,10 @@ import { instantFromSeconds } from '../../../domain/instant.ts';
 import {
   type DelegatedTask,
   type DelegationGraph,
-  delegationGraph,
+  delegationsOf,
   MAX_EDGES,
   MAX_NODES,
+  MAX_OVERVIEW_NODES,
 } from '../../../domain/tasks/delegation-graph.ts';
 
 let made = 0;
@@ -26,7 +27,8 @@ function task(person: string, agent: string, audience: string, state: DelegatedT
 }
 
 const kinds = (graph: DelegationGraph) => graph.nodes.map(({ kind }) => kind);
-const many = <Value>(count: number, make: (nth: number) => Value) => Array.from({ length: count }, (_, nth) => make(nth));
+const many = <Value>(count: number, make: (nth: number) => Value) =>
+  Array.from({ length: count }, (_, nth) => make(nth));
 
 describe('the graph of delegations', () => {
   it('leads from each person over the agent and the task to the tool server', () => {
@@ -35,7 +37,7 @@ describe('the graph of delegations', () => {
       task('ada', 'triage', 'https://mail.test', { kind: 'expired', at: instantFromSeconds(5) }),
       task('bob', 'triage', 'https://crm.test'),
     ];
-    const graph = delegationGraph(tasks);
+    const { graph } = delegationsOf(tasks);
     expect(graph.grouped).to.equal('nothing');
     expect(kinds(graph)).to.deep.equal(['person', 'person', 'agent', 'task', 'task', 'task', 'server', 'server']);
     expect(graph.nodes.slice(0, 3)).to.deep.equal([
@@ -55,11 +57,11 @@ describe('the graph of delegations', () => {
   });
 
   it('has no nodes without tasks', () => {
-    expect(delegationGraph([])).to.deep.equal({ nodes: [], edges: [], grouped: 'nothing' });
+    expect(delegationsOf([])).to.deep.equal({ graph: { nodes: [], edges: [], grouped: 'nothing' }, rows: [] });
   });
 
   it('groups the tasks between the same three once there are too many', () => {
-    const graph = delegationGraph(many(500, (nth) => task(`p${nth % 3}`, `a${nth % 2}`, 'https://crm.test')));
+    const { graph } = delegationsOf(many(500, (nth) => task(`p${nth % 3}`, `a${nth % 2}`, 'https://crm.test')));
     expect(graph.grouped).to.equal('tasks');
     expect(kinds(graph).filter((kind) => kind === 'tasks')).to.have.lengthOf(6);
     expect(kinds(graph)).not.to.include('task');
@@ -67,13 +69,13 @@ describe('the graph of delegations', () => {
   });
 
   it('then groups tasks of all people', () => {
-    const graph = delegationGraph(many(500, (nth) => task(`p${nth % 120}`, 'triage', 'https://crm.test')));
+    const { graph } = delegationsOf(many(500, (nth) => task(`p${nth % 120}`, 'triage', 'https://crm.test')));
     expect(graph.grouped).to.equal('tasks');
     expect(graph.nodes).to.have.lengthOf(120 + 1 + 1 + 1);
   });
 
   it('then groups the people, agents and tool servers with the fewest tasks, and never a single one', () => {
-    const graph = delegationGraph([
+    const { graph } = delegationsOf([
       ...many(1000, (nth) => task(`p${nth}`, 'triage', 'https://crm.test')),
       ...many(9, () => task('p7', 'triage', 'https://crm.test')),
       task('p8', 'second', 'https://crm.test'),
@@ -82,6 +84,20 @@ describe('the graph of delegations', () => {
     expect(graph.nodes[0]).to.deep.equal({ id: 'other_people', kind: 'other_people', members: 960, tasks: 960 });
     expect(graph.nodes[1]).to.include({ id: 'person p7', tasks: 10 });
     expect(kinds(graph)).not.to.include.oneOf(['other_agents', 'other_servers']);
+  });
+
+  it('is also a table: the tasks between the same three in one row, the most tasks first', () => {
+    const [first, second, third] = [
+      task('ada', 'b', 'https://x.test'),
+      task('bob', 'a', 'https://x.test'),
+      task('bob', 'a', 'https://x.test'),
+    ];
+    expect(
+      delegationsOf([third, second, first]).rows.map(({ sponsorKey, tasks, newest }) => [sponsorKey, tasks, newest]),
+    ).to.deep.equal([
+      ['bob', 2, third.taskId],
+      ['ada', 1, first.taskId],
+    ]);
   });
 
   it('is small enough to draw, and loses no task, whatever acts for whom', () => {
@@ -94,12 +110,13 @@ describe('the graph of delegations', () => {
     });
     fc.assert(
       fc.property(sizes, ({ tasks, people, agents, servers, step }) => {
-        const graph = delegationGraph(
+        const { graph } = delegationsOf(
           many(tasks, (nth) =>
             task(`p${nth % people}`, `a${(nth * step) % agents}`, `https://s${(nth * 31) % servers}.test`),
           ),
         );
-        expect(graph.nodes.length).to.be.at.most(MAX_NODES);
+        const most = graph.grouped === 'smallest' ? MAX_OVERVIEW_NODES : MAX_NODES;
+        expect(graph.nodes.length).to.be.at.most(most);
         expect(graph.edges.length).to.be.at.most(MAX_EDGES);
         const ids = graph.nodes.map(({ id }) => id);
         expect(new Set(ids).size).to.equal(ids.length);

@@ -8,7 +8,9 @@ import { NOON } from '../domain-fixtures.ts';
 let made = 0;
 
 /** Live, and ten minutes old. */
-export function aListedTask(changes: Partial<ShownTask> & { readonly person?: string; readonly agent?: string } = {}): ListedTask & ShownTask {
+export function aListedTask(
+  changes: Partial<ShownTask> & { readonly person?: string; readonly agent?: string } = {},
+): ListedTask & ShownTask {
   made += 1;
   const { person = 'ada', agent = 'jira-triage', ...rest } = changes;
   return {

@@ -30,7 +30,9 @@ export function renderAgents({ agents, nextAfter, formToken, now }: AgentsView):
           'Registered agents',
           html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
 <tbody>${agents.map(
-            (agent) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${isolated(agent.displayName)}</a><br>${code(agent.agentId)}</th>
+            (
+              agent,
+            ) => html`<tr><th scope="row"><a href="${agentPath(agent.agentId)}">${isolated(agent.displayName)}</a><br>${code(agent.agentId)}</th>
 <td>${stateOf(agent)}</td><td>${agent.allowedScopes.length}</td><td>${agent.allowedAudiences.length}</td><td>${keysOf(agent)}</td><td>${ageOf(agent, now)}</td><td>${moment(agent.updatedAt, now)}</td></tr>`,
           )}</tbody></table>`,
         )
@@ -44,7 +46,9 @@ function stateOf({ enabled }: Agent): Html {
 }
 
 function keysOf({ keys }: Agent): Html {
-  return keys.kind === 'remote' ? html`at ${isolated(new URL(keys.uri).host)}` : html`${count(keys.jwks.keys.length, 'key')}`;
+  return keys.kind === 'remote'
+    ? html`at ${isolated(new URL(keys.uri).host)}`
+    : html`${count(keys.jwks.keys.length, 'key')}`;
 }
 
 function ageOf({ keysSince }: Agent, now: Instant): string {
@@ -135,7 +139,8 @@ function tasksPart({ agent, tasks, hasMoreTasks, now }: AgentView): Html {
     'Live tasks of the agent',
     html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
 <tbody>${tasks.map(
-      ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) => html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td><td>${isolated(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
+      ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) =>
+        html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td><td>${isolated(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
     )}</tbody></table>`,
   )}
 <p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${delegationPath({ agent_id: agent.agentId })}">See them as a picture</a></p>`;

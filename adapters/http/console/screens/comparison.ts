@@ -1,9 +1,9 @@
 /** The difference between the agents that a file declares and the registered ones. */
 
 import type { ComparedDeclaration } from '../../../../application/admin/compare-declarations.ts';
-import { formatDuration } from '../../../../domain/duration.ts';
 import type { Registration } from '../../../../domain/agents/agent.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
+import { formatDuration } from '../../../../domain/duration.ts';
 import { type Html, html, type Insert } from '../../pages/html.ts';
 import { agentPath } from '../addresses.ts';
 import { screens } from '../screens.ts';
@@ -32,7 +32,10 @@ function back(): Html {
 function difference(compared: ComparedDeclaration): Html {
   const { registration, stored, fields, errors } = compared;
   const { agentId, displayName } = registration;
-  const name = stored === undefined ? isolated(displayName) : html`<a href="${agentPath(agentId)}">${isolated(stored.displayName)}</a>`;
+  const name =
+    stored === undefined
+      ? isolated(displayName)
+      : html`<a href="${agentPath(agentId)}">${isolated(stored.displayName)}</a>`;
   return html`<section class="card" aria-label="${agentId}"><h2>${name} <span class="quiet">${code(agentId)}</span></h2>
 ${stored === undefined ? html`<p>Not registered: the file would register it.</p>` : fields.length === 0 ? html`<p>The same, as far as the file says.</p>` : fieldTable(registration, stored, fields)}
 ${refused(errors)}</section>`;
@@ -42,7 +45,7 @@ function fieldTable(declared: Registration, stored: Registration, fields: readon
   return wide(
     `Differences of ${declared.agentId}`,
     html`<table class="differences"><thead><tr><th scope="col">Field</th><th scope="col">Registered</th><th scope="col">In the file</th></tr></thead>
-<tbody>${fields.map((field) => html`<tr><th scope="row">${code(field)}</th><td>${valueOf(stored, field, declared)}</td><td>${valueOf(declared, field, stored)}</td></tr>`)}</tbody></table>`,
+<tbody>${fields.map((field) => html`<tr><th scope="row">${code(field)}</th><td>${shownValue(stored, field, declared)}</td><td>${shownValue(declared, field, stored)}</td></tr>`)}</tbody></table>`,
   );
 }
 
@@ -53,7 +56,7 @@ function refused(errors: ComparedDeclaration['errors']): Insert {
 }
 
 /** @param other of a list, what only this side has is marked */
-function valueOf(side: Registration, field: RegistrationField, other: Registration): Html {
+function shownValue(side: Registration, field: RegistrationField, other: Registration): Html {
   const [value, others] = [read(side, field), read(other, field)];
   if (value === undefined) return html`<span class="quiet">not set</span>`;
   if (typeof value === 'string') return code(value);

@@ -45,14 +45,23 @@ export function columnAt(nth: number): number {
 export function placeDelegations({ nodes, edges }: DelegationGraph): Placed {
   const graph = new Graph();
   // Every line leads to the next column, so the columns are the ranks. Each line is laid out as a node between them.
-  graph.setGraph({ rankdir: 'LR', ranker: 'longest-path', nodesep: BETWEEN_ROWS, edgesep: 0, ranksep: BETWEEN_COLUMNS });
+  graph.setGraph({
+    rankdir: 'LR',
+    ranker: 'longest-path',
+    nodesep: BETWEEN_ROWS,
+    edgesep: 0,
+    ranksep: BETWEEN_COLUMNS,
+  });
   for (const { id } of nodes) graph.setNode(id, { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const { from, to, tasks } of edges) graph.setEdge(from, to, { weight: tasks });
   layout(graph, { disableOptimalOrderHeuristic: edges.length > MOST_ORDERED });
   const places = new Map(
     nodes.map((node) => {
       const { y } = graph.node(node.id) as { readonly y: number };
-      return [node.id, { node, x: columnAt(columnOf(node)), y: Math.round(y - NODE_HEIGHT / 2) + TOP + MARGIN }] as const;
+      return [
+        node.id,
+        { node, x: columnAt(columnOf(node)), y: Math.round(y - NODE_HEIGHT / 2) + TOP + MARGIN },
+      ] as const;
     }),
   );
   const bottom = Math.max(0, ...[...places.values()].map(({ y }) => y + NODE_HEIGHT));

@@ -60,7 +60,7 @@ function drawNode({ node, x, y }: PlacedNode, mayStop: boolean): Html {
   const box = html`<title>${name} · ${about}</title><rect width="${NODE_WIDTH}" height="${NODE_HEIGHT}" rx="8"/>
 <text class="name" x="${PADDING}" y="18">${cut(name, fits)}</text><text class="about" x="${PADDING}" y="35">${cut(about, fits + 4)}</text>`;
   return html`<g class="node ${styleOf(node)}" transform="translate(${x} ${y})">
-${to === undefined ? html`<g>${box}</g>` : html`<a href="${to}" aria-label="${name}, ${about}">${box}</a>`}
+${to === undefined ? html`<g>${box}</g>` : html`<a href="${to}">${box}</a>`}
 ${hasStop && stopButton(stop)}
 </g>`;
 }
@@ -91,14 +91,29 @@ function wordsFor(node: DelegationNode): NodeWords {
       const { taskId, state } = node;
       // The last characters of an id are random, the first are its time.
       const stop = { to: stopPath({ task_id: taskId }), label: `Stop the task ${taskId}` };
-      return { name: `…${taskId.slice(-8)}`, about: state, to: taskPath(taskId), stop: state === 'live' ? stop : undefined };
+      return {
+        name: `…${taskId.slice(-8)}`,
+        about: state,
+        to: taskPath(taskId),
+        stop: state === 'live' ? stop : undefined,
+      };
     }
     case 'tasks':
-      return { name: tasks, about: 'between the same', to: undefined, stop: undefined };
+      return { name: tasks, about: 'one node', to: undefined, stop: undefined };
     case 'server':
-      return { name: placeOf(node.audience), about: tasks, to: delegationPath({ audience: node.audience }), stop: undefined };
+      return {
+        name: placeOf(node.audience),
+        about: tasks,
+        to: delegationPath({ audience: node.audience }),
+        stop: undefined,
+      };
     case 'other_people':
-      return { name: `${node.members.toLocaleString('en')} other people`, about: tasks, to: undefined, stop: undefined };
+      return {
+        name: `${node.members.toLocaleString('en')} other people`,
+        about: tasks,
+        to: undefined,
+        stop: undefined,
+      };
     case 'other_agents':
       return { name: count(node.members, 'other agent'), about: tasks, to: undefined, stop: undefined };
     case 'other_servers':

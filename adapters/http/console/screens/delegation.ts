@@ -1,9 +1,9 @@
 /** The screen *Delegation*: who acts through what, as a picture and as a table. */
 
 import type { Instant } from '../../../../domain/instant.ts';
+import { toShortText } from '../../../../domain/instant.ts';
 import type { DelegationGraph, DelegationRow } from '../../../../domain/tasks/delegation-graph.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';
-import { toShortText } from '../../../../domain/instant.ts';
 import { type Html, html, type Insert } from '../../pages/html.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath, withQuery } from '../addresses.ts';
 import { screens } from '../screens.ts';
@@ -54,9 +54,11 @@ function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert 
   const grouped = {
     nothing: '',
     tasks: ' Tasks between the same are one node.',
-    smallest: ' Tasks between the same are one node, and so are the people, agents and tool servers with the fewest tasks.',
+    smallest:
+      ' Tasks between the same are one node, and so are the people, agents and tool servers with the fewest tasks.',
   }[graph.grouped];
-  if (tasks === 0 && isComplete) return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;
+  if (tasks === 0 && isComplete)
+    return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;
   return html`<strong>${what}</strong>.${grouped}${!isComplete && ' These are the newest: older ones were not read. Narrow the search to see them.'}`;
 }
 

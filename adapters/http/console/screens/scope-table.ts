@@ -1,7 +1,7 @@
 /** The four columns of a scope: did the person have it, may the agent, was it asked for, was it granted. */
 
-import type { Agent } from '../../../../domain/agents/agent.ts';
 import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { code, wide } from '../words.ts';
 
@@ -15,13 +15,16 @@ type Cell = 'yes' | 'no' | 'unknown';
 
 export function scopeTable({ task, agent }: ScopeOrigins): Html {
   const { scope, grantScope, origin } = task;
-  const names = [...new Set([...scope, ...(origin?.asked ?? []), ...(agent?.allowedScopes ?? []), ...(origin?.held ?? [])])];
+  const names = [
+    ...new Set([...scope, ...(origin?.asked ?? []), ...(agent?.allowedScopes ?? []), ...(origin?.held ?? [])]),
+  ];
   const rows = names.map((name) => {
     const isGranted = scope.includes(name);
     // A granted scope was in all three (specification "Exchange", rule 1).
     const from = (list: readonly string[] | undefined): Cell =>
       isGranted || list?.includes(name) ? 'yes' : list === undefined ? 'unknown' : 'no';
-    const allowed: Cell = agent === undefined ? (isGranted ? 'yes' : 'unknown') : agent.allowedScopes.includes(name) ? 'yes' : 'no';
+    const allowed: Cell =
+      agent === undefined ? (isGranted ? 'yes' : 'unknown') : agent.allowedScopes.includes(name) ? 'yes' : 'no';
     const granted = isGranted && !grantScope.includes(name) ? NARROWED : mark(isGranted ? 'yes' : 'no');
     return html`<tr><th scope="row">${code(name)}</th><td>${mark(from(origin?.held))}</td><td>${mark(allowed)}</td><td>${mark(from(origin?.asked))}</td><td>${granted}</td></tr>`;
   });
@@ -31,7 +34,8 @@ export function scopeTable({ task, agent }: ScopeOrigins): Html {
 <tbody>${rows}</tbody></table>`,
   )}
 <p class="quiet">Granted is what the person’s token, the agent’s registration and the request all had. The registration is shown as it is now.${
-    origin === undefined && ' This task began before the console was configured: what else the person had, and what else was asked for, was not kept.'
+    origin === undefined &&
+    ' This task began before the console was configured: what else the person had, and what else was asked for, was not kept.'
   }</p>`;
 }
 

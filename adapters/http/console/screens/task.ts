@@ -1,7 +1,7 @@
 /** The screen *Task*: its life in time, what its scope came from, and its records. */
 
-import type { Agent } from '../../../../domain/agents/agent.ts';
 import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import type { Timeline, TimelineEvent } from '../../../../domain/tasks/timeline.ts';
@@ -66,27 +66,39 @@ function worksUntil({ task, agent, timeline, statusLists, now }: TaskView): Inse
   const { worksUntil: works } = timeline;
   const isLive = task.state.kind === 'live';
   if (works === undefined) return isLive ? 'None of its tokens is valid now.' : 'None of its tokens outlived it.';
-  const exactly = !works.isExact && ' (by the registration as it is now: it was changed after the token was issued, or is gone)';
+  const exactly =
+    !works.isExact && ' (by the registration as it is now: it was changed after the token was issued, or is gone)';
   const isHighRisk = agent?.highRiskAudiences.includes(task.audience) === true;
   const asking = isHighRisk
     ? 'This tool server must ask on every call, so it refuses them at once.'
     : 'Tool servers that ask the service on every call refuse them at once.';
-  const lists = statusLists !== undefined && task.status !== undefined && ` Those that read status lists refuse them within ${duration('en', statusLists)}.`;
+  const lists =
+    statusLists !== undefined &&
+    task.status !== undefined &&
+    ` Those that read status lists refuse them within ${duration('en', statusLists)}.`;
   const over = works.at <= now;
-  const verb = isLive ? 'If it is stopped now, its last token works' : over ? 'Its last token worked' : 'Its last token works';
+  const verb = isLive
+    ? 'If it is stopped now, its last token works'
+    : over
+      ? 'Its last token worked'
+      : 'Its last token works';
   return html`${verb} until ${moment(works.at, now)}${exactly} where tokens are checked without asking. ${asking}${lists}`;
 }
 
 function unshown({ unshown: tokens, tokens: bars }: Timeline): Insert {
   const hidden = tokens + Math.max(0, bars.length - MOST_BARS);
-  return hidden > 0 && html`<p class="quiet">${count(hidden, 'token')} between ${hidden === 1 ? 'has' : 'have'} no bar: most renewals are only counted.</p>`;
+  return (
+    hidden > 0 &&
+    html`<p class="quiet">${count(hidden, 'token')} between ${hidden === 1 ? 'has' : 'have'} no bar: most renewals are only counted.</p>`
+  );
 }
 
 function events({ timeline, task, now, records }: TaskView): Html {
   return html`<ol class="events">${timeline.events.map(
-    (event) => html`<li class="${event.kind}">${moment(event.at, now)} ${eventWords(event)}${
-      event.seq !== undefined && html` <a href="${recordPath(task.taskId, event.seq)}">record ${event.seq}</a>`
-    }</li>`,
+    (event) =>
+      html`<li class="${event.kind}">${moment(event.at, now)} ${eventWords(event)}${
+        event.seq !== undefined && html` <a href="${recordPath(task.taskId, event.seq)}">record ${event.seq}</a>`
+      }</li>`,
   )}</ol>
 ${records === undefined && html`<p class="quiet">Refusals, and each recorded renewal, are in the ledger, which auditors read.</p>`}`;
 }
@@ -134,7 +146,13 @@ ${wide(
   'Records of the task',
   html`<table><thead><tr><th scope="col">Number</th><th scope="col">Event</th><th scope="col">Decision</th><th scope="col">Sealed by</th><th scope="col">Proof</th></tr></thead>
 <tbody>${records.map(
-    ({ seq, event, decision, reason, checkpoint }) => html`<tr><td>${seq}</td><td>${code(event)}</td><td>${decision ?? ''}${reason !== undefined && html` ${code(reason)}`}</td>
+    ({
+      seq,
+      event,
+      decision,
+      reason,
+      checkpoint,
+    }) => html`<tr><td>${seq}</td><td>${code(event)}</td><td>${decision ?? ''}${reason !== undefined && html` ${code(reason)}`}</td>
 <td>${checkpoint === undefined ? html`<span class="quiet">not yet</span>` : `checkpoint ${checkpoint}`}</td><td><a href="${recordPath(task.taskId, seq)}">Record ${seq}</a></td></tr>`,
   )}</tbody></table>`,
 )}

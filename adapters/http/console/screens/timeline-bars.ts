@@ -17,7 +17,9 @@ export function drawTimeline(timeline: Timeline, end: Instant | undefined, now: 
   const scale = scaleOf(timeline);
   const shown = tokens.slice(-MOST_BARS);
   const mark = end ?? (now < timeline.until ? now : undefined);
-  const markLine = mark !== undefined && html`<line class="${end === undefined ? 'now' : 'end'}" x1="${scale(mark)}%" x2="${scale(mark)}%" y1="0" y2="${HEIGHT}"/>`;
+  const markLine =
+    mark !== undefined &&
+    html`<line class="${end === undefined ? 'now' : 'end'}" x1="${scale(mark)}%" x2="${scale(mark)}%" y1="0" y2="${HEIGHT}"/>`;
   const row = (label: Insert, bar: Html, words: string): Html => html`<li>
 <span class="label">${label}</span>
 <svg class="bars" width="100%" height="${HEIGHT}" role="img" aria-label="${words}">${bar}${markLine}</svg>

@@ -1,16 +1,16 @@
 /** Reads what the screens Delegation, Task and Agents show, from the use cases of the API. */
 
 import type { Request } from 'express';
+import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import { type AgentId, parseAgentId, parseSponsorKey, parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
-import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
-import { delegationGraph, delegationRows } from '../../../../domain/tasks/delegation-graph.ts';
+import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
+import { delegationsOf } from '../../../../domain/tasks/delegation-graph.ts';
 import { timelineOf } from '../../../../domain/tasks/timeline.ts';
+import { POINT_SENTENCE } from '../../admin/audit-router.ts';
 import { parseState, STATE_SENTENCE } from '../../admin/reading-routes.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
-import { POINT_SENTENCE } from '../../admin/audit-router.ts';
 import { AUDIENCE_SENTENCE, parseAudience, parseOrdinal } from '../../message/query.ts';
 import { agentPath, taskPath } from '../addresses.ts';
 import type { Act, Asked, Field, ReadForm, Shown, Shows } from '../asked.ts';
@@ -47,7 +47,7 @@ async function delegation(asked: Asked, request: Request): Promise<Shown> {
         ...{ sponsor: raw('sponsor'), agent_id: raw('agent_id'), audience: raw('audience') },
         ...{ from: raw('from'), to: raw('to'), state: raw('state') },
       },
-      ...{ graph: delegationGraph(tasks), rows: delegationRows(tasks), tasks: tasks.length, isComplete },
+      ...{ ...delegationsOf(tasks), tasks: tasks.length, isComplete },
       ...{ mayStop: asked.may('responder'), now: asked.now },
     }),
   };
@@ -102,7 +102,8 @@ async function task(asked: Asked, request: Request): Promise<Shown> {
   const taskId = parseTaskId(String(request.params.taskId));
   const shown = taskId && (await asked.admin.showTask(taskId));
   if (shown === undefined) {
-    const text = 'It was never issued, or it ended so long ago that it has been deleted. Its records stay in the ledger.';
+    const text =
+      'It was never issued, or it ended so long ago that it has been deleted. Its records stay in the ledger.';
     return notFound('There is no such task', text, screens.delegation.path);
   }
   const { task } = shown;
@@ -139,7 +140,10 @@ async function record(asked: Asked, request: Request): Promise<Shown> {
     const text = 'No record of this task has this number, or it is not among the oldest thousand.';
     return notFound('There is no such record', text, taskId === undefined ? screens.delegation.path : taskPath(taskId));
   }
-  return { title: `Record ${found.seq}`, body: renderRecord({ taskId, record: found, proof: await asked.audit.prove(found.seq) }) };
+  return {
+    title: `Record ${found.seq}`,
+    body: renderRecord({ taskId, record: found, proof: await asked.audit.prove(found.seq) }),
+  };
 }
 
 export const viewReads = {
@@ -180,6 +184,5 @@ function changeEnabled(enabled: boolean): Act {
     }
   };
 }
-
 
 export const viewActs = { disableAgent: changeEnabled(false), enableAgent: changeEnabled(true) } as const;

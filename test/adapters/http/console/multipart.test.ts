@@ -3,11 +3,17 @@ import { expect } from 'chai';
 import { readMultipart } from '../../../../adapters/http/console/multipart.ts';
 
 const request = (type: string | undefined) =>
-  ({ rawHeaders: type === undefined ? [] : ['Content-Type', type], headers: { 'content-type': type } }) as IncomingMessage;
+  ({
+    rawHeaders: type === undefined ? [] : ['Content-Type', type],
+    headers: { 'content-type': type },
+  }) as IncomingMessage;
 
 const part = (head: string, body: string) => `--b7\r\n${head}\r\n\r\n${body}\r\n`;
 const TOKEN = part('Content-Disposition: form-data; name="form_token"', 'secret');
-const FILE = part('Content-Disposition: form-data; name="file"; filename="a.yaml"\r\nContent-Type: application/yaml', 'agent_id: a\r\n');
+const FILE = part(
+  'Content-Disposition: form-data; name="file"; filename="a.yaml"\r\nContent-Type: application/yaml',
+  'agent_id: a\r\n',
+);
 const END = '--b7--\r\n';
 
 const read = (body: string, type: string | undefined = 'multipart/form-data; boundary=b7') =>
@@ -25,7 +31,9 @@ describe('a form with a file', () => {
   });
 
   it('may have an empty value, or one that looks like a delimiter of another form', () => {
-    const parts = read(`${part('Content-Disposition: form-data; name="file"', '')}${part('content-disposition: form-data; name="x"', '--b8--')}${END}`);
+    const parts = read(
+      `${part('Content-Disposition: form-data; name="file"', '')}${part('content-disposition: form-data; name="x"', '--b8--')}${END}`,
+    );
     expect(parts?.get('file')?.bytes.length).to.equal(0);
     expect(parts?.get('x')?.bytes.toString()).to.equal('--b8--');
   });
@@ -41,10 +49,16 @@ describe('a form with a file', () => {
     ['an epilogue', `${TOKEN}${END}more`],
     ['a repeated part', `${TOKEN}${TOKEN}${END}`],
     ['a part without a name', `${part('Content-Disposition: form-data', 'x')}${END}`],
-    ['a part with two names', `${part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"', 'x')}${END}`],
+    [
+      'a part with two names',
+      `${part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"', 'x')}${END}`,
+    ],
     ['a part without an end of its head', '--b7\r\nContent-Disposition: form-data; name="a"\r\n--b7--'],
     ['an attachment', `${part('Content-Disposition: attachment; name="a"', 'x')}${END}`],
-    ['nine parts', `${Array.from({ length: 9 }, (_, nth) => part(`Content-Disposition: form-data; name="p${nth}"`, 'x')).join('')}${END}`],
+    [
+      'nine parts',
+      `${Array.from({ length: 9 }, (_, nth) => part(`Content-Disposition: form-data; name="p${nth}"`, 'x')).join('')}${END}`,
+    ],
   ];
   for (const [what, body, type] of wrong) {
     it(`is refused with ${what}`, () => expect(read(body, type)).to.equal(undefined));
