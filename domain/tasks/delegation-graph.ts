@@ -182,7 +182,11 @@ function graphOf(tasks: readonly DelegatedTask[], tally: Tally): DelegationGraph
     }));
     if (graph !== undefined) return { ...graph, grouped: 'nothing' };
   }
-  const chained = (nodes: typeof own, isByPerson: boolean, most = MAX_NODES) =>
+  const chained = (
+    nodes: Readonly<Record<keyof typeof own, readonly Named[]>>,
+    isByPerson: boolean,
+    most = MAX_NODES,
+  ) =>
     build(most, rows, (row) => {
       const [person, agent, server] = [nodes.people[row.person], nodes.agents[row.agent], nodes.servers[row.server]];
       if (person === undefined || agent === undefined || server === undefined)

@@ -40,7 +40,9 @@ for (const database of databases) {
     const open = async (path: string, options: BrowserContextOptions = {}, as = operator): Promise<Page> => {
       const context = await browse(options);
       const [name, value] = as.cookie;
-      await context.addCookies([{ name, value, url: service.origin, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+      // Chromium sends a secure cookie to a loopback address over plain http, too.
+      const url = service.origin.replace('http:', 'https:');
+      await context.addCookies([{ name, value, url, secure: true, httpOnly: true, sameSite: 'Lax' }]);
       const page = await context.newPage();
       await page.goto(`${service.origin}${path}`);
       return page;
