@@ -4,6 +4,7 @@ import type { HttpApp } from '../adapters/http/app.ts';
 import { consoleApp } from '../adapters/http/console/console-app.ts';
 import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
 import { consoleCookies } from '../adapters/http/console/cookies.ts';
+import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/overview-surface.ts';
 import type { ConsoleSessions } from '../adapters/http/console/session.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
@@ -16,10 +17,11 @@ import {
   operatorOf,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { consoleViews } from './console-views.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { consoleChoice, operatorsChoice } from './settings/alternatives.ts';
+import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
 import { traceable } from './traces.ts';
 
 export function openConsole(parts: ConsoleNeeds): HttpApp {
@@ -30,19 +32,32 @@ export function openConsole(parts: ConsoleNeeds): HttpApp {
 }
 
 function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
-  const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
+  const { storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return {
-    ...{ origin, admin, audit, clock, log, views: consoleViews(parts) },
+    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
-      find: (cookies, trace) =>
-        sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
+      find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
     },
     refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),
     refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
   };
+}
+
+function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
+  const { settings, clock } = parts;
+  return traceable(parts, (storage) => ({
+    countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
+    countBlocks: () => storage.sponsors.countBlocks(),
+    backlog: () => storage.backlog(),
+    hasSink: sinkChoice(settings) !== undefined,
+    twoPersons: settings['Service:Operators:TwoPersonUnblock'],
+    statusLists: settings['Service:StatusLists:Enabled']
+      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
+      : undefined,
+  }));
 }
 
 function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
@@ -76,7 +91,7 @@ function signIn(
     ...{ clientId, clientSecret: undefined, redirectUri: `${origin}/callback` },
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
-    moreClaims: [sponsorKeyClaim, ...(chosen.roleClaim.split('.', 1))],
+    moreClaims: [sponsorKeyClaim, ...chosen.roleClaim.split('.', 1)],
   };
   const provider = signInAtFirstUse(client, {
     ...parts,

@@ -43,6 +43,9 @@ export interface Tasks {
   list(question: TasksQuestion): Promise<TasksPage>;
 
   findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
+
+  /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
+  countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
 }
 
 /** A task as its person sees it. */
@@ -105,6 +108,21 @@ export interface TasksPage {
   readonly tasks: readonly ListedTask[];
   /** The last task read, if `mostRead` ended the page. */
   readonly readUpTo: TaskId | undefined;
+}
+
+export interface LiveTasksQuestion {
+  readonly of: { readonly agentId: AgentId } | { readonly sponsorKey: SponsorKey } | undefined;
+  /** A task whose time is up is not live. */
+  readonly now: Instant;
+  readonly most: number;
+}
+
+export interface LiveTaskCount {
+  readonly tasks: number;
+  /** When the last of them ends by itself; `undefined` without tasks. */
+  readonly lastExpiry: Instant | undefined;
+  /** The longest life of a token among their agents, in seconds; `undefined` without tasks. */
+  readonly longestTokenTtl: number | undefined;
 }
 
 /** A task as operators see it. */
@@ -170,6 +188,14 @@ export interface Sponsors {
 
   /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
   list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
+
+  /** How many people are blocked, and by how many blocks of each source. */
+  countBlocks(): Promise<BlockCount>;
+}
+
+export interface BlockCount {
+  readonly people: number;
+  readonly bySource: Readonly<Partial<Record<BlockSource, number>>>;
 }
 
 export interface BlocksQuestion {

@@ -9,6 +9,7 @@ import type { AuditSurface } from '../admin/audit-router.ts';
 import type { Asset } from '../pages/assets.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice } from './notices.ts';
+import type { OverviewSurface } from './overview-surface.ts';
 import type { ScreenName } from './screens.ts';
 import type { ViewsSurface } from './views-surface.ts';
 
@@ -24,6 +25,7 @@ export interface Asked {
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
   readonly views: ViewsSurface;
+  readonly overview: OverviewSurface;
 }
 
 /** A page. */

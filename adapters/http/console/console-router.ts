@@ -29,6 +29,7 @@ import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
+import type { OverviewSurface } from './overview-surface.ts';
 import { type FormName, forms, type ReadFormName, readForms, type ScreenName, screens } from './screens.ts';
 import type { ConsoleSession, ConsoleSessions } from './session.ts';
 import type { ViewsSurface } from './views-surface.ts';
@@ -39,6 +40,7 @@ export interface ConsoleSurface {
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
   readonly views: Traceable<ViewsSurface>;
+  readonly overview: Traceable<OverviewSurface>;
   readonly sessions: ConsoleSessions;
   /** Records that a person lacks the role for a route. */
   refuseRole(operator: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
@@ -142,6 +144,7 @@ function askedOf(
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
     views: forRequest(surface.views, { trace }),
+    overview: forRequest(surface.overview, { trace }),
   };
 }
 

@@ -3,6 +3,8 @@
 import type { Knex } from 'knex';
 import type {
   ListedTask,
+  LiveTaskCount,
+  LiveTasksQuestion,
   ShownTask,
   TaskFilters,
   TasksPage,
@@ -131,6 +133,35 @@ export function selectListedTask(knex: Knex, taskId: TaskId) {
     .from('tasks as t')
     .joinRaw('join task_grants g on g.task_id = t.task_id')
     .where('t.task_id', taskId);
+}
+
+export interface LiveTaskCountRow {
+  readonly tasks: number;
+  readonly last_expiry: Instant | null;
+  readonly longest_token_ttl: number | null;
+}
+
+export function countLiveTasks(knex: Knex, { of, now, most }: LiveTasksQuestion, instant: BindInstant) {
+  const live = knex
+    .select('t.expires_at', 'a.max_token_ttl')
+    .from('tasks as t')
+    .join('agents as a', 'a.agent_id', 't.agent_id')
+    .whereRaw("t.state = 'live' and t.ended_at is null")
+    .where('t.expires_at', '>', instant(now))
+    .limit(most);
+  if (of !== undefined && 'agentId' in of) live.where('t.agent_id', of.agentId);
+  if (of !== undefined && 'sponsorKey' in of) live.where('t.sponsor_key', storable('sponsor_key', of.sponsorKey));
+  return knex
+    .select(knex.raw('count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl'))
+    .from(live.as('counted'));
+}
+
+export function toLiveTaskCount(row: LiveTaskCountRow | undefined): LiveTaskCount {
+  return {
+    tasks: row?.tasks ?? 0,
+    lastExpiry: row?.last_expiry ?? undefined,
+    longestTokenTtl: row?.longest_token_ttl ?? undefined,
+  };
 }
 
 function namesOf({ sponsorKey, agentId, audience }: Omit<TaskFilters, 'state'>): readonly Name[] {
