@@ -3,9 +3,9 @@
 import { Graph, layout } from '@dagrejs/dagre';
 import type { DelegationEdge, DelegationGraph, DelegationNode } from '../../../../domain/tasks/delegation-graph.ts';
 
-export const NODE_WIDTH = 216;
+export const NODE_WIDTH = 204;
 export const NODE_HEIGHT = 44;
-const BETWEEN_COLUMNS = 72;
+const BETWEEN_COLUMNS = 64;
 const BETWEEN_ROWS = 12;
 /** Room for the headings of the columns. */
 export const TOP = 28;

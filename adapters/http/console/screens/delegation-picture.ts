@@ -20,8 +20,8 @@ import {
 const STOP = 28;
 const PADDING = 10;
 /** Characters that fit a node at the size of its text. */
-const FITS = 24;
-const FITS_BESIDE_STOP = 20;
+const FITS = 23;
+const FITS_BESIDE_STOP = 18;
 
 export function drawDelegations(graph: DelegationGraph, mayStop: boolean): Html {
   const { width, height, nodes, edges } = placeDelegations(graph);
