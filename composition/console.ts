@@ -18,6 +18,7 @@ import {
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import { consoleViews } from './console-views.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
@@ -36,7 +37,7 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return {
-    ...{ origin, admin, audit, clock, log, overview: overview(parts) },
+    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
       find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
     },

@@ -42,7 +42,7 @@ export interface Tasks {
   /** Tasks of all people, those with the greatest id first, which are the newest. */
   list(question: TasksQuestion): Promise<TasksPage>;
 
-  findListed(taskId: TaskId, now: Instant): Promise<ListedTask | undefined>;
+  findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
 
   /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
   countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
@@ -132,6 +132,14 @@ export interface ListedTask extends Task {
   readonly displayName: string | undefined;
   /** Successful refreshes so far. */
   readonly renewals: number;
+}
+
+/** A single task as operators see it. */
+export interface ShownTask extends ListedTask {
+  /** What the next token may have at most: the scope of the last refresh, which may be narrower than the exchange's. */
+  readonly grantScope: Scope;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
 }
 
 /** The status lists, and what the tables say about their tasks. */

@@ -11,6 +11,7 @@ import type { Html } from '../pages/html.ts';
 import type { Notice } from './notices.ts';
 import type { OverviewSurface } from './overview-surface.ts';
 import type { ScreenName } from './screens.ts';
+import type { ViewsSurface } from './views-surface.ts';
 
 export interface Asked {
   readonly operator: OperatorPerson;
@@ -23,6 +24,7 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  readonly views: ViewsSurface;
   readonly overview: OverviewSurface;
 }
 
@@ -61,5 +63,8 @@ export type Done =
 
 /** What a form does. The session, the origin, the role and the reason are checked before. */
 export type Act = (asked: Asked, field: Field) => Promise<Done>;
+
+/** What a form with a file shows. The session, the origin and the role are checked before. */
+export type ReadForm = (asked: Asked, file: Uint8Array) => Promise<Shown>;
 
 export type Shows = Readonly<Record<ScreenName, Show>>;

@@ -8,6 +8,7 @@ import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
   style: readAsset(import.meta.url, '', 'console', 'css'),
+  views: readAsset(import.meta.url, '', 'views', 'css'),
   mark: readMark(''),
 } as const;
 
@@ -33,6 +34,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <title>${title} · Mandate console</title>
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.style.path}">
+<link rel="stylesheet" href="${assets.views.path}">
 </head>
 <body>
 <a class="skip button" href="#main">Skip to the content</a>

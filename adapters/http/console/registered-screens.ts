@@ -4,7 +4,10 @@ import type { Screens } from './console-router.ts';
 import { showNow } from './screens/now-route.ts';
 import { block, showPeople, unblock } from './screens/people-route.ts';
 import { showStop, stopAgent, stopPerson, stopTask } from './screens/stop-route.ts';
+import { viewActs, viewReads, viewShows } from './screens/view-routes.ts';
 
-export const shows: Screens['shows'] = { now: showNow, people: showPeople, stop: showStop };
+export const shows: Screens['shows'] = { ...viewShows, now: showNow, people: showPeople, stop: showStop };
 
-export const acts: Screens['acts'] = { stopTask, stopAgent, stopPerson, block, unblock };
+export const acts: Screens['acts'] = { ...viewActs, stopTask, stopAgent, stopPerson, block, unblock };
+
+export const reads: Screens['reads'] = viewReads;

@@ -53,11 +53,12 @@ import {
   countLiveTasks,
   type ListedTaskRow,
   type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
   toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -157,8 +158,8 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
-      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
-      return rows[0] && toListedTask(rows[0], now);
+      const { rows } = await transact((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toShownTask(rows[0], now);
     },
     async countLive(question) {
       const counted = countLiveTasks(knex, question, bindInstant);

@@ -5,6 +5,7 @@ import type {
   ListedTask,
   LiveTaskCount,
   LiveTasksQuestion,
+  ShownTask,
   TaskFilters,
   TasksPage,
   TasksQuestion,
@@ -12,7 +13,7 @@ import type {
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { TaskState } from '../../../domain/tasks/task.ts';
-import { type BindInstant, storable } from './column.ts';
+import { type BindInstant, readScope, storable } from './column.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from './task-row.ts';
 
 export interface ListedTaskRow extends TaskRow {
@@ -20,6 +21,11 @@ export interface ListedTaskRow extends TaskRow {
   readonly is_last_read?: number;
   readonly display_name: string | null;
   readonly renewals: number | null;
+}
+
+export interface ShownTaskRow extends ListedTaskRow {
+  readonly grant_scope: string;
+  readonly renewed_at: Instant | null;
 }
 
 const LISTED_COLUMNS = [
@@ -120,8 +126,13 @@ function selectRecorded(
     .limit(limit);
 }
 
+/** A task has one grant. */
 export function selectListedTask(knex: Knex, taskId: TaskId) {
-  return knex.select(knex.raw(LISTED_COLUMNS)).from('tasks as t').where('t.task_id', taskId);
+  return knex
+    .select(knex.raw(`${LISTED_COLUMNS}, g.scope as grant_scope, g.renewed_at`))
+    .from('tasks as t')
+    .joinRaw('join task_grants g on g.task_id = t.task_id')
+    .where('t.task_id', taskId);
 }
 
 export interface LiveTaskCountRow {
@@ -179,5 +190,14 @@ export function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
     state: isOverdue ? { kind: 'expired', at: row.expires_at } : toTaskState(row),
     displayName: row.display_name ?? undefined,
     renewals: row.renewals ?? 0,
+  };
+}
+
+/** @param now as of {@link toListedTask} */
+export function toShownTask(row: ShownTaskRow, now: Instant): ShownTask {
+  return {
+    ...toListedTask(row, now),
+    grantScope: readScope(row.grant_scope),
+    renewedAt: row.renewed_at ?? undefined,
   };
 }

@@ -56,11 +56,12 @@ import {
   countLiveTasks,
   type ListedTaskRow,
   type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
   toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -148,8 +149,8 @@ export function sqliteTasks({ read }: Connection): Tasks {
 
     findListed: (taskId, now) =>
       read((run) => {
-        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
-        return row && toListedTask(row, now);
+        const row = run<ShownTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toShownTask(row, now);
       }),
 
     countLive: (question) =>
