@@ -3,6 +3,7 @@
 import type {
   Agents,
   OperatorActs,
+  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -14,14 +15,22 @@ import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
   BLOCK_COLUMNS,
+  type BlockCountRow,
   type BlockRow,
+  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
+import {
+  type OperatorSessionRow,
+  operatorSessionColumnNames,
+  toOperatorSession,
+} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -41,11 +50,15 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  countLiveTasks,
   type ListedTaskRow,
+  type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -145,8 +158,13 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
-      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
-      return rows[0] && toListedTask(rows[0], now);
+      const { rows } = await transact((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toShownTask(rows[0], now);
+    },
+    async countLive(question) {
+      const counted = countLiveTasks(knex, question, bindInstant);
+      const { rows } = await transact((read) => read<LiveTaskCountRow>(counted));
+      return toLiveTaskCount(rows[0]);
     },
   };
 }
@@ -192,10 +210,26 @@ export function postgresSessions({ run }: Connections): Sessions {
   };
 }
 
+const findOperatorSession = {
+  name: 'find_operator_session',
+  text: `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = $1`,
+};
+
+export function postgresOperatorSessions({ run }: Connections): OperatorSessions {
+  return {
+    async find(sessionHash) {
+      const { rows } = await run<OperatorSessionRow>(findOperatorSession, [sessionHash]);
+      return rows[0] && toOperatorSession(rows[0]);
+    },
+  };
+}
+
 const findBlocks = {
   name: 'find_blocks',
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
 };
+
+const countBlocks = { name: 'count_blocks', text: COUNT_BLOCKS };
 
 /** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
 const ofSource: OfSource = (select, source, after) =>
@@ -212,6 +246,9 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
       return toBlocks(
         (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
       );
+    },
+    async countBlocks() {
+      return toBlockCount((await run<BlockCountRow>(countBlocks)).rows);
     },
   };
 }
@@ -254,6 +291,7 @@ const deletions = [
     'forget_at',
   ]),
   ['me_sessions', 'expires_at'],
+  ['operator_sessions', 'expires_at'],
 ].map(([table, until]) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(

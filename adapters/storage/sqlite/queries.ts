@@ -4,6 +4,7 @@ import createKnex from 'knex';
 import type {
   Agents,
   OperatorActs,
+  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -16,15 +17,23 @@ import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
   BLOCK_COLUMNS,
+  type BlockCountRow,
   type BlockRow,
+  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
 import type { Bound } from '../rows/column.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
+import {
+  type OperatorSessionRow,
+  operatorSessionColumnNames,
+  toOperatorSession,
+} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -44,11 +53,15 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  countLiveTasks,
   type ListedTaskRow,
+  type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -136,9 +149,14 @@ export function sqliteTasks({ read }: Connection): Tasks {
 
     findListed: (taskId, now) =>
       read((run) => {
-        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
-        return row && toListedTask(row, now);
+        const row = run<ShownTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toShownTask(row, now);
       }),
+
+    countLive: (question) =>
+      read((run) =>
+        toLiveTaskCount(run<LiveTaskCountRow>(countLiveTasks(queryBuilder, question, bindInstant)).rows[0]),
+      ),
   };
 }
 
@@ -170,6 +188,18 @@ export function sqliteSessions({ read }: Connection): Sessions {
   };
 }
 
+const selectOperatorSession = `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = ?`;
+
+export function sqliteOperatorSessions({ read }: Connection): OperatorSessions {
+  return {
+    find: (sessionHash) =>
+      read((run) => {
+        const row = run<OperatorSessionRow>(selectOperatorSession, [sessionHash]).rows[0];
+        return row && toOperatorSession(row);
+      }),
+  };
+}
+
 const selectBlocks = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
@@ -184,6 +214,7 @@ export function sqliteSponsors({ read }: Connection): Sponsors {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     list: (question) =>
       read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
+    countBlocks: () => read((run) => toBlockCount(run<BlockCountRow>(COUNT_BLOCKS).rows)),
   };
 }
 
@@ -217,6 +248,7 @@ const deletions = [
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
   deleteFrom('me_sessions', 'session_hash', 'expires_at'),
+  deleteFrom('operator_sessions', 'session_hash', 'expires_at'),
   deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 

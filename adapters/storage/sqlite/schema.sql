@@ -16,6 +16,8 @@ create table agents (
   revision integer not null,
   created_at integer not null,
   updated_at integer not null,
+  -- The last change of jwks_uri or jwks.
+  keys_since integer not null,
   constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null))
 ) strict;
 create index agents_disabled on agents (agent_id) where not enabled;
@@ -90,6 +92,9 @@ create table tasks (
   parent_task_id text,
   audience text not null,
   scope text not null,
+  -- The scopes of the person's token, and those that the agent requested; null without the console.
+  held_scope text,
+  asked_scope text,
   delegation_depth integer not null,
   created_at integer not null,
   expires_at integer not null,
@@ -182,7 +187,7 @@ create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 
 -- Sessions (by sid) and people (by sub) that have logged out. Subject tokens from before the logout are refused.
 create table logouts (
-  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person')),
+  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')),
   name text not null,
   -- The latest logout, by the provider's clock.
   stated_at integer not null,
@@ -207,6 +212,25 @@ create table me_sessions (
 create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on me_sessions (sponsor);
 create index me_sessions_by_expiry on me_sessions (expires_at);
+
+-- Sessions of the console. Only the browser knows the secret.
+create table operator_sessions (
+  -- SHA-256 of the secret, in lowercase hex.
+  session_hash text primary key,
+  iss text not null,
+  sub text not null,
+  sponsor_key text,
+  -- Those of the sign-in, with spaces between them.
+  roles text not null,
+  -- The session of the identity provider.
+  sid text,
+  created_at integer not null,
+  last_used_at integer not null,
+  expires_at integer not null
+) strict, without rowid;
+create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
+create index operator_sessions_by_sub on operator_sessions (sub);
+create index operator_sessions_by_expiry on operator_sessions (expires_at);
 
 -- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
 -- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.

@@ -29,8 +29,8 @@ import { PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
 const http = new URL('../../../adapters/http/', import.meta.url);
-/** No part of the service's API: the pages and forms of `/me`, which are for browsers, and the server of `mandate witness`. */
-const OTHERS = ['me/sign-in-router.ts', 'me/page/page-router.ts', 'witness/'];
+/** No part of the service's API: pages and forms, which are for browsers, and the server of `mandate witness`. */
+const OTHERS = ['me/sign-in-router.ts', 'me/page/', 'pages/', 'console/', 'witness/'];
 /** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !OTHERS.some((other) => name.startsWith(other)))

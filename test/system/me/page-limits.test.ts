@@ -1,7 +1,8 @@
 /** The page at its limits: slow forms, too many requests, no free permit. */
 
 import { expect } from 'chai';
-import { formTokenOf, sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { meCookies } from '../../../adapters/http/me/cookies.ts';
+import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { fieldsOf, type Mandate } from '../../support/mandate.ts';
@@ -47,7 +48,7 @@ for (const database of databases) {
       const { mandate } = running;
       const agent = await mandate.agent();
       const issued = await agent.exchange();
-      const form_token = formTokenOf(sessionSecret(cookie) ?? '');
+      const form_token = formTokenOf(meCookies.sessionSecret(cookie) ?? '');
       const records = await mandate.recorded(async () => {
         const slow = await Promise.all(
           FORMS.map(async (path) => {

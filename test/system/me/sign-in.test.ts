@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { formTokenOf, sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { meCookies } from '../../../adapters/http/me/cookies.ts';
+import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
@@ -22,7 +23,7 @@ async function isSignedIn(mandate: Mandate, cookie: string): Promise<boolean> {
 }
 
 function formToken(cookies: string): string {
-  const secret = sessionSecret(cookies);
+  const secret = meCookies.sessionSecret(cookies);
   if (secret === undefined) throw new Error('there is no session');
   return formTokenOf(secret);
 }
