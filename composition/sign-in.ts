@@ -1,8 +1,9 @@
 /** Binds the sign-in at the page `/me` and its sessions to their ports. They exist only with `Service:Me:ClientId`. */
 
-import { formTokenOf, sessionSecret } from '../adapters/http/me/cookies.ts';
+import { sessionSecret } from '../adapters/http/me/cookies.ts';
 import type { MeSessions } from '../adapters/http/me/identify.ts';
 import type { SignInSurface } from '../adapters/http/me/sign-in-router.ts';
+import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { serviceAssertion } from '../adapters/identity-provider/service-token.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';

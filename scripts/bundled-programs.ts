@@ -16,8 +16,10 @@ const FOLDER = 'MANDATE_PROGRAMS';
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** The database thread. A program that opens SQLite looks for its file in its own folder. */
 const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
-/** What the page `/me` loads. Its code looks for them in the folder beside it. */
-const ASSETS = fileURLToPath(new URL('../adapters/http/me/page/assets', import.meta.url));
+/** What pages load. Their code looks for them in the folder beside it. */
+const ASSETS = ['me/page', 'pages'].map((folder) =>
+  fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
+);
 /** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */
 const STAYS_OUTSIDE = [
   ...['better-sqlite3', 'sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'oracledb'],
@@ -30,7 +32,7 @@ export function processProgram(source: string | URL): string {
     build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
     build({ entryPoints: [THREAD], outfile: join(folder, 'worker', 'main.js') });
     copySchemas(folder);
-    cpSync(ASSETS, join(folder, 'assets'), { recursive: true });
+    for (const assets of ASSETS) cpSync(assets, join(folder, 'assets'), { recursive: true });
   });
 }
 

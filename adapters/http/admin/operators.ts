@@ -90,9 +90,10 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
 }
 
 const REASON = 'Mandate-Reason';
-const MIN_REASON = 3;
-const MAX_REASON = 200;
-const REASON_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters, as plain ASCII with % written %25, or as percent-encoded UTF-8.`;
+export const MIN_REASON = 3;
+export const MAX_REASON = 200;
+export const REASON_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters.`;
+const REASON_HEADER_SENTENCE = `Must be ${MIN_REASON} to ${MAX_REASON} characters without control characters, as plain ASCII with % written %25, or as percent-encoded UTF-8.`;
 const ASCII = /^[\x20-\x7e]*$/;
 const CONTROL = /\p{Cc}/u;
 
@@ -102,11 +103,16 @@ function readReason(request: IncomingMessage): Reason {
   const header = singleHeader(request, REASON);
   if (header.kind === 'absent') return { errors: fieldErrors(REASON, 'Is required: say why you make this change.') };
   if (header.kind === 'repeated') return { errors: fieldErrors(REASON, 'Must not be repeated.') };
-  const reason = ASCII.test(header.value) ? decoded(header.value)?.trim() : undefined;
-  const length = reason === undefined ? 0 : [...reason].length;
-  return reason === undefined || CONTROL.test(reason) || length < MIN_REASON || length > MAX_REASON
-    ? { errors: fieldErrors(REASON, REASON_SENTENCE) }
-    : { reason };
+  const text = ASCII.test(header.value) ? decoded(header.value) : undefined;
+  const reason = text === undefined ? undefined : parseReason(text);
+  return reason === undefined ? { errors: fieldErrors(REASON, REASON_HEADER_SENTENCE) } : { reason };
+}
+
+/** Why an operator makes a change. `undefined` for a text that says nothing, or too much. */
+export function parseReason(text: string): string | undefined {
+  const reason = text.trim();
+  const length = [...reason].length;
+  return CONTROL.test(reason) || length < MIN_REASON || length > MAX_REASON ? undefined : reason;
 }
 
 function decoded(text: string): string | undefined {

@@ -1,19 +1,14 @@
-/**
- * The cookies of the page `/me`. The prefix `__Host-` binds a cookie to this host, over TLS (RFC 6265bis §4.1.3.2). `Lax`
- * lets it come along when the identity provider sends the browser back.
- */
+/** The cookies of the page `/me`. */
 
 import { createHmac } from 'node:crypto';
 import { RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
 import type { SignInAttempt } from '../../../application/ports/identity-provider.ts';
+import { ATTRIBUTES, onlyCookie, SECRET, secretCookie } from '../pages/cookies.ts';
 
 const SESSION = '__Host-mandate-me';
 const SIGN_IN = '__Host-mandate-sign-in';
-export const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 /** Seconds: how long a sign-in may take. */
 const SIGN_IN_TAKES = 600;
-/** 32 bytes in base64url. */
-const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** Where the browser goes after the sign-in, by the name in the request. No address is ever read from a request. */
 const PLACES = { me: '/me', resume: '/me/resume' } as const;
@@ -43,15 +38,9 @@ export function attemptOf({ secret, place }: BegunSignIn): SignInAttempt {
   };
 }
 
-/** Every write of a session carries this token: the page shows it, and another site cannot read it. */
-export function formTokenOf(sessionSecret: string): string {
-  return createHmac('sha256', sessionSecret).update('form token').digest('base64url');
-}
-
 /** The secret of the session. `undefined` without the cookie, with two of them, or with one of another form. */
 export function sessionSecret(cookies: string | undefined): string | undefined {
-  const value = onlyCookie(cookies, SESSION);
-  return value !== undefined && SECRET.test(value) ? value : undefined;
+  return secretCookie(cookies, SESSION);
 }
 
 export function begunSignIn(cookies: string | undefined): BegunSignIn | undefined {
@@ -66,12 +55,3 @@ export const setCookie = {
   signIn: ({ place, secret }: BegunSignIn) => `${SIGN_IN}=${place}.${secret}; Max-Age=${SIGN_IN_TAKES}; ${ATTRIBUTES}`,
   noSignIn: `${SIGN_IN}=; Max-Age=0; ${ATTRIBUTES}`,
 } as const;
-
-/** Two cookies of one name may be another site's attempt to replace one, so neither counts. */
-export function onlyCookie(cookies: string | undefined, name: string): string | undefined {
-  const values = (cookies ?? '').split(';').flatMap((pair) => {
-    const [cookie = '', ...value] = pair.trim().split('=');
-    return cookie === name ? [value.join('=')] : [];
-  });
-  return values.length === 1 ? values[0] : undefined;
-}

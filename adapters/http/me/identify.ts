@@ -3,7 +3,6 @@
  * holds the person's other access tokens, so they open nothing here.
  */
 
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
@@ -11,6 +10,7 @@ import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-perso
 import type { Trace } from '../../../domain/trace-context.ts';
 import { bearerCredential } from '../message/bearer.ts';
 import { singleHeader } from '../message/head.ts';
+import { isOwnForm } from '../pages/own-form.ts';
 
 /** A session of the page, found by its cookie. */
 export interface MeSession {
@@ -61,29 +61,12 @@ export async function identify(access: MeAccess, request: IncomingMessage, trace
     : { kind: 'refused', reason: 'invalid_token', fault };
 }
 
-/**
- * Whether a write may run. A browser adds the cookie to requests of other sites too, so a write with a session needs a
- * proof that it comes from our own page: its origin, and the form token.
- */
+/** Whether a write may run: one with a session must come from our own page. */
 export function mayWrite(
   { issuer }: Pick<MeAccess, 'issuer'>,
   session: MeSession | undefined,
   request: IncomingMessage,
   formToken: string | undefined,
 ): boolean {
-  if (session === undefined) return true;
-  return isSameOrigin(issuer, request) && isEqual(formToken ?? '', session.formToken);
-}
-
-/** Fetch metadata, or from a browser without it the Origin header. */
-function isSameOrigin(issuer: string, request: IncomingMessage): boolean {
-  const site = singleHeader(request, 'sec-fetch-site');
-  if (site.kind !== 'absent') return site.kind === 'present' && site.value === 'same-origin';
-  const origin = singleHeader(request, 'origin');
-  return origin.kind === 'present' && origin.value === new URL(issuer).origin;
-}
-
-function isEqual(given: string, expected: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
-  return one.length === other.length && timingSafeEqual(one, other);
+  return session === undefined || isOwnForm(request, issuer, { given: formToken, expected: session.formToken });
 }

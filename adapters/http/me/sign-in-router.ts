@@ -14,11 +14,12 @@ import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
+import { redirect, wantsPage } from '../pages/page-headers.ts';
 import { issuerPath } from '../routes.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { attemptOf, begunSignIn, isPlace, type Place, pathOfPlace, sessionSecret, setCookie } from './cookies.ts';
 import { type MeSessions, mayWrite } from './identify.ts';
-import { answerFaultsWithPages, answerNotice, type Notice, redirect, wantsPage } from './page/notice.ts';
+import { answerFaultsWithPages, answerNotice, type Notice } from './page/notice.ts';
 
 export interface SignInSurface {
   readonly issuer: string;

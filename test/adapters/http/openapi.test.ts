@@ -29,11 +29,11 @@ import { PUSH_CREDENTIAL } from '../../support/transmitter.ts';
 const packageJson = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
 const http = new URL('../../../adapters/http/', import.meta.url);
-/** The pages and forms of `/me` are for browsers, and no part of the API. */
-const PAGES = ['me/sign-in-router.ts', 'me/page/page-router.ts'];
+/** Pages and forms are for browsers, and no part of the API. */
+const PAGES = ['me/sign-in-router.ts', 'me/page/', 'pages/', 'console/'];
 /** The source of each file that imports Express. */
 const routers = readdirSync(http, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !PAGES.includes(name))
+  .filter((name) => name.endsWith('.ts') && !PAGES.some((path) => name.startsWith(path)))
   .map((name) => readFileSync(new URL(name, http), 'utf8'))
   .filter((source) => /from 'express'/.test(source));
 const mounts = routers.flatMap((source) => [...source.matchAll(/\.use\('([^']+)'/g)].map(([, path = '']) => path));

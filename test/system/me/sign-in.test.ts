@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { formTokenOf, sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';

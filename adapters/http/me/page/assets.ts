@@ -1,22 +1,11 @@
-/** The files that the page loads. Their paths change with their content, so browsers may keep them. */
+/** The files that the page loads. */
 
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readAsset, readMark } from '../../pages/assets.ts';
 
-export interface Asset {
-  readonly path: string;
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
-function asset(name: string, extension: string, type: string): Asset {
-  const bytes = readFileSync(new URL(`./assets/${name}.${extension}`, import.meta.url));
-  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12);
-  return { path: `/me/assets/${name}.${hash}.${extension}`, type, bytes };
-}
+export const ASSETS_BASE = '/me';
 
 export const assets = {
-  style: asset('me', 'css', 'text/css; charset=utf-8'),
-  script: asset('me', 'js', 'text/javascript; charset=utf-8'),
-  mark: asset('mark', 'svg', 'image/svg+xml'),
+  style: readAsset(import.meta.url, ASSETS_BASE, 'me', 'css'),
+  script: readAsset(import.meta.url, ASSETS_BASE, 'me', 'js'),
+  mark: readMark(ASSETS_BASE),
 } as const;

@@ -5,6 +5,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Log } from '../../../../application/ports/telemetry.ts';
 import { discardRest } from '../../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
+import { PAGE_HEADERS, wantsPage } from '../../pages/page-headers.ts';
 import { renderMessage } from './page.ts';
 import type { MessageKind } from './texts.ts';
 import { type Language, languages } from './view.ts';
@@ -17,15 +18,6 @@ export interface Notice {
   /** Where the link leads: a path after the issuer's, or an address of the identity provider. By default the page. */
   readonly to?: string;
 }
-
-/** For every page. A redirect after a form leads to this origin only. */
-export const PAGE_HEADERS = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-} as const;
 
 /** `false` for a program: it is not answered yet. */
 export type AnswerBrowser = (response: Response, notice: Pick<Notice, 'status' | 'kind'>) => boolean;
@@ -51,11 +43,6 @@ export function answerBrowser(base: string): AnswerBrowser {
   };
 }
 
-/** The body that Express sends with a redirect is a page too, so it gets the headers of a page. */
-export function redirect(response: Response, address: string, status = 302): void {
-  response.set(PAGE_HEADERS).redirect(status, address);
-}
-
 /** A program gets problem details. */
 export function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandler {
   const page = (status: number, kind: MessageKind) => (response: Response) =>
@@ -72,11 +59,6 @@ export function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandl
     if (wantsPage(request)) pages(error, request, response, next);
     else next(error);
   };
-}
-
-/** Whether a browser opens the address, or a program calls it. */
-export function wantsPage({ headers }: IncomingMessage): boolean {
-  return /\btext\/html\b/i.test(headers.accept ?? '');
 }
 
 /** The first language of the browser's list that the page has. Browsers list the preferred language first. */

@@ -13,20 +13,14 @@ import { secondsBetween } from '../../../../domain/instant.ts';
 import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
 import { queryParameters } from '../../message/head.ts';
 import { GONE, readFormRequest } from '../../oauth/form.ts';
+import { serveAssets } from '../../pages/assets.ts';
+import { PAGE_HEADERS, redirect, wantsPage } from '../../pages/page-headers.ts';
 import { issuerPath } from '../../routes.ts';
 import { forRequest, type Traceable } from '../../traceable.ts';
 import { type MeSession, mayWrite } from '../identify.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
-import { assets } from './assets.ts';
-import {
-  answerFaultsWithPages,
-  answerNotice,
-  languageOf,
-  type Notice as NoticePage,
-  PAGE_HEADERS,
-  redirect,
-  wantsPage,
-} from './notice.ts';
+import { ASSETS_BASE, assets } from './assets.ts';
+import { answerFaultsWithPages, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
 import { noNoticeCookie, noticeCookie, noticeOf } from './notice-cookie.ts';
 import { AGENT_FIELD, renderMe, renderResume } from './page.ts';
 import type { MeView, Notice } from './view.ts';
@@ -37,17 +31,11 @@ export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sess
 
 /** More tasks are on the next page. */
 const TASKS_PER_PAGE = 100;
-const A_YEAR = 31_536_000;
 
 export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
-  for (const { path, type, bytes } of Object.values(assets)) {
-    router.get(path.slice('/me'.length), (_request, response) => {
-      response.set({ 'Cache-Control': `public, max-age=${A_YEAR}, immutable`, 'X-Content-Type-Options': 'nosniff' });
-      response.type(type).send(bytes);
-    });
-  }
+  serveAssets(router, ASSETS_BASE, Object.values(assets));
   const asked = (request: Request, session: MeSession): Asked => ({
     ...{ surface: forRequest(surface, request), person: session.person, session, base, options },
   });

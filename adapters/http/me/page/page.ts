@@ -2,8 +2,8 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
+import { type Html, html, type Insert } from '../../pages/html.ts';
 import { assets } from './assets.ts';
-import { type Html, html, type Insert } from './html.ts';
 import { type MessageKind, type Texts, texts } from './texts.ts';
 import { moment } from './times.ts';
 import type { Language, MeView } from './view.ts';

@@ -1,8 +1,9 @@
 /** The pages with which admission refuses a browser at `/me`. They are rendered once, because refusals must be cheap. */
 
 import { type Answer, answerOf, type RefusalPages } from '../../admission/refusals.ts';
+import { PAGE_HEADERS, wantsPage } from '../../pages/page-headers.ts';
 import type { AdmissionRefusal } from '../../server/message-classes.ts';
-import { languageOf, PAGE_HEADERS, wantsPage } from './notice.ts';
+import { languageOf } from './notice.ts';
 import { renderMessage } from './page.ts';
 import { type Language, languages } from './view.ts';
 

@@ -1,7 +1,7 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
-import { type Html, html } from './html.ts';
-import { duration } from './times.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { duration } from '../../pages/times.ts';
 import type { EndReason, Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */

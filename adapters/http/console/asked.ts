@@ -1,0 +1,63 @@
+/** What a screen gets and gives, and what a form does. */
+
+import type { Request } from 'express';
+import type { FieldError } from '../../../domain/field-error.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
+import type { AdminSurface } from '../admin/admin-router.ts';
+import type { AuditSurface } from '../admin/audit-router.ts';
+import type { Asset } from '../pages/assets.ts';
+import type { Html } from '../pages/html.ts';
+import type { Notice } from './notices.ts';
+import type { ScreenName } from './screens.ts';
+
+export interface Asked {
+  readonly operator: OperatorPerson;
+  /** Whether a screen shows what needs the role. The form checks it again. */
+  may(role: OperatorRole): boolean;
+  readonly now: Instant;
+  /** Every form carries it. */
+  readonly formToken: string;
+  /** The use cases of `/admin`. In a form, its decisions record the operator, the role and the reason. */
+  readonly admin: AdminSurface;
+  /** The use cases of `/audit`: for an auditor only. */
+  readonly audit: AuditSurface;
+}
+
+/** A page. */
+export interface Shown {
+  /** 200 by default. */
+  readonly status?: number;
+  /** In place of the screen's. */
+  readonly title?: string;
+  readonly body: Html;
+  readonly scripts?: readonly Asset[];
+  /** A fixed word for the log. */
+  readonly reason?: string;
+}
+
+/** Reads what the screen shows, and renders it. */
+export type Show = (asked: Asked, request: Request) => Promise<Shown>;
+
+/** A field of the form. `undefined` if the form does not have it, or it is empty. */
+export type Field = (name: string) => string | undefined;
+
+export type Done =
+  /** The browser goes there. `to` is a path with its query. */
+  | { readonly kind: 'done'; readonly to: string; readonly notice?: Notice | undefined }
+  /** A page says why, and links back. */
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly title: string;
+      readonly text: string;
+      readonly errors?: readonly FieldError[];
+      readonly back?: string;
+      /** A fixed word for the log. */
+      readonly reason: string;
+    };
+
+/** What a form does. The session, the origin, the role and the reason are checked before. */
+export type Act = (asked: Asked, field: Field) => Promise<Done>;
+
+export type Shows = Readonly<Record<ScreenName, Show>>;

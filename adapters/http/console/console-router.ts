@@ -1,0 +1,201 @@
+/** Routes of the console. Each needs a session, and the role of its screen or form. */
+
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { Clock } from '../../../application/ports/runtime.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
+import type { RequestedAct } from '../../../domain/operators/operator-act.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+import type { AdminSurface } from '../admin/admin-router.ts';
+import type { AuditSurface } from '../admin/audit-router.ts';
+import { parseReason, REASON_SENTENCE } from '../admin/operators.ts';
+import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
+import { discardRest } from '../message/body.ts';
+import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
+import { neverStored } from '../message/head.ts';
+import { GONE, readFormRequest } from '../oauth/form.ts';
+import { serveAssets } from '../pages/assets.ts';
+import { isOwnForm } from '../pages/own-form.ts';
+import { PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
+import type { Act, Asked, Done, Field, Show, Shown, Shows } from './asked.ts';
+import { assets, renderDocument } from './layout.ts';
+import { renderMessage, renderRefusal } from './messages.ts';
+import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
+import { type FormName, forms, type ScreenName, screens } from './screens.ts';
+import type { ConsoleSession, ConsoleSessions } from './session.ts';
+
+export interface ConsoleSurface {
+  /** `Service:Console:Origin`. */
+  readonly origin: string;
+  readonly admin: Traceable<AdminSurface>;
+  readonly audit: Traceable<AuditSurface>;
+  readonly sessions: ConsoleSessions;
+  /** Records that a person lacks the role for a route. */
+  refuseRole(operator: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
+  /** Records a write without a session, or from another page. The record names no person. */
+  refuse(reason: 'missing_token' | 'invalid_form_token', trace?: Trace): Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What each screen shows, and what each form does. */
+export interface Screens {
+  readonly shows: Shows;
+  readonly acts: Readonly<Record<FormName, Act>>;
+}
+
+export function consoleRouter(surface: ConsoleSurface, { shows, acts }: Screens): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  serveAssets(router, '', Object.values(assets));
+  router.use(neverStored);
+  for (const name of Object.keys(screens) as ScreenName[])
+    router.get(screens[name].path, show(surface, name, shows[name]));
+  for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
+  for (const { path, screen } of Object.values(forms)) {
+    // After a refused form its address stays in the browser.
+    router.get(path, (_request, response) => redirect(response, screens[screen].path));
+  }
+  router.use((request, response) => {
+    discardRest(request);
+    answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
+  });
+  router.use(
+    faultHandler(surface.log, {
+      unavailable(response) {
+        response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+        answer(response, { status: 503, reason: 'storage_unavailable' }, renderMessage('storage_unavailable'));
+      },
+      malformedPath: (response) => answer(response, { status: 400, reason: 'malformed' }, renderMessage('malformed')),
+      fault: (response) => answer(response, { status: 500, reason: 'fault' }, renderMessage('fault')),
+    }),
+  );
+  return router;
+}
+
+interface Status {
+  readonly status?: number | undefined;
+  /** A fixed word for the log. */
+  readonly reason?: string | undefined;
+}
+
+export function answer(response: Response, { status = 200, reason }: Status, document: string): void {
+  if (reason !== undefined) response.reason = reason;
+  response.status(status).set(PAGE_HEADERS).send(document);
+}
+
+/** A page that needs a session and a role. Without a session the browser goes to the sign-in. */
+function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHandler {
+  return withRole(surface, screens[name].route, async (asked, request, response) => {
+    const shown = await read(asked, request);
+    answer(response, shown, documentOf(name, asked, shown, takeNotice(request, response)));
+  });
+}
+
+/**
+ * A route that only reads. For a screen use the table of screens; this is for what is not a page.
+ *
+ * @param handle answers the request
+ */
+export function withRole(
+  surface: ConsoleSurface,
+  route: AdminRoute,
+  handle: (asked: Asked, request: Request, response: Response) => Promise<void>,
+): RequestHandler {
+  return async (request, response) => {
+    const session = await sessionOf(surface, request);
+    if (session === undefined) return redirect(response, '/sign-in');
+    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+      return refuseRole(surface, session, route, request, response);
+    }
+    await handle(askedOf(surface, session, request, undefined), request, response);
+  };
+}
+
+function sessionOf(surface: ConsoleSurface, request: Request): Promise<ConsoleSession | undefined> {
+  return surface.sessions.find(request.headers.cookie ?? '', request.trace);
+}
+
+function askedOf(
+  surface: ConsoleSurface,
+  { operator, formToken }: ConsoleSession,
+  { trace }: Request,
+  act: RequestedAct | undefined,
+): Asked {
+  return {
+    ...{ operator, formToken, now: surface.clock.now() },
+    may: (role) => roleFor(operator, role) !== undefined,
+    admin: forRequest(surface.admin, { trace, act }),
+    audit: forRequest(surface.audit, { trace }),
+  };
+}
+
+function documentOf(screen: ScreenName, asked: Asked, shown: Shown, notice: string | undefined): string {
+  const { title = screens[screen].title, scripts, body } = shown;
+  return renderDocument({ title, screen, signedIn: asked, notice, scripts }, body);
+}
+
+function takeNotice(request: Request, response: Response): string | undefined {
+  const notice = noticeIn(request.headers.cookie);
+  if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
+  return notice && noticeText(notice);
+}
+
+async function refuseRole(
+  surface: ConsoleSurface,
+  session: ConsoleSession,
+  route: AdminRoute,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  await surface.refuseRole(session.operator, route, request.trace);
+  answer(response, { status: 403, reason: 'operator_role_missing' }, renderMessage('role_missing', session));
+}
+
+/** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
+function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandler {
+  const { route, screen } = forms[name];
+  const role = adminRoutes[route];
+  return async (request, response) => {
+    const form = await readFormRequest(request);
+    if (form === GONE) return;
+    const session = await sessionOf(surface, request);
+    if (session === undefined) {
+      await surface.refuse('missing_token', request.trace);
+      return answer(response, { status: 401, reason: 'session_over' }, renderMessage('session_over'));
+    }
+    const field: Field = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
+    const token = { given: field('form_token'), expected: session.formToken };
+    if (!isOwnForm(request, surface.origin, token)) {
+      await surface.refuse('invalid_form_token', request.trace);
+      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
+    }
+    const held = roleFor(session.operator, role);
+    if (held === undefined) return refuseRole(surface, session, route, request, response);
+    const reason = parseReason(field('reason') ?? '');
+    const done =
+      reason === undefined
+        ? REASON_REFUSED
+        : await acted(
+            askedOf(surface, session, request, { operator: session.operator, role: held, route, reason }),
+            field,
+            change,
+          );
+    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, screens[screen].path, session));
+    if (done.notice !== undefined) response.append('Set-Cookie', noticeCookie(done.notice));
+    redirect(response, done.to, 303);
+  };
+}
+
+async function acted(asked: Asked, field: Field, change: Act): Promise<Done> {
+  const done = await change(asked, field);
+  await asked.admin.settle?.();
+  return done;
+}
+
+const REASON_REFUSED: Done = {
+  ...{ kind: 'refused', status: 400, reason: 'reason_required' },
+  title: 'A reason is needed',
+  text: 'Nothing was changed. Say why you make this change, so that others understand it later.',
+  errors: [{ field: 'reason', sentence: REASON_SENTENCE }],
+};

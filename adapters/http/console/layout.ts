@@ -1,0 +1,94 @@
+/** The document of every page of the console: who is signed in, the navigation, a notice, and the way to the kill switch. */
+
+import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
+import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
+import { type Asset, readAsset, readMark } from '../pages/assets.ts';
+import { type Html, html, type Insert } from '../pages/html.ts';
+import { roleOf, type ScreenName, screens } from './screens.ts';
+
+export const assets = {
+  style: readAsset(import.meta.url, '', 'console', 'css'),
+  mark: readMark(''),
+} as const;
+
+export interface Frame {
+  readonly title: string;
+  /** The screen that the navigation marks. */
+  readonly screen?: ScreenName | undefined;
+  /** `undefined` on a page without a session. */
+  readonly signedIn?: { readonly operator: OperatorPerson; readonly formToken: string } | undefined;
+  /** What the operator has just done. */
+  readonly notice?: string | undefined;
+  readonly scripts?: readonly Asset[] | undefined;
+}
+
+/** @returns a whole document */
+export function renderDocument(frame: Frame, body: Html): string {
+  const { title, screen, signedIn, notice, scripts = [] } = frame;
+  return `${html`<!doctype html>
+<html lang="en" dir="ltr">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Mandate console</title>
+<link rel="icon" href="${assets.mark.path}">
+<link rel="stylesheet" href="${assets.style.path}">
+</head>
+<body>
+<a class="skip button" href="#main">Skip to the content</a>
+${signedIn === undefined ? bareHeader() : header(signedIn, screen)}
+<main id="main">
+<h1>${title}</h1>
+<div role="status">${notice !== undefined && html`<p class="banner good">${notice}</p>`}</div>
+${body}
+</main>
+${scripts.map(({ path }) => html`<script type="module" src="${path}"></script>`)}
+</body>
+</html>
+`}`;
+}
+
+function bareHeader(): Html {
+  return html`<header class="bar"><p class="brand"><img src="${assets.mark.path}" alt=""> Mandate console</p></header>`;
+}
+
+function header({ operator, formToken }: NonNullable<Frame['signedIn']>, current: ScreenName | undefined): Html {
+  const may = (role: OperatorRole) => roleFor(operator, role) !== undefined;
+  const links = Object.entries(screens).flatMap(([name, screen]): Insert[] =>
+    screen.inNavigation && may(roleOf(screen))
+      ? [html`<li>${link(screen.path, screen.title, name === current, '')}</li>`]
+      : [],
+  );
+  const { stop } = screens;
+  return html`<header class="bar">
+<p class="brand"><img src="${assets.mark.path}" alt=""> Mandate</p>
+<nav aria-label="Screens"><ul>${links}</ul></nav>
+${may(roleOf(stop)) && link(stop.path, stop.title, current === 'stop', 'button kill')}
+<div class="who"><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
+${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
+</header>`;
+}
+
+function link(path: string, title: string, isCurrent: boolean, style: string): Html {
+  return isCurrent
+    ? html`<a class="${style}" href="${path}" aria-current="page">${title}</a>`
+    : html`<a class="${style}" href="${path}">${title}</a>`;
+}
+
+/** A form that changes something. It has the form token, so it works from a page of this session only. */
+export function form(formToken: string, path: string, fields: Html): Html {
+  return html`<form method="post" action="${path}"><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
+}
+
+/** The field that every form of a change has. @param id unique in the page */
+export function reasonField(id: string): Html {
+  return html`<p class="field"><label for="${id}">Reason</label>
+<input id="${id}" name="reason" required minlength="${MIN_REASON}" maxlength="${MAX_REASON}" autocomplete="off" aria-describedby="${id}-help">
+<span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
+}
+
+/** For acts that end many tasks: the operator types whom they end. The service compares it with `expected`. */
+export function typedNameField(id: string, expected: string): Html {
+  return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
+<input id="${id}" name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
+}

@@ -1,0 +1,101 @@
+/** Pages that say one thing: an error, or an end. Each links to what the operator can do next. */
+
+import { html } from '../pages/html.ts';
+import type { Done } from './asked.ts';
+import { type Frame, renderDocument } from './layout.ts';
+
+interface Message {
+  readonly title: string;
+  readonly text: string;
+  readonly to: string;
+  readonly action: string;
+}
+
+const SIGN_IN = { to: '/sign-in', action: 'Sign in' };
+const NOW = { to: '/', action: 'Back to Now' };
+
+const messages = {
+  signed_out: { title: 'You are signed out', text: 'This browser no longer opens the console.', ...SIGN_IN },
+  session_over: { title: 'Your session has ended', text: 'Nothing was changed. Sign in again.', ...SIGN_IN },
+  sign_in_incomplete: {
+    title: 'The sign-in was not finished',
+    text: 'It was cancelled, took too long, or began in another browser.',
+    ...SIGN_IN,
+  },
+  sign_in_refused: {
+    title: 'The sign-in was refused',
+    text: 'The answer of the identity provider could not be accepted. The log of the service says why.',
+    ...SIGN_IN,
+  },
+  no_role: {
+    title: 'You have no role here',
+    text: 'The identity provider knows you, but gives you none of the roles of this console. Ask who administers it.',
+    ...SIGN_IN,
+  },
+  provider_unavailable: {
+    title: 'The identity provider does not answer',
+    text: 'Nobody can sign in until it does. Calls with the admin key still work.',
+    to: '/sign-in',
+    action: 'Try again',
+  },
+  role_missing: {
+    title: 'Your roles do not allow this',
+    text: 'Nothing was changed. The attempt is recorded.',
+    ...NOW,
+  },
+  form_refused: {
+    title: 'This form was not accepted',
+    text: 'Nothing was changed: the form did not come from a page of your session. Open the page again.',
+    ...NOW,
+  },
+  unknown_path: { title: 'There is no such page', text: 'The address is unknown, or what it names is gone.', ...NOW },
+  malformed: { title: 'The address is malformed', text: 'It cannot be read.', ...NOW },
+  storage_unavailable: {
+    title: 'The database does not answer',
+    text: 'Nothing is known about your last change: look before you repeat it.',
+    to: '/',
+    action: 'Try again',
+  },
+  fault: {
+    title: 'Something went wrong here',
+    text: 'The log of the service says what. Look before you repeat your last change.',
+    ...NOW,
+  },
+  rate_limited: {
+    title: 'Too many requests',
+    text: 'Wait a few seconds, then open the page again. Nothing was changed.',
+    to: '/',
+    action: 'Try again',
+  },
+  overloaded: {
+    title: 'The service is at its limit',
+    text: 'Wait a few seconds, then open the page again. Nothing was changed.',
+    to: '/',
+    action: 'Try again',
+  },
+} as const satisfies Readonly<Record<string, Message>>;
+
+export type MessageKind = keyof typeof messages;
+
+export function renderMessage(kind: MessageKind, signedIn?: Frame['signedIn'], toElsewhere?: string): string {
+  const { title, text, to, action } = messages[kind];
+  return renderDocument(
+    { title, signedIn },
+    html`<p>${text}</p>
+<p><a class="button main" href="${toElsewhere ?? to}">${action}</a></p>`,
+  );
+}
+
+/** @param back where the link leads, unless the refusal says it */
+export function renderRefusal(
+  { title, text, errors = [], back }: Extract<Done, { readonly kind: 'refused' }>,
+  screen: string,
+  signedIn: Frame['signedIn'],
+): string {
+  return renderDocument(
+    { title, signedIn },
+    html`<p>${text}</p>
+${errors.length > 0 && html`<ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul>`}
+<p><a class="button main" href="${back ?? screen}">Back</a></p>`,
+  );
+}

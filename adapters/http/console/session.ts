@@ -1,0 +1,16 @@
+/** An operator's session of the console, found by its cookie. */
+
+import type { OperatorPerson } from '../../../domain/operators/operator.ts';
+import type { Trace } from '../../../domain/trace-context.ts';
+
+export interface ConsoleSession {
+  /** The roles are those of the sign-in. */
+  readonly operator: OperatorPerson;
+  /** Every write of the session must carry it: `form_token` in a form. */
+  readonly formToken: string;
+}
+
+export interface ConsoleSessions {
+  /** @param cookies the request's Cookie header. `undefined` without a usable session */
+  find(cookies: string, trace?: Trace): Promise<ConsoleSession | undefined>;
+}

@@ -1,0 +1,23 @@
+/** The headers of every page, and answers of browsers' requests that are no page. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Response } from 'express';
+
+/** For every page. A redirect after a form leads to this origin only. */
+export const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+/** The body that Express sends with a redirect is a page too, so it gets the headers of a page. */
+export function redirect(response: Response, address: string, status = 302): void {
+  response.set(PAGE_HEADERS).redirect(status, address);
+}
+
+/** Whether a browser opens the address, or a program calls it. */
+export function wantsPage({ headers }: IncomingMessage): boolean {
+  return /\btext\/html\b/i.test(headers.accept ?? '');
+}
