@@ -1,6 +1,6 @@
 /** What a screen gets and gives, and what a form does. */
 
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
@@ -22,6 +22,8 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  /** Whether the operator's session still lasts, and still has the role of this route. */
+  lasts(): Promise<boolean>;
 }
 
 /** A page. */
@@ -59,5 +61,8 @@ export type Done =
 
 /** What a form does. The session, the origin, the role and the reason are checked before. */
 export type Act = (asked: Asked, field: Field) => Promise<Done>;
+
+/** Answers a request of a script. The session and the role are checked before. */
+export type Feed = (asked: Asked, request: Request, response: Response) => Promise<void>;
 
 export type Shows = Readonly<Record<ScreenName, Show>>;

@@ -18,11 +18,11 @@ import { serveAssets } from '../pages/assets.ts';
 import { isOwnForm } from '../pages/own-form.ts';
 import { PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import type { Act, Asked, Done, Field, Show, Shown, Shows } from './asked.ts';
+import type { Act, Asked, Done, Feed, Field, Show, Shown, Shows } from './asked.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
-import { type FormName, forms, type ScreenName, screens } from './screens.ts';
+import { type FeedName, type FormName, feeds, forms, type ScreenName, screens } from './screens.ts';
 import type { ConsoleSession, ConsoleSessions } from './session.ts';
 
 export interface ConsoleSurface {
@@ -39,18 +39,23 @@ export interface ConsoleSurface {
   readonly log: Log;
 }
 
-/** What each screen shows, and what each form does. */
+/** What each screen shows, what each form does, and what the scripts get. */
 export interface Screens {
   readonly shows: Shows;
+  readonly feeds: Readonly<Record<FeedName, Feed>>;
   readonly acts: Readonly<Record<FormName, Act>>;
 }
 
-export function consoleRouter(surface: ConsoleSurface, { shows, acts }: Screens): Router {
+export function consoleRouter(surface: ConsoleSurface, { shows, acts, feeds: answers }: Screens): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
   for (const name of Object.keys(screens) as ScreenName[])
     router.get(screens[name].path, show(surface, name, shows[name]));
+  for (const name of Object.keys(feeds) as FeedName[]) {
+    const { path, route, renews } = feeds[name];
+    router.get(path, withRole(surface, route, answers[name], renews));
+  }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
   for (const { path, screen } of Object.values(forms)) {
     // After a refused form its address stays in the browser.
@@ -92,41 +97,43 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
   });
 }
 
-/**
- * A route that only reads. For a screen use the table of screens; this is for what is not a page.
- *
- * @param handle answers the request
- */
-export function withRole(
-  surface: ConsoleSurface,
-  route: AdminRoute,
-  handle: (asked: Asked, request: Request, response: Response) => Promise<void>,
-): RequestHandler {
+/** A route that only reads. @param renews whether a request prolongs the session */
+function withRole(surface: ConsoleSurface, route: AdminRoute, handle: Feed, renews = true): RequestHandler {
   return async (request, response) => {
-    const session = await sessionOf(surface, request);
+    const session = await sessionOf(surface, request, renews);
     if (session === undefined) return redirect(response, '/sign-in');
     if (roleFor(session.operator, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
-    await handle(askedOf(surface, session, request, undefined), request, response);
+    await handle(askedOf(surface, session, route, request), request, response);
   };
 }
 
-function sessionOf(surface: ConsoleSurface, request: Request): Promise<ConsoleSession | undefined> {
-  return surface.sessions.find(request.headers.cookie ?? '', request.trace);
+function sessionOf(
+  { sessions }: ConsoleSurface,
+  { headers: { cookie = '' }, trace }: Request,
+  renews = true,
+): Promise<ConsoleSession | undefined> {
+  return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
 }
 
 function askedOf(
   surface: ConsoleSurface,
   { operator, formToken }: ConsoleSession,
-  { trace }: Request,
-  act: RequestedAct | undefined,
+  route: AdminRoute,
+  request: Request,
+  act?: RequestedAct,
 ): Asked {
+  const { trace } = request;
   return {
     ...{ operator, formToken, now: surface.clock.now() },
     may: (role) => roleFor(operator, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
+    async lasts() {
+      const session = await sessionOf(surface, request, false);
+      return session !== undefined && roleFor(session.operator, adminRoutes[route]) !== undefined;
+    },
   };
 }
 
@@ -177,7 +184,7 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
       reason === undefined
         ? REASON_REFUSED
         : await acted(
-            askedOf(surface, session, request, { operator: session.operator, role: held, route, reason }),
+            askedOf(surface, session, route, request, { operator: session.operator, role: held, route, reason }),
             field,
             change,
           );

@@ -8,6 +8,8 @@ import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
   style: readAsset(import.meta.url, '', 'console', 'css'),
+  stream: readAsset(import.meta.url, '', 'stream', 'js'),
+  verify: readAsset(import.meta.url, '', 'verify', 'js'),
   mark: readMark(''),
 } as const;
 
