@@ -223,3 +223,168 @@ async function insistFollows(previous, next) {
   const broken = `Checkpoint ${id} does not link to the one before it: one of the two was altered or replaced.`;
   insist(link === (previous === undefined ? null : await hashOf(previous)), 'link_broken', broken);
 }
+
+// The page.
+const MOST_PROOFS = 100;
+const MOST_CHECKPOINTS = 1000;
+const MOST_NAMED = 100;
+const KEPT = 'mandate-console-keys';
+
+const element = (name, ...children) => {
+  const made = document.createElement(name);
+  made.append(...children);
+  return made;
+};
+const styled = (name, style, ...children) => {
+  const made = element(name, ...children);
+  made.className = style;
+  return made;
+};
+const number = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @returns the body. It waits as long as a busy service asks for */
+async function read(address) {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(address, { redirect: 'manual', headers: { accept: 'application/json' } }).catch(
+      () => undefined,
+    );
+    insist(answer, 'unavailable', 'The service does not answer. Nothing more was verified.');
+    if (answer.ok) return answer.json();
+    const isOver = answer.type === 'opaqueredirect' || answer.status === 401;
+    insist(!isOver, 'session_over', 'Your session has ended. Sign in again; nothing more was verified.');
+    const isBusy = (answer.status === 429 || answer.status === 503) && attempt < 10;
+    insist(isBusy, 'unavailable', `The service answered with status ${answer.status}. Nothing more was verified.`);
+    await pause(1000 * Math.min(Number(answer.headers.get('retry-after')) || 1, 30));
+  }
+}
+
+/** Why the service gives no proof. What it says is not verified, so a sealed record without a proof is a fault. */
+function unproven(record, { reason, checkpoint }) {
+  if (reason === 'seal_broken') {
+    const { checkpoint_id: id, first_seq, last_seq } = checkpoint;
+    return `The records of checkpoint ${id}, numbers ${first_seq} to ${last_seq}, no longer lead to the root that was signed: at least one of them was altered, inserted or removed.`;
+  }
+  if (reason === 'record_archived') {
+    return `The service says that checkpoint ${checkpoint.checkpoint_id} has been archived. Verify its export.`;
+  }
+  return `The record says that checkpoint ${record.checkpoint} sealed it, and the service has no proof of that.`;
+}
+
+async function verifyRecords({ keys, say, address }) {
+  const shown = Array.from(document.querySelectorAll('pre[data-record]'), (source) => {
+    try {
+      return { seq: source.dataset.record, record: JSON.parse(source.textContent) };
+    } catch {
+      return { seq: source.dataset.record, record: undefined };
+    }
+  });
+  const [good, open, bad] = [[], [], []];
+  for (let at = 0; at < shown.length; at += MOST_PROOFS) {
+    const part = shown.slice(at, at + MOST_PROOFS);
+    const { proofs } = await read(`${address.proofs}?seqs=${part.map(({ seq }) => seq).join()}`);
+    for (const { seq, record } of part) {
+      const found = proofs.find((each) => String(each.seq) === seq) ?? {};
+      const isShown = String(record?.seq) === seq;
+      if (isShown && record.checkpoint === null && found.reason === 'no_sealed_record') {
+        open.push(seq);
+        mark(seq, 'open', 'not sealed yet');
+        continue;
+      }
+      const verdict = !isShown
+        ? { message: 'The record does not have the published form.' }
+        : found.proof === undefined
+          ? { message: unproven(record, found) }
+          : await verifyRecord(record, found.proof, keys);
+      (verdict.verified ? good : bad).push({ seq, message: verdict.message });
+      mark(seq, verdict.verified ? 'good' : 'bad', verdict.verified ? 'verified' : 'NOT VERIFIED');
+    }
+    say(`${number(good.length, 'record')} verified …`);
+  }
+  const rest = open.length > 0 ? [element('p', `${number(open.length, 'record')} not sealed yet: not verified.`)] : [];
+  if (bad.length === 0) {
+    const title = good.length > 0 ? `${number(good.length, 'record')} verified` : 'Nothing to verify yet';
+    const text =
+      'Each is the record that its checkpoint sealed, and one of your keys signed the checkpoint. That no record between them is missing, only the whole ledger proves.';
+    return outcome(good.length > 0 ? 'good' : 'warn', title, element('p', text), ...rest);
+  }
+  return outcome(
+    'bad',
+    `${number(bad.length, 'record')} NOT verified`,
+    named(bad),
+    element('p', `${number(good.length, 'record')} verified.`),
+    ...rest,
+  );
+}
+
+/** The records that do not verify, by number. Each links to its line. */
+function named(bad) {
+  const items = bad.slice(0, MOST_NAMED).map(({ seq, message }) => {
+    const link = element('a', `Record ${seq}`);
+    link.href = `#record-${seq}`;
+    link.addEventListener('click', () => document.getElementById(`record-${seq}`)?.setAttribute('open', ''));
+    return element('li', link, `: ${message}`);
+  });
+  const more = bad.length - items.length;
+  return styled('ul', 'points', ...items, ...(more > 0 ? [element('li', `and ${more} more`)] : []));
+}
+
+function mark(seq, style, words) {
+  const place = document.querySelector(`[data-verdict="${seq}"]`);
+  place?.replaceChildren(styled('span', `mark ${style}`, words));
+}
+
+async function verifyChain({ keys, marks, say, address }) {
+  let [after, count, next] = [undefined, 0, 0];
+  while (next !== null) {
+    const page = await read(`${address.chain}?after=${next}&limit=${MOST_CHECKPOINTS}`);
+    const verdict = await verifyCheckpoints(page.checkpoints, keys, { after, marks, more: page.next_after !== null });
+    if (!verdict.verified)
+      return outcome('bad', 'The chain of checkpoints is NOT intact', element('p', verdict.message));
+    count += page.checkpoints.length;
+    after = page.checkpoints.at(-1) ?? after;
+    next = page.next_after;
+    say(`${number(count, 'checkpoint')} verified …`);
+  }
+  if (after === undefined) return outcome('warn', 'There is no checkpoint yet');
+  const text = `Numbers 1 to ${after.last_seq} without a gap: each checkpoint links to the one before it, and one of your keys signed it.`;
+  const kept = element(
+    'p',
+    'Keep this mark where the operators of the database cannot change it: ',
+    element('code', markOf(after)),
+  );
+  const given = marks.length > 0 ? [element('p', `${number(marks.length, 'mark')} confirmed.`)] : [];
+  return outcome('good', `All ${number(count, 'checkpoint')} verified`, element('p', text), ...given, kept);
+}
+
+function outcome(style, title, ...details) {
+  return styled('div', `banner ${style}`, element('h3', title), ...details);
+}
+
+function start() {
+  const panel = document.querySelector('#verification');
+  if (panel === null) return;
+  const [form, result] = ['form', 'result'].map((name) => document.getElementById(`verification-${name}`));
+  const address = { proofs: panel.dataset.proofs, chain: panel.dataset.chain };
+  const say = (words) => result.replaceChildren(element('p', words));
+  form.hidden = false;
+  // Public keys. They are pasted once for all pages, and go with the tab.
+  form.keys.value = sessionStorage.getItem(KEPT) ?? '';
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    for (const button of form.querySelectorAll('button')) button.disabled = true;
+    try {
+      say('Verifying …');
+      const [keys, marks] = [await readKeys(form.keys.value), readMarks(form.marks.value)];
+      sessionStorage.setItem(KEPT, form.keys.value);
+      const verify = event.submitter?.value === 'chain' ? verifyChain : verifyRecords;
+      result.replaceChildren(await verify({ keys, marks, say, address }));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      result.replaceChildren(outcome('warn', 'Not verified', element('p', error.message)));
+    } finally {
+      for (const button of form.querySelectorAll('button')) button.disabled = false;
+    }
+  });
+}
+if (globalThis.document !== undefined) start();
