@@ -132,6 +132,7 @@ export function wire(given: Given): ServiceParts {
       'providerMetadata',
       'providerKeys',
       'transmitterKeys',
+      'operatorKeys',
       'clock',
       'log',
       'randomness',

@@ -5,7 +5,7 @@ import { acceptSecurityEvent } from '../application/signals/accept-security-even
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
-import { provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
+import { operatorsChoice, provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
@@ -18,6 +18,7 @@ type Needed = Pick<
   | 'providerMetadata'
   | 'providerKeys'
   | 'transmitterKeys'
+  | 'operatorKeys'
   | 'clock'
   | 'log'
   | 'randomness'
@@ -30,22 +31,41 @@ export function receivers(parts: Needed): Parts['receivers'] {
 function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
   const { settings, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
   const clients = logoutClients(settings);
-  if (clients.length === 0) return undefined;
+  const operators = operatorsLogout(parts);
+  if (clients.length === 0 && operators === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { anonymous, clock, providerKeys, clients, refuseLoggedOut };
+  const service = { anonymous, clock, providerKeys, clients, operators, refuseLoggedOut };
   return traceable(parts, (decisions) => ({
     accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
     log,
   }));
 }
 
-/** People may start tasks and sign in at the page with one client, or with two. */
+/** Tasks, the page and the console may have one client, or several. */
 function logoutClients(settings: Settings): readonly LogoutClient[] {
   const tasks = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
   const page = settings['Service:Me:ClientId'];
-  return [...new Set([tasks, page])].flatMap((audience) =>
-    audience === undefined ? [] : [{ audience, endsTasks: audience === tasks, closesSessions: audience === page }],
+  const chosen = operatorsChoice(settings);
+  const console = chosen?.issuer === undefined ? settings['Service:Operators:ClientId'] : undefined;
+  return [...new Set([tasks, page, console])].flatMap((audience) =>
+    audience === undefined
+      ? []
+      : [
+          {
+            ...{ audience, endsTasks: audience === tasks, closesSessions: audience === page },
+            closesOperatorSessions: audience === console,
+          },
+        ],
   );
+}
+
+/** Operators may sign in at another provider than the people whom agents act for. */
+function operatorsLogout({ settings, operatorKeys }: Needed) {
+  const issuer = operatorsChoice(settings)?.issuer;
+  const audience = settings['Service:Operators:ClientId'];
+  if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
+  const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
+  return { issuer, providerKeys: operatorKeys, client };
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {

@@ -1,5 +1,5 @@
 /**
- * The sign-in of people at the upstream provider: authorization code with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636).
+ * The sign-in of people at the page `/me`, and of operators at the console: authorization code with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636).
  * `openid-client` builds and checks the messages.
  */
 
@@ -37,13 +37,15 @@ import { CLOCK_SKEW_SECONDS, isTextList, readCompactJws, textClaim } from '../..
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
-interface SignInClient {
+export interface SignInClient {
   readonly clientId: string;
   /** `undefined` for `private_key_jwt`. */
   readonly clientSecret: Secret | undefined;
   readonly redirectUri: string;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
+  /** More claims that the ID token should have. The scope of a claim's name is asked for, if the provider has one. */
+  readonly moreClaims?: readonly string[];
 }
 
 interface SignInParts {
@@ -69,7 +71,7 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const issuer = textClaim(document, 'issuer') ?? '';
     const missing = ['authorization_endpoint', 'token_endpoint'].find((name) => !isEndpoint(document, name, issuer));
     if (missing !== undefined) {
-      log.warn("The sign-in at /me is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
+      log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
     }
     const server = { ...document, issuer } as ServerMetadata;
@@ -85,10 +87,10 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     async begin({ state, nonce, codeVerifier, maxAge }, trace) {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
-      const { configuration } = provider;
+      const { configuration, document } = provider;
       return buildAuthorizationUrl(configuration, {
         redirect_uri: client.redirectUri,
-        scope: scopeFor(client.sponsorKeyClaim),
+        scope: scopeFor(client, document),
         ...{ state, nonce },
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
@@ -162,7 +164,8 @@ async function judgeIdToken(
     maxAge !== undefined &&
     (authenticatedAt === undefined || plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now);
   if (isOld) return refused('sign_in_too_old', authenticatedAt === undefined ? 'no_auth_time' : 'old_auth_time');
-  return { kind: 'signed_in', person: { subject, sponsorKey, sessionId, authenticatedAt }, issuedAt };
+  const person = { subject, sponsorKey, sessionId, authenticatedAt };
+  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims };
 }
 
 /** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */
@@ -172,8 +175,11 @@ function usableTime(stated: Instant | undefined, now: Instant): Instant | undefi
 }
 
 /** The claims of a person other than `sub` may need a scope (OpenID Connect Core 1.0 §5.4). */
-function scopeFor(sponsorKeyClaim: string): string {
-  return sponsorKeyClaim === 'sub' ? 'openid' : 'openid profile email';
+function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: JsonObject): string {
+  const isPlain = [sponsorKeyClaim, ...moreClaims].every((claim) => claim === 'sub');
+  const offered = member(document, 'scopes_supported');
+  const more = moreClaims.filter((claim) => isTextList(offered) && offered.includes(claim));
+  return [...new Set([...(isPlain ? ['openid'] : ['openid', 'profile', 'email']), ...more])].join(' ');
 }
 
 /** An address over plain http could be replaced in transit, so it is used only if the issuer has no TLS either. */

@@ -7,6 +7,7 @@ import type { Outbox } from '../../application/ports/outbox.ts';
 import type {
   Agents,
   OperatorActs,
+  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -31,6 +32,7 @@ export interface Storage extends Decisions {
   readonly statusLists: StatusLists;
   readonly sponsors: Sponsors;
   readonly sessions: Sessions;
+  readonly operatorSessions: OperatorSessions;
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;

@@ -10,6 +10,7 @@ import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
 import { recordAct, refuseOperator } from './operator-act.ts';
+import { closeOperatorSession, openOperatorSession, useOperatorSession } from './operator-sessions.ts';
 import { placeBlock, placePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
@@ -29,6 +30,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   applySecurityEvent,
   changeAgent,
   changeUser,
+  closeOperatorSession,
   closeSession,
   deleteAgent,
   deleteEndedTasks,
@@ -38,6 +40,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   expireDueTasks,
   liftBlock,
   logOut,
+  openOperatorSession,
   openSession,
   openStatusList,
   openTask,
@@ -50,5 +53,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   revokeGrant,
   revokeSingleToken,
   spendAssertion,
+  useOperatorSession,
   useSession,
 ];

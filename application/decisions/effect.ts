@@ -8,6 +8,7 @@ import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
+import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
@@ -47,10 +48,11 @@ export interface Effects {
    * One session, those that a logout names, or all of a person but the `keep` that expire last. If a logout names a
    * provider's session and a person, the person's sessions without a `sid` close too: any of them may be meant.
    */
-  close_sessions:
-    | { readonly kind: 'one'; readonly sessionHash: SessionHash }
-    | { readonly kind: 'surplus'; readonly subject: string; readonly keep: number }
-    | LoggedOut;
+  close_sessions: ClosedSessions;
+  /** The same for sessions of the console. */
+  insert_operator_session: OperatorSession;
+  renew_operator_session: Pick<OperatorSession, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
+  close_operator_sessions: ClosedSessions;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
@@ -75,6 +77,11 @@ export interface Effects {
    */
   operator_act: OperatorAct;
 }
+
+export type ClosedSessions =
+  | { readonly kind: 'one'; readonly sessionHash: SessionHash }
+  | { readonly kind: 'surplus'; readonly subject: string; readonly keep: number }
+  | LoggedOut;
 
 /** Possibly very many tasks. The engine fills their records from the columns of their rows. */
 export interface EndedTasks {
@@ -122,6 +129,9 @@ export const EFFECT_ORDER = [
   'close_sessions',
   'insert_session',
   'renew_session',
+  'close_operator_sessions',
+  'insert_operator_session',
+  'renew_operator_session',
   'insert_agent',
   'replace_agent',
   'remove_agent',

@@ -103,11 +103,11 @@ export interface AssertionName {
 }
 
 /**
- * The name is a session's `sid` or a person's `sub`. `me_` marks a logout from the client of the page `/me`, which refuses
- * sign-ins there. The others refuse subject tokens.
+ * The name is a session's `sid` or a person's `sub`. `me_` and `operator_` mark a logout from the client of the page `/me`
+ * or of the console, which refuses sign-ins there. The others refuse subject tokens.
  */
 export interface LogoutName {
-  readonly kind: LoggedOut['kind'] | `me_${LoggedOut['kind']}`;
+  readonly kind: LoggedOut['kind'] | `${'me' | 'operator'}_${LoggedOut['kind']}`;
   readonly name: string;
 }
 

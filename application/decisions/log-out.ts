@@ -1,6 +1,6 @@
 /**
- * Applies a logout: ends the tasks of a session or a person, and their sessions at the page `/me` (specification "POST
- * /backchannel-logout").
+ * Applies a logout: ends the tasks of a session or a person, and their sessions at the page `/me` and the console
+ * (specification "POST /backchannel-logout").
  */
 
 import type { Instant } from '../../domain/instant.ts';
@@ -21,6 +21,10 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly keepsTasks?: boolean;
   /** Set if it is for the client of the page `/me`: its sessions close, and sign-ins from before the logout are refused. */
   readonly closesSessions?: RememberedLogout | undefined;
+  /** The same for the client of the console. */
+  readonly closesOperatorSessions?: RememberedLogout | undefined;
+  /** Whether the operators' own provider sent it: who logged out is no person whom agents act for. */
+  readonly isOfOperators?: boolean;
 }
 
 export interface RememberedLogout {
@@ -51,20 +55,21 @@ export const logOut = decision({
   asks: (signal) => ({
     accepted: isAccepted('logout', signal),
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
-    closed: signal.closesSessions && ask('logout', pageNameOf(signal.loggedOut)),
+    closed: signal.closesSessions && ask('logout', pageNameOf('me', signal.loggedOut)),
+    closedOperators: signal.closesOperatorSessions && ask('logout', pageNameOf('operator', signal.loggedOut)),
     live: signal.keepsTasks
       ? undefined
       : ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
   }),
 
-  judge: (signal, { accepted, remembered, closed, live = NO_TASKS }): Judgement<SignalVerdict> => {
+  judge: (signal, { accepted, remembered, live = NO_TASKS, ...closed }): Judgement<SignalVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
-    const { at, loggedOut, remember, closesSessions } = signal;
+    const { at, loggedOut, remember, closesSessions, closesOperatorSessions } = signal;
     const reason = 'sponsor_logged_out';
     const { tasks, effects, ended } = revokeTasks(live, { at, reason });
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
-    const sponsor = loggedOut.subject ?? onlyOne;
+    const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
     return {
       verdict: { kind: 'accepted', revokedTasks: tasks },
@@ -74,8 +79,14 @@ export const logOut = decision({
         ...(closesSessions === undefined
           ? []
           : [
-              rememberLogout(pageNameOf(loggedOut), closesSessions, closed),
+              rememberLogout(pageNameOf('me', loggedOut), closesSessions, closed.closed),
               { effect: 'close_sessions', ...loggedOut } as const,
+            ]),
+        ...(closesOperatorSessions === undefined
+          ? []
+          : [
+              rememberLogout(pageNameOf('operator', loggedOut), closesOperatorSessions, closed.closedOperators),
+              { effect: 'close_operator_sessions', ...loggedOut } as const,
             ]),
         ...effects,
         ...recorded([entry], ended),
@@ -86,8 +97,8 @@ export const logOut = decision({
 
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 
-function pageNameOf(loggedOut: LoggedOut): LogoutName {
-  return { ...nameOf(loggedOut), kind: `me_${loggedOut.kind}` };
+function pageNameOf(page: 'me' | 'operator', loggedOut: LoggedOut): LogoutName {
+  return { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` };
 }
 
 function nameOf(loggedOut: LoggedOut): LogoutName {

@@ -64,10 +64,14 @@ export type SignInOutcome =
       readonly person: SignedInPerson;
       /** `iat` of the ID token. */
       readonly issuedAt: Instant | undefined;
+      /** `iss` of the ID token. */
+      readonly issuer: string;
+      /** All claims of the ID token. */
+      readonly claims: JsonObject;
     }
   | { readonly kind: 'refused'; readonly reason: SignInDenial };
 
-/** The sign-in of people at the upstream provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
+/** The sign-in of people, or of operators, at their provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
 export interface SignIn {
   /** The address to which the browser is sent. `undefined` if the provider is unavailable. */
   begin(attempt: SignInAttempt, trace?: Trace): Promise<string | undefined>;

@@ -4,6 +4,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
+import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
@@ -146,6 +147,12 @@ export interface StoredStatusList extends ListedTasks {
 export interface Sessions {
   /** The session, until it closes or the sweeper deletes it. It may have expired. */
   find(sessionHash: SessionHash): Promise<Session | undefined>;
+}
+
+/** The sessions of the console. */
+export interface OperatorSessions {
+  /** As of the sessions of `/me`. */
+  find(sessionHash: SessionHash): Promise<OperatorSession | undefined>;
 }
 
 /** The people, with their blocks. */

@@ -5,7 +5,7 @@
 
 import { plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
-import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { logOut } from '../decisions/log-out.ts';
 import type { SignalVerdict } from '../decisions/signal.ts';
@@ -19,8 +19,9 @@ interface AcceptLogout {
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
-  /** At least one. */
   readonly clients: readonly LogoutClient[];
+  /** The operators' own provider and their client there; `undefined` if they sign in at the upstream one, or nowhere. */
+  readonly operators?: OperatorsLogout | undefined;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
 }
@@ -32,6 +33,14 @@ export interface LogoutClient {
   readonly endsTasks: boolean;
   /** `Service:Me:ClientId`: people sign in at the page with it. */
   readonly closesSessions: boolean;
+  /** `Service:Operators:ClientId`: operators sign in at the console with it. */
+  readonly closesOperatorSessions: boolean;
+}
+
+interface OperatorsLogout {
+  readonly issuer: string;
+  readonly providerKeys: Pick<ProviderKeys, 'verify'>;
+  readonly client: LogoutClient;
 }
 
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
@@ -62,11 +71,14 @@ async function decide(
   logoutToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<LogoutOutcome> {
-  const { decisions, providerKeys, clock, clients, refuseLoggedOut } = service;
+  const { decisions, clock, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
+  // The claim is not trusted yet. It only says whose keys must verify it.
+  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
+  const { providerKeys, clients } = own === undefined ? service : { ...own, clients: [own.client] };
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') {
     return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
@@ -94,6 +106,8 @@ async function decide(
     keepsTasks: !endsTasks,
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
     closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
+    closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
+    isOfOperators: own !== undefined,
   });
 }
 

@@ -10,12 +10,15 @@ export type SessionHash = string & { readonly [brand]: 'SessionHash' };
 /** The person who signed in, as the ID token names them. */
 export type SignedInPerson = Omit<MePerson, 'by'>;
 
-export interface Session extends SignedInPerson {
-  readonly sessionHash: SessionHash;
+export interface SessionTimes {
   readonly createdAt: Instant;
   readonly lastUsedAt: Instant;
   /** The session ends here, if it is not used before. */
   readonly expiresAt: Instant;
+}
+
+export interface Session extends SignedInPerson, SessionTimes {
+  readonly sessionHash: SessionHash;
 }
 
 /** However often it is used, a session lasts no longer. */
@@ -28,18 +31,20 @@ const RENEWED_EVERY_SECONDS = 60;
 /** @param ttl seconds: `Service:Me:SessionTtl` */
 export function newSession(sessionHash: SessionHash, person: SignedInPerson, at: Instant, ttl: number): Session {
   const { subject, sponsorKey, sessionId, authenticatedAt } = person;
-  return {
-    ...{ sessionHash, subject, sponsorKey, sessionId, authenticatedAt, createdAt: at },
-    ...{ lastUsedAt: at, expiresAt: plusSeconds(at, Math.min(ttl, LONGEST_SECONDS)) },
-  };
+  return { ...{ sessionHash, subject, sponsorKey, sessionId, authenticatedAt }, ...timesFrom(at, ttl) };
+}
+
+/** @param ttl seconds */
+export function timesFrom(at: Instant, ttl: number): SessionTimes {
+  return { createdAt: at, lastUsedAt: at, expiresAt: plusSeconds(at, Math.min(ttl, LONGEST_SECONDS)) };
 }
 
 /** The times of the session after a use; `undefined` if its last renewal is recent. */
 export function renewal(
-  session: Session,
+  session: Pick<SessionTimes, 'createdAt' | 'lastUsedAt'>,
   at: Instant,
   ttl: number,
-): Pick<Session, 'lastUsedAt' | 'expiresAt'> | undefined {
+): Pick<SessionTimes, 'lastUsedAt' | 'expiresAt'> | undefined {
   // A tenth of a short ttl, or the session would end noticeably before the ttl is over.
   if (at < plusSeconds(session.lastUsedAt, Math.min(RENEWED_EVERY_SECONDS, ttl / 10))) return undefined;
   const [idle, longest] = [plusSeconds(at, ttl), plusSeconds(session.createdAt, LONGEST_SECONDS)];

@@ -8,12 +8,12 @@ import { type MeSurface, meRouter } from './me-router.ts';
 import { answerBrowser } from './page/notice.ts';
 import { type PageOptions, pageRouter } from './page/page-router.ts';
 import { refusalPages } from './page/refusal-pages.ts';
-import { type SignInSurface, signInRouter } from './sign-in-router.ts';
+import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
 
 export interface MeSurfaces {
   readonly api: Traceable<MeSurface>;
   /** `undefined` without `Service:Me:ClientId`, as is the page. */
-  readonly signIn: Traceable<SignInSurface> | undefined;
+  readonly signIn: Traceable<MeSignIn> | undefined;
   readonly page: PageOptions | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface MeRoutes {
 
 export function meRoutes({ api, signIn, page }: MeSurfaces): MeRoutes {
   const router = express.Router({ caseSensitive: true, strict: true });
-  if (signIn !== undefined) router.use(signInRouter(signIn));
+  if (signIn !== undefined) router.use(meSignInRouter(signIn));
   const base = issuerPath(api.issuer);
   router.use(meRouter(api, page && { router: pageRouter(api, page), answerBrowser: answerBrowser(base) }));
   return { router, refusalPages: page && refusalPages(base) };

@@ -6,6 +6,7 @@
 import type { Knex } from 'knex';
 import {
   byEnd,
+  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
@@ -15,6 +16,7 @@ import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
 import { type Bound, scopeColumn, storable, storableOrNull } from '../rows/column.ts';
 import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
+import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -81,24 +83,39 @@ const putLogouts = insertInto(
 );
 
 const insertSessions = insertInto('me_sessions', sessionColumnNames);
-const renewSession = {
-  name: 'renew_session',
-  text: 'update me_sessions set last_used_at = $2, expires_at = $3 where session_hash = $1',
-};
-const closeSession = { name: 'close_session', text: 'delete from me_sessions where session_hash = $1' };
-const closeSessionsBySid = {
-  name: 'close_sessions_by_sid',
-  text: 'delete from me_sessions where sid = $1 or (sid is null and sponsor = $2)',
-};
-const closeSessionsBySponsor = {
-  name: 'close_sessions_by_sponsor',
-  text: 'delete from me_sessions where sponsor = $1',
-};
-const closeSurplusSessions = {
-  name: 'close_surplus_sessions',
-  text: `delete from me_sessions where session_hash in (
-    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
-};
+const insertOperatorSessions = insertInto('operator_sessions', operatorSessionColumnNames);
+const ofMe = sessionStatements('me_sessions', 'sponsor');
+const ofOperators = sessionStatements('operator_sessions', 'sub');
+
+function sessionStatements(table: string, subject: string) {
+  return {
+    renew: {
+      name: `renew_${table}`,
+      text: `update ${table} set last_used_at = $2, expires_at = $3 where session_hash = $1`,
+    },
+    close: { name: `close_${table}`, text: `delete from ${table} where session_hash = $1` },
+    closeBySid: {
+      name: `close_${table}_by_sid`,
+      text: `delete from ${table} where sid = $1 or (sid is null and ${subject} = $2)`,
+    },
+    closeBySubject: { name: `close_${table}_by_subject`, text: `delete from ${table} where ${subject} = $1` },
+    closeSurplus: {
+      name: `close_surplus_${table}`,
+      text: `delete from ${table} where session_hash in (
+        select session_hash from ${table} where ${subject} = $1 order by expires_at desc offset $2)`,
+    },
+  };
+}
+
+function closeSessions(of: ReturnType<typeof sessionStatements>, closed: readonly ClosedSessions[]) {
+  return closed.map((each) => {
+    if (each.kind === 'one') return { query: of.close, values: [each.sessionHash] };
+    const subject = storableOrNull('sub', each.subject);
+    if (each.kind === 'person') return { query: of.closeBySubject, values: [subject] };
+    if (each.kind === 'surplus') return { query: of.closeSurplus, values: [subject, each.keep] };
+    return { query: of.closeBySid, values: [storable('sid', each.sessionId), subject] };
+  });
+}
 
 const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
 const closeStatusList = {
@@ -290,20 +307,25 @@ const statements: Statements = {
     },
   ],
 
-  close_sessions: (effects) =>
-    effects.map((closed) => {
-      if (closed.kind === 'one') return { query: closeSession, values: [closed.sessionHash] };
-      const sponsor = storableOrNull('sponsor', closed.subject);
-      if (closed.kind === 'person') return { query: closeSessionsBySponsor, values: [sponsor] };
-      if (closed.kind === 'surplus') return { query: closeSurplusSessions, values: [sponsor, closed.keep] };
-      return { query: closeSessionsBySid, values: [storable('sid', closed.sessionId), sponsor] };
-    }),
+  close_sessions: (effects) => closeSessions(ofMe, effects),
   insert_session: (effects) => [
     { query: insertSessions, values: [rows(effects, (session) => sessionColumns(session, bindInstant))] },
   ],
   renew_session: (effects) =>
     effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
-      query: renewSession,
+      query: ofMe.renew,
+      values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
+    })),
+  close_operator_sessions: (effects) => closeSessions(ofOperators, effects),
+  insert_operator_session: (effects) => [
+    {
+      query: insertOperatorSessions,
+      values: [rows(effects, (session) => operatorSessionColumns(session, bindInstant))],
+    },
+  ],
+  renew_operator_session: (effects) =>
+    effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
+      query: ofOperators.renew,
       values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
     })),
 

@@ -23,6 +23,7 @@ import { postgresOutbox } from './outbox.ts';
 import {
   postgresAgents,
   postgresOperatorActs,
+  postgresOperatorSessions,
   postgresProvisionedUsers,
   postgresSessions,
   postgresSponsors,
@@ -101,6 +102,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     statusLists: postgresStatusLists(connections),
     sponsors: postgresSponsors(connections),
     sessions: postgresSessions(connections),
+    operatorSessions: postgresOperatorSessions(connections),
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),

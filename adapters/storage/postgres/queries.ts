@@ -3,6 +3,7 @@
 import type {
   Agents,
   OperatorActs,
+  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -22,6 +23,11 @@ import {
 } from '../rows/block-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
+import {
+  type OperatorSessionRow,
+  operatorSessionColumnNames,
+  toOperatorSession,
+} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -192,6 +198,20 @@ export function postgresSessions({ run }: Connections): Sessions {
   };
 }
 
+const findOperatorSession = {
+  name: 'find_operator_session',
+  text: `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = $1`,
+};
+
+export function postgresOperatorSessions({ run }: Connections): OperatorSessions {
+  return {
+    async find(sessionHash) {
+      const { rows } = await run<OperatorSessionRow>(findOperatorSession, [sessionHash]);
+      return rows[0] && toOperatorSession(rows[0]);
+    },
+  };
+}
+
 const findBlocks = {
   name: 'find_blocks',
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
@@ -254,6 +274,7 @@ const deletions = [
     'forget_at',
   ]),
   ['me_sessions', 'expires_at'],
+  ['operator_sessions', 'expires_at'],
 ].map(([table, until]) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(

@@ -483,7 +483,9 @@ create table accepted_signals (
 );
 create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 create table logouts (
-  kind text collate "C" not null check (kind in ('session', 'person', 'me_session', 'me_person')),
+  kind text collate "C" not null check (
+    kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')
+  ),
   name text collate "C" not null,
   -- The latest logout, by the provider's clock.
   stated_at timestamptz not null,
@@ -508,6 +510,25 @@ create table me_sessions (
 create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on me_sessions (sponsor);
 create index me_sessions_by_expiry on me_sessions (expires_at);
+
+-- Sessions of the console. Only the browser knows the secret.
+create table operator_sessions (
+  -- SHA-256 of the secret, in lowercase hex.
+  session_hash text collate "C" primary key,
+  iss text collate "C" not null,
+  sub text collate "C" not null,
+  sponsor_key text collate "C",
+  -- Those of the sign-in, with spaces between them.
+  roles text collate "C" not null,
+  -- The session of the identity provider.
+  sid text collate "C",
+  created_at timestamptz not null,
+  last_used_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
+create index operator_sessions_by_sub on operator_sessions (sub);
+create index operator_sessions_by_expiry on operator_sessions (expires_at);
 -- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
 create table operator_acts (
   -- The number of the act's own record.

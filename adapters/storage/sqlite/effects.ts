@@ -2,6 +2,7 @@
 
 import {
   byEnd,
+  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
@@ -13,6 +14,7 @@ import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.t
 import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
 import { scopeColumn, storable, storableOrNull } from '../rows/column.ts';
 import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
+import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
 import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -81,12 +83,27 @@ const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values
   on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
 
 const insertSession = insertInto('me_sessions', sessionColumnNames);
-const renewSession = 'update me_sessions set last_used_at = ?, expires_at = ? where session_hash = ?';
-const closeSession = 'delete from me_sessions where session_hash = ?';
-const closeSessionsBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
-const closeSessionsBySponsor = 'delete from me_sessions where sponsor = ?';
-const closeSurplusSessions = `delete from me_sessions where session_hash in (
-  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
+const insertOperatorSession = insertInto('operator_sessions', operatorSessionColumnNames);
+const ofMe = sessionStatements('me_sessions', 'sponsor');
+const ofOperators = sessionStatements('operator_sessions', 'sub');
+
+function sessionStatements(table: string, subject: string) {
+  return {
+    renew: `update ${table} set last_used_at = ?, expires_at = ? where session_hash = ?`,
+    close: `delete from ${table} where session_hash = ?`,
+    closeBySid: `delete from ${table} where sid = ? or (sid is null and ${subject} = ?)`,
+    closeBySubject: `delete from ${table} where ${subject} = ?`,
+    closeSurplus: `delete from ${table} where session_hash in (
+      select session_hash from ${table} where ${subject} = ? order by expires_at desc limit -1 offset ?)`,
+  };
+}
+
+function closeSessions(run: Run, of: ReturnType<typeof sessionStatements>, closed: ClosedSessions): void {
+  if (closed.kind === 'one') run(of.close, [closed.sessionHash]);
+  else if (closed.kind === 'person') run(of.closeBySubject, [storable('sub', closed.subject)]);
+  else if (closed.kind === 'surplus') run(of.closeSurplus, [storable('sub', closed.subject), closed.keep]);
+  else run(of.closeBySid, [storable('sid', closed.sessionId), storableOrNull('sub', closed.subject)]);
+}
 
 const insertAgent = insertInto('agents', agentColumnNames);
 const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
@@ -153,12 +170,7 @@ const appliers: Appliers = {
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
 
-  close_sessions: (run, closed) => {
-    if (closed.kind === 'one') run(closeSession, [closed.sessionHash]);
-    else if (closed.kind === 'person') run(closeSessionsBySponsor, [storable('sponsor', closed.subject)]);
-    else if (closed.kind === 'surplus') run(closeSurplusSessions, [storable('sponsor', closed.subject), closed.keep]);
-    else run(closeSessionsBySid, [storable('sid', closed.sessionId), storableOrNull('sponsor', closed.subject)]);
-  },
+  close_sessions: (run, closed) => closeSessions(run, ofMe, closed),
   insert_session: (run, session) => {
     const columns = sessionColumns(session, bindInstant);
     run(
@@ -166,8 +178,17 @@ const appliers: Appliers = {
       sessionColumnNames.map((name) => columns[name]),
     );
   },
-  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
-    run(renewSession, [lastUsedAt, expiresAt, sessionHash]),
+  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) => run(ofMe.renew, [lastUsedAt, expiresAt, sessionHash]),
+  close_operator_sessions: (run, closed) => closeSessions(run, ofOperators, closed),
+  insert_operator_session: (run, session) => {
+    const columns = operatorSessionColumns(session, bindInstant);
+    run(
+      insertOperatorSession,
+      operatorSessionColumnNames.map((name) => columns[name]),
+    );
+  },
+  renew_operator_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
+    run(ofOperators.renew, [lastUsedAt, expiresAt, sessionHash]),
 
   insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
   replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),

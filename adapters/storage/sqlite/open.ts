@@ -54,6 +54,7 @@ export async function openSqlite(
     statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
     sponsors: { findBlocks: ask('findBlocks'), list: ask('listBlocks') },
     sessions: { find: ask('findSession') },
+    operatorSessions: { find: ask('findOperatorSession') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
     ledger: { page: ask('ledgerPage'), settledThrough: ask('settledThrough') },
     operatorActs: { list: ask('listActs') },

@@ -4,6 +4,7 @@ import createKnex from 'knex';
 import type {
   Agents,
   OperatorActs,
+  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -25,6 +26,11 @@ import {
 import type { Bound } from '../rows/column.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
+import {
+  type OperatorSessionRow,
+  operatorSessionColumnNames,
+  toOperatorSession,
+} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -170,6 +176,18 @@ export function sqliteSessions({ read }: Connection): Sessions {
   };
 }
 
+const selectOperatorSession = `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = ?`;
+
+export function sqliteOperatorSessions({ read }: Connection): OperatorSessions {
+  return {
+    find: (sessionHash) =>
+      read((run) => {
+        const row = run<OperatorSessionRow>(selectOperatorSession, [sessionHash]).rows[0];
+        return row && toOperatorSession(row);
+      }),
+  };
+}
+
 const selectBlocks = `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
 
 export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBlock[] {
@@ -217,6 +235,7 @@ const deletions = [
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
   deleteFrom('me_sessions', 'session_hash', 'expires_at'),
+  deleteFrom('operator_sessions', 'session_hash', 'expires_at'),
   deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 

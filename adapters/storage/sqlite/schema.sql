@@ -182,7 +182,7 @@ create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 
 -- Sessions (by sid) and people (by sub) that have logged out. Subject tokens from before the logout are refused.
 create table logouts (
-  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person')),
+  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')),
   name text not null,
   -- The latest logout, by the provider's clock.
   stated_at integer not null,
@@ -207,6 +207,25 @@ create table me_sessions (
 create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on me_sessions (sponsor);
 create index me_sessions_by_expiry on me_sessions (expires_at);
+
+-- Sessions of the console. Only the browser knows the secret.
+create table operator_sessions (
+  -- SHA-256 of the secret, in lowercase hex.
+  session_hash text primary key,
+  iss text not null,
+  sub text not null,
+  sponsor_key text,
+  -- Those of the sign-in, with spaces between them.
+  roles text not null,
+  -- The session of the identity provider.
+  sid text,
+  created_at integer not null,
+  last_used_at integer not null,
+  expires_at integer not null
+) strict, without rowid;
+create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
+create index operator_sessions_by_sub on operator_sessions (sub);
+create index operator_sessions_by_expiry on operator_sessions (expires_at);
 
 -- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
 -- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { sessionSecret } from '../../../adapters/http/me/cookies.ts';
+import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { grace } from '../../support/identity-provider/people.ts';
@@ -23,7 +23,7 @@ async function isSignedIn(mandate: Mandate, cookie: string): Promise<boolean> {
 }
 
 function formToken(cookies: string): string {
-  const secret = sessionSecret(cookies);
+  const secret = meCookies.sessionSecret(cookies);
   if (secret === undefined) throw new Error('there is no session');
   return formTokenOf(secret);
 }

@@ -13,6 +13,7 @@ import { sqliteOutboxEntries } from '../outbox.ts';
 import {
   sqliteAgents,
   sqliteOperatorActs,
+  sqliteOperatorSessions,
   sqliteProvisionedUsers,
   sqliteSessions,
   sqliteSponsors,
@@ -60,6 +61,7 @@ function methodsOf(connection: Connection) {
     statusListUsage: statusLists.usage,
     findBlocks: sponsors.findBlocks,
     findSession: sqliteSessions(connection).find,
+    findOperatorSession: sqliteOperatorSessions(connection).find,
     listBlocks: sponsors.list,
     findUser: users.find,
     listUsers: users.list,

@@ -1,0 +1,68 @@
+/** The cookies of a sign-in and of its session, under the names of one set of pages. */
+
+import { createHmac } from 'node:crypto';
+import type { SignInAttempt } from '../../../application/ports/identity-provider.ts';
+import { ATTRIBUTES, onlyCookie, SECRET, secretCookie } from './cookies.ts';
+
+/** Seconds: how long a sign-in may take. */
+const SIGN_IN_TAKES = 600;
+
+/** Where the browser goes after the sign-in, by the name in the request. No address is ever read from a request. */
+export interface Place {
+  readonly path: string;
+  /** Seconds since the person last proved who they are, at most; `undefined` if that does not matter. */
+  readonly maxAge?: number;
+}
+
+export interface BegunSignIn<Name extends string> {
+  readonly secret: string;
+  readonly place: Name;
+}
+
+export interface SignInCookies<Name extends string> {
+  readonly places: Readonly<Record<Name, Place>>;
+  isPlace(name: string): name is Name;
+  /** The values of a sign-in follow from its cookie, so that any replica can finish it and none stores it. */
+  attemptOf(begun: BegunSignIn<Name>): SignInAttempt;
+  /** The secret of the session. `undefined` without a usable cookie. */
+  sessionSecret(cookies: string | undefined): string | undefined;
+  begunSignIn(cookies: string | undefined): BegunSignIn<Name> | undefined;
+  readonly set: {
+    session(secret: string): string;
+    readonly noSession: string;
+    signIn(begun: BegunSignIn<Name>): string;
+    readonly noSignIn: string;
+  };
+}
+
+/** @param names of the cookies. They begin with `__Host-` (cookies.ts) */
+export function signInCookies<Name extends string>(
+  names: { readonly session: `__Host-${string}`; readonly signIn: `__Host-${string}` },
+  places: Readonly<Record<Name, Place>>,
+): SignInCookies<Name> {
+  const isPlace = (name: string): name is Name => Object.hasOwn(places, name);
+  return {
+    ...{ places, isPlace },
+    attemptOf({ secret, place }) {
+      const derived = (use: string) => createHmac('sha256', secret).update(use).digest('base64url');
+      return {
+        state: derived('state'),
+        nonce: derived('nonce'),
+        codeVerifier: derived('code verifier'),
+        maxAge: places[place].maxAge,
+      };
+    },
+    sessionSecret: (cookies) => secretCookie(cookies, names.session),
+    begunSignIn(cookies) {
+      const [place = '', secret = '', ...rest] = onlyCookie(cookies, names.signIn)?.split('.') ?? [];
+      return isPlace(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;
+    },
+    set: {
+      // Without an age: the browser may forget it earlier than the service does.
+      session: (secret) => `${names.session}=${secret}; ${ATTRIBUTES}`,
+      noSession: `${names.session}=; Max-Age=0; ${ATTRIBUTES}`,
+      signIn: ({ place, secret }) => `${names.signIn}=${place}.${secret}; Max-Age=${SIGN_IN_TAKES}; ${ATTRIBUTES}`,
+      noSignIn: `${names.signIn}=; Max-Age=0; ${ATTRIBUTES}`,
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** An operator's sessions of the console (`Service:Console`). Signing in and out is not recorded in the ledger. */
+
+import { type OperatorPerson, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
+import {
+  newOperatorSession,
+  OPERATOR_SESSION_TTL,
+  type OperatorSession,
+} from '../../domain/operators/operator-session.ts';
+import { renewal, type SessionHash } from '../../domain/sponsors/session.ts';
+import { textClaim } from '../../domain/tokens/compact-jws.ts';
+import { closeOperatorSession, openOperatorSession, useOperatorSession } from '../decisions/operator-sessions.ts';
+import { SESSION_SECRET_BYTES } from '../me/sessions.ts';
+import type { Decisions } from '../ports/decisions.ts';
+import type { SignInOutcome } from '../ports/identity-provider.ts';
+import type { OperatorSessions } from '../ports/queries.ts';
+import type { Clock, Digest, Randomness } from '../ports/runtime.ts';
+
+interface Sessions {
+  readonly decisions: Decisions;
+  readonly operatorSessions: OperatorSessions;
+  readonly clock: Clock;
+  readonly randomness: Pick<Randomness, 'secret'>;
+  readonly digest: Digest;
+}
+
+/** How the claims of an ID token say who an operator is. */
+export interface OperatorClaims {
+  /** `Service:Operators:RoleClaim`. */
+  readonly roleClaim: string;
+  /** `Service:Operators:Roles`. */
+  readonly roles: RoleValues;
+  /** `Service:UpstreamIdp:SponsorKeyClaim`: as whom blocks name the operator. */
+  readonly sponsorKeyClaim: string;
+}
+
+export type SignedIn = Extract<SignInOutcome, { readonly kind: 'signed_in' }>;
+
+export function operatorOf({ issuer, person, claims }: SignedIn, names: OperatorClaims): OperatorPerson {
+  const { roleClaim, roles, sponsorKeyClaim } = names;
+  const sponsorKey = textClaim(claims, sponsorKeyClaim);
+  return { kind: 'person', issuer, subject: person.subject, sponsorKey, roles: rolesIn(claims, roleClaim, roles) };
+}
+
+/**
+ * Opens a session, and closes the one that the browser had. `undefined` if the provider has ended the sign-in meanwhile.
+ *
+ * @param earlier the secret of the browser's session
+ */
+export async function openOperatorsSession(
+  { decisions, clock, randomness, digest }: Omit<Sessions, 'operatorSessions'>,
+  operator: OperatorPerson,
+  { person, issuedAt }: Pick<SignedIn, 'person' | 'issuedAt'>,
+  earlier: string | undefined,
+): Promise<string | undefined> {
+  const secret = randomness.secret(SESSION_SECRET_BYTES);
+  const { sessionId } = person;
+  const session = newOperatorSession(digest(secret) as SessionHash, { operator, sessionId }, clock.now());
+  const replaces = earlier === undefined ? undefined : (digest(earlier) as SessionHash);
+  const verdict = await decisions.decide(openOperatorSession, { session, issuedAt, replaces });
+  return verdict === 'opened' ? secret : undefined;
+}
+
+/** The session with this secret, which this use renews. `undefined` if it has ended. */
+export async function useOperatorsSession(
+  { decisions, operatorSessions, clock, digest }: Omit<Sessions, 'randomness'>,
+  secret: string,
+): Promise<OperatorSession | undefined> {
+  const session = await operatorSessions.find(digest(secret) as SessionHash);
+  const now = clock.now();
+  if (session === undefined || session.expiresAt <= now) return undefined;
+  const renewed = renewal(session, now, OPERATOR_SESSION_TTL);
+  if (renewed !== undefined) {
+    await decisions.decide(useOperatorSession, { sessionHash: session.sessionHash, ...renewed });
+  }
+  return session;
+}
+
+export async function closeOperatorsSession(
+  { decisions, digest }: Pick<Sessions, 'decisions' | 'digest'>,
+  secret: string,
+): Promise<void> {
+  await decisions.decide(closeOperatorSession, digest(secret) as SessionHash);
+}
