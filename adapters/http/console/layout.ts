@@ -8,6 +8,7 @@ import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
   style: readAsset(import.meta.url, '', 'console', 'css'),
+  records: readAsset(import.meta.url, '', 'records', 'css'),
   stream: readAsset(import.meta.url, '', 'stream', 'js'),
   verify: readAsset(import.meta.url, '', 'verify', 'js'),
   mark: readMark(''),
@@ -35,6 +36,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <title>${title} · Mandate console</title>
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.style.path}">
+<link rel="stylesheet" href="${assets.records.path}">
 </head>
 <body>
 <a class="skip button" href="#main">Skip to the content</a>
