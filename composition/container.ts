@@ -73,10 +73,13 @@ export function wire(given: Given): ServiceParts {
     const metadata = discovery({ kind: 'transmitter', issuer: transmitter.issuer }, network, log);
     return providerKeys(metadata, network, clock, log, undefined, 'transmitter');
   });
-  provide('operatorKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) => {
+  provide('operatorMetadata', ['settings', 'network', 'log'], ({ settings, network, log }) => {
     const issuer = operatorsChoice(settings)?.issuer;
-    if (issuer === undefined) return undefined;
-    return providerKeys(discovery({ kind: 'issuer', issuer }, network, log), network, clock, log);
+    return issuer === undefined ? undefined : discovery({ kind: 'issuer', issuer }, network, log);
+  });
+  provide('operatorKeys', ['operatorMetadata', 'network', 'clock', 'log'], (parts) => {
+    const { operatorMetadata: metadata, network, clock, log } = parts;
+    return metadata && providerKeys(metadata, network, clock, log);
   });
   provide('circuit', ['settings', 'clock'], ({ settings, clock }) =>
     sponsorCheckChoice(settings).mode === 'poll' ? circuit(clock) : undefined,
@@ -178,6 +181,15 @@ export function wire(given: Given): ServiceParts {
     httpSurfaces,
   );
   provide(
+    'console',
+    [
+      ...(['openConsole', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
+      ...(['providerKeys', 'operatorMetadata', 'operatorKeys', 'surfaces', 'signingKeys', 'network'] as const),
+      ...(['clock', 'log', 'randomness'] as const),
+    ],
+    ({ openConsole, ...parts }) => openConsole?.(parts),
+  );
+  provide(
     'jobs',
     [
       ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
@@ -194,6 +206,7 @@ export function wire(given: Given): ServiceParts {
     'service',
     [
       'surfaces',
+      'console',
       'jobs',
       'observed',
       'providerKeys',

@@ -7,7 +7,7 @@ import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';
 import { type Surface, surfaces } from '../application/ports/telemetry.ts';
 import { describePortFault } from './listen.ts';
 import type { Parts } from './parts.ts';
-import { isMeOpen, logChoice } from './settings/alternatives.ts';
+import { consoleChoice, isMeOpen, logChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -21,6 +21,7 @@ export async function openMetrics(settings: Settings): Promise<ServiceMetrics | 
   const { serviceMetrics } = await import('../adapters/telemetry/service-metrics.ts');
   const isServed: Partial<Record<Surface, boolean>> = {
     me: isMeOpen(settings),
+    console: consoleChoice(settings) !== undefined,
     status_lists: settings['Service:StatusLists:Enabled'],
     log: logChoice(settings) !== undefined,
   };

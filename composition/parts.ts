@@ -1,7 +1,7 @@
 /** The names and types of a running service's parts: those given to the wiring, and those that it creates. */
 
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
-import type { HttpSurfaces } from '../adapters/http/app.ts';
+import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
@@ -37,7 +37,15 @@ export interface Given {
   readonly noteSigner: NoteSigner | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
   readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
+  /** Makes the console; `undefined` if it is not configured. */
+  readonly openConsole: ((parts: ConsoleNeeds) => HttpApp) | undefined;
 }
+
+export type ConsoleNeeds = Pick<
+  Parts,
+  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
+  | ('operatorMetadata' | 'operatorKeys' | 'surfaces' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+>;
 
 export type MeNeeds = Pick<
   Parts,
@@ -56,6 +64,8 @@ export interface Made {
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
   readonly transmitterKeys: RefreshedProviderKeys | undefined;
+  /** The metadata of the operators' own identity provider, as below. */
+  readonly operatorMetadata: ProviderMetadata | undefined;
   /** The keys of the operators' own identity provider; `undefined` if they use the upstream's, or there are no operators. */
   readonly operatorKeys: RefreshedProviderKeys | undefined;
   /** `undefined` in mode `signals`, as is the directory. */
@@ -73,6 +83,8 @@ export interface Made {
   readonly receivers: Pick<HttpSurfaces, 'backchannelLogout' | 'events' | 'scim'>;
   readonly me: HttpSurfaces['me'];
   readonly surfaces: HttpSurfaces;
+  /** The console, if it is configured. */
+  readonly console: HttpApp | undefined;
   readonly jobs: Jobs;
   readonly observed: Observed;
   readonly service: ServiceParts;
@@ -84,6 +96,7 @@ export type Parts = Given & Made;
 export type ServiceParts = Pick<
   Parts,
   | 'surfaces'
+  | 'console'
   | 'jobs'
   | 'observed'
   | 'providerKeys'

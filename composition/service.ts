@@ -1,6 +1,6 @@
 /** The running service: opens its parts in order, and closes them in reverse (supplement "How it runs"). */
 
-import type { TimeLimits } from '../adapters/http/server/server.ts';
+import type { HttpServer, HttpServerOptions, TimeLimits } from '../adapters/http/server/server.ts';
 import { httpNetwork } from '../adapters/platform/http-network.ts';
 import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
@@ -17,7 +17,7 @@ import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
-import { isMeOpen, transmitterChoice } from './settings/alternatives.ts';
+import { consoleChoice, isMeOpen, transmitterChoice } from './settings/alternatives.ts';
 import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadNoteSigner, loadSigningKeys } from './signing.ts';
@@ -72,19 +72,22 @@ export async function startService(settings: Settings, surroundings: Surrounding
     import('./container.ts'),
     import('../adapters/http/app.ts'),
     isMeOpen(settings) ? import('./me.ts') : undefined,
+    consoleChoice(settings) === undefined ? undefined : import('./console.ts'),
   ]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
   const { opened, isThere } = await opening;
   let published: Published | undefined;
+  const servers: HttpServer[] = [];
   try {
-    const [{ wire }, { httpApp }, me] = await loading;
+    const [{ wire }, { httpApp }, me, consolePages] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, jobs, observed, transparencyLog, ...others } = wire({
+    const { surfaces, console: consoleApp, jobs, observed, transparencyLog, ...others } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
+      openConsole: consolePages?.openConsole,
     });
     const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
@@ -93,18 +96,19 @@ export async function startService(settings: Settings, surroundings: Surrounding
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
     const limits = timeLimits === undefined ? {} : { limits: timeLimits };
-    const server = await listen(settings, { ...httpApp(surfaces), log, ...limits });
+    servers.push(await listen(settings, { ...httpApp(surfaces), log, ...limits }));
+    if (consoleApp !== undefined) servers.push(await listenForConsole(settings, { ...consoleApp, log, ...limits }));
     // A slow or unreachable provider delays readiness, not the start.
     for (const keys of [providerKeys, transmitterKeys, operatorKeys]) void keys?.start();
     const recurring = jobs.recurring(queueingIsSet).map((pass) => startRecurring(pass, log));
-    const { host, port } = server.address;
+    const { host = settings.HOST, port = settings.PORT } = servers[0]?.address ?? {};
     log.info('listening', { host, port, issuer: settings['Service:Issuer'] });
     return {
       ...{ host, port, storage: opened, jobs },
       async stop() {
         log.info('stopping: no new requests, finishing those under way');
         recordStream?.close();
-        await Promise.all([server.stop(lingerMs), ...recurring.map((pass) => pass.stop())]);
+        await Promise.all([...servers.map((server) => server.stop(lingerMs)), ...recurring.map((pass) => pass.stop())]);
         for (const keys of [providerKeys, transmitterKeys, operatorKeys]) keys?.stop();
         // All requests and jobs have ended, so no further denial is counted or written.
         await anonymousDenials.closeAll();
@@ -114,10 +118,17 @@ export async function startService(settings: Settings, surroundings: Surrounding
       },
     };
   } catch (error) {
+    await Promise.all(servers.map((server) => server.stop(0)));
     await published?.close();
     await opened.close();
     throw error;
   }
+}
+
+/** On a separate port, so that network rules can decide who may reach it. @throws StartupError */
+function listenForConsole(settings: Settings, options: HttpServerOptions): Promise<HttpServer> {
+  const { HOST, 'Service:Console:Port': PORT = 0 } = settings;
+  return listen({ HOST, PORT }, options, { host: 'HOST', port: 'Service:Console:Port' });
 }
 
 function warnOfRepeatedSecrets(settings: Settings, log: Log): void {

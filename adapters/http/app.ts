@@ -8,6 +8,7 @@ import type { Log, Measurements, Tracing } from '../../application/ports/telemet
 import { type AdminSurface, adminRouter } from './admin/admin-router.ts';
 import { type AuditSurface, auditRouter } from './admin/audit-router.ts';
 import { type AdmissionControl, admission } from './admission/admission.ts';
+import type { RefusalPages } from './admission/refusals.ts';
 import { type BackchannelLogoutSurface, backchannelLogoutRouter } from './backchannel-logout/router.ts';
 import { type EventsSurface, eventsRouter } from './events/router.ts';
 import type { MeRoutes, MeSurfaces } from './me/me-routes.ts';
@@ -19,7 +20,7 @@ import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './publi
 import { healthRouter } from './public/health.ts';
 import { type LogSurface, logRouter } from './public/log.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
-import { pathOf, withoutIssuerPath } from './routes.ts';
+import { pathOf, type RouteOf, routeOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -52,7 +53,7 @@ export interface HttpSurfaces {
   readonly tracing: Tracing | undefined;
 }
 
-interface HttpApp {
+export interface HttpApp {
   readonly listener: RequestListener;
   /** The classes with which the server must create requests and responses. */
   readonly classes: MessageClasses;
@@ -107,23 +108,37 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     if (endpoint !== undefined) request.endpoint = path;
     (endpoint ?? app)(request, response);
   };
-  const logged = loggedRequests(surfaces.log, surfaces.randomness, routed);
   const optional = {
     statusLists: surfaces.statusLists !== undefined,
     me: me !== undefined,
     log: surfaces.transparencyLog !== undefined,
   };
-  const admitted = admission({ ...surfaces.admission, optional, pages: me?.refusalPages }, logged);
-  const { measurements } = surfaces;
-  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, optional);
-  const { tracing } = surfaces;
-  const traced = tracing === undefined ? measured : tracedRequests(tracing, measured, optional);
+  const observed = observedRequests(surfaces, routed, (target) => routeOf(target, optional), me?.refusalPages);
   const withoutPrefix = withoutIssuerPath(surfaces.issuer, optional);
   return {
     listener(request, response) {
       request.url = withoutPrefix(request.url ?? '');
-      traced(request, response);
+      observed(request, response);
     },
     classes: messageClasses(app),
   };
+}
+
+/** In front of the application: admission, and what is logged, measured and traced of each request. */
+export function observedRequests(
+  {
+    log,
+    randomness,
+    measurements,
+    tracing,
+    ...surfaces
+  }: Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'>,
+  next: RequestListener,
+  routes: RouteOf,
+  pages: RefusalPages | undefined,
+): RequestListener {
+  const logged = loggedRequests(log, randomness, next);
+  const admitted = admission({ ...surfaces.admission, routes, pages }, logged);
+  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, routes);
+  return tracing === undefined ? measured : tracedRequests(tracing, measured, routes);
 }

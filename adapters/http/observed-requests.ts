@@ -16,7 +16,7 @@ import {
 } from '../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
 import { singleHeader } from './message/head.ts';
-import { type OptionalPaths, routeOf } from './routes.ts';
+import { type RouteOf, routeOf } from './routes.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The methods that are logged by name. Any other word comes from the client, and is logged as `other`. */
@@ -74,7 +74,7 @@ function traceOf(request: IncomingMessage, randomness: Randomness): Trace | unde
  * of admission: the span includes the wait for a permit, and refused requests have one. `url.path` is the pattern of the
  * route, because a path may name a person.
  */
-export function tracedRequests(tracing: Tracing, next: RequestListener, optional?: OptionalPaths): RequestListener {
+export function tracedRequests(tracing: Tracing, next: RequestListener, routes: RouteOf = routeOf): RequestListener {
   return (request: ServedRequest, response: ServedResponse) => {
     const { method = '' } = request;
     const known = METHODS.has(method) ? method : undefined;
@@ -87,7 +87,7 @@ export function tracedRequests(tracing: Tracing, next: RequestListener, optional
       attributes: {
         'http.request.method': known ?? '_OTHER',
         'url.scheme': 'http',
-        'mandate.surface': routeOf(request.url ?? '', optional).metric,
+        'mandate.surface': routes(request.url ?? '').metric,
       },
     });
     request.trace = span.trace;
@@ -116,11 +116,11 @@ export function tracedRequests(tracing: Tracing, next: RequestListener, optional
 export function measuredRequests(
   { answered }: Pick<Measurements, 'answered'>,
   next: RequestListener,
-  optional?: OptionalPaths,
+  routes: RouteOf = routeOf,
 ): RequestListener {
   return (request, response: ServedResponse) => {
     const began = performance.now();
-    const { metric } = routeOf(request.url ?? '', optional);
+    const { metric } = routes(request.url ?? '');
     response.once('close', () => {
       const answeredAt = response.streamsSince ?? performance.now();
       answered(metric, outcomeOf(response), (answeredAt - began) / 1000);

@@ -9,7 +9,7 @@ import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
 
 /** The surface decides the format of a refusal. */
-export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'public';
+export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'console' | 'public';
 
 export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as const;
 export type Bucket = (typeof buckets)[number];
@@ -36,6 +36,9 @@ export interface OptionalPaths {
   readonly me?: boolean | undefined;
   readonly log?: boolean | undefined;
 }
+
+/** How a request with this target is treated. */
+export type RouteOf = (target: string) => Route;
 
 /** @param target the request target. Its query is ignored */
 export function routeOf(target: string, optional: OptionalPaths = {}): Route {
@@ -91,6 +94,22 @@ function meRoute(path: string): Route {
   if (SIGN_IN_PATHS.has(path.replace(/\/$/, ''))) return ME_SIGN_IN;
   if (!path.startsWith(`${ME_PATH}/records`)) return ME;
   return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
+}
+
+const CONSOLE: Route = {
+  ...{ ...OTHER, surface: 'console', event: 'admin.denied', work: 'revoking', metric: 'console' },
+  takesForm: true,
+};
+const CONSOLE_READING: Route = { ...CONSOLE, work: 'other' };
+const CONSOLE_SIGN_IN: Route = { ...CONSOLE_READING, takesForm: false };
+/** Screens that only read, and may read much: they must not hold up stops. */
+const CONSOLE_READING_PATH = /^\/(?:assets|ledger|stream|doctor)(?:\/|$)/;
+
+/** Routes of the console's own listener. */
+export function consoleRouteOf(target: string): Route {
+  const path = pathOf(target);
+  if (path === '/sign-in' || path === '/callback') return CONSOLE_SIGN_IN;
+  return CONSOLE_READING_PATH.test(path) ? CONSOLE_READING : CONSOLE;
 }
 
 /** Routes by exact path. Like the router, this table compares a path as it was sent, without decoding it. */

@@ -51,6 +51,7 @@ export const surfaces = [
   'events',
   'backchannel_logout',
   'me',
+  'console',
   'health',
   'keys',
   'status_lists',

@@ -206,6 +206,25 @@ function present<Value>(value: Value | undefined): Value {
   return value;
 }
 
+interface ConsoleChoice {
+  readonly port: number;
+  readonly origin: string;
+  readonly clientId: string;
+}
+
+/** The settings of the console; `undefined` if there is none. */
+export function consoleChoice(
+  settings: SettingsSection<'Service:Console'> & Pick<Settings, 'Service:Operators:ClientId'>,
+): ConsoleChoice | undefined {
+  const port = settings['Service:Console:Port'];
+  if (port === undefined) return undefined;
+  return {
+    port,
+    origin: present(settings['Service:Console:Origin']),
+    clientId: present(settings['Service:Operators:ClientId']),
+  };
+}
+
 /** Whether `/me` exists. */
 export function isMeOpen(settings: Pick<Settings, 'Service:Me:Audience' | 'Service:Me:ClientId'>): boolean {
   return settings['Service:Me:Audience'] !== undefined || settings['Service:Me:ClientId'] !== undefined;

@@ -29,6 +29,7 @@ import {
   integer,
   keyName,
   networkList,
+  origin,
   path,
   pem,
   postgresUri,
@@ -208,6 +209,15 @@ export const catalogue = {
     'false',
     boolean(),
     "Whether two different operators must ask within an hour to lift an operator's block. The admin key lifts it alone.",
+  ),
+
+  'Service:Console:Port': optional(
+    integer({ min: 1, max: MAX_PORT }),
+    'The port on `HOST` of the console for operators, in plain http behind a proxy with TLS; must differ from `PORT` and `Service:Metrics:Port`. It needs `Service:Operators:ClientId` and `Origin`. Without it there is no console, and its code is not loaded.',
+  ),
+  'Service:Console:Origin': optional(
+    origin(),
+    'The address that browsers use for the console, such as `https://console.mandate.example`; the return address of its client at the identity provider is `<Service:Console:Origin>/callback`. On a development host it may be plain http on a loopback address. It must differ from the origin of `Service:Issuer`. Refused without `Port`.',
   ),
 
   'Service:Ssf:Issuer': optional(

@@ -3,6 +3,7 @@
  * so that one start shows all of them.
  */
 
+import { isLoopback } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
 import { isKeyName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
@@ -247,6 +248,27 @@ export const rules: readonly Rule[] = [
     const problem = 'has a path under /log, where the service itself answers';
     findings.wrong('Service:Issuer', problem, 'another path, or none');
   }),
+  rule([], (_settings, { given, expect, refuse }) => {
+    if (given('Service:Console:Port')) {
+      const when = 'while Service:Console:Port is set';
+      for (const key of ['Service:Operators:ClientId', 'Service:Console:Origin'] as const) expect(key, when);
+    } else refuse('Service:Console:Origin', 'while Service:Console:Port is not');
+  }),
+  rule(['Service:Console:Origin', 'NODE_ENV'], (settings, { wrong }) => {
+    const address = settings['Service:Console:Origin'];
+    if (address === undefined) return;
+    const { protocol, hostname } = new URL(address);
+    // Browsers keep the cookies of a session over TLS only, and on the same machine.
+    if (protocol === 'https:' || (isDevelopmentHost(settings) && isLoopback(hostname))) return;
+    const accepted = 'an https origin; on a development host (NODE_ENV is development) also http on a loopback address';
+    wrong('Service:Console:Origin', 'is plain http', accepted);
+  }),
+  rule(['Service:Console:Origin', 'Service:Issuer'], (settings, { wrong }) => {
+    const address = settings['Service:Console:Origin'];
+    if (address !== new URL(settings['Service:Issuer']).origin) return;
+    // The console answers at the root of its origin, and its forms trust that origin.
+    wrong('Service:Console:Origin', 'is the origin of Service:Issuer', 'another host or port');
+  }),
   inOrder('Service:Tokens:DefaultTokenTtl', 'Service:Tokens:DefaultTaskTtl'),
   inOrder('Service:Agents:MinTaskTtl', 'Service:Agents:MaxTaskTtl'),
   inOrder('Service:Agents:MinTokenTtl', 'Service:Agents:MaxTokenTtl'),
@@ -257,6 +279,13 @@ export const rules: readonly Rule[] = [
     if (settings['Service:Metrics:Port'] !== settings.PORT) return;
     wrong('Service:Metrics:Port', 'is the same as PORT', 'another port, or leaving it unset');
   }),
+  ...(['PORT', 'Service:Metrics:Port'] as const).map((other) =>
+    rule([other, 'Service:Console:Port'], (settings, { wrong }) => {
+      const port = settings['Service:Console:Port'];
+      if (port === undefined || port !== settings[other]) return;
+      wrong('Service:Console:Port', `is the same as ${other}`, 'another port, or leaving it unset');
+    }),
+  ),
   burstHoldsASecond('Service:RateLimit'),
   burstHoldsASecond('Service:RateLimit:Introspection'),
   burstHoldsASecond('Service:RateLimit:Signals'),

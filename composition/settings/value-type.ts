@@ -83,6 +83,22 @@ export function url(rules: {
   };
 }
 
+/** Scheme, host and port, as browsers write them. */
+export function origin(): ValueType<string> {
+  const accepts = 'an origin: `https://` or `http://`, a host and perhaps a port, without a path';
+  const { read: readUrl } = url({ trailingSlash: 'dropped' });
+  return {
+    accepts,
+    secret: false,
+    read(given) {
+      const result = readUrl(given);
+      if (result.kind === 'wrong') return result;
+      const { origin, pathname } = new URL(result.value);
+      return pathname === '/' && !/[/?]$/.test(given.replace(/\/$/, '')) ? read(origin) : wrong('has a path');
+    },
+  };
+}
+
 /** @param bounds ISO 8601 durations, both inclusive; the value is in seconds */
 export function duration(bounds: { readonly min?: string; readonly max?: string } = {}): ValueType<number> {
   const min = secondsOf(bounds.min) ?? 1;

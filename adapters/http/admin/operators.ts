@@ -18,8 +18,8 @@ import { type AdminRoute, adminRoutes } from './roles.ts';
 export interface OperatorAccess {
   /** Validates an access token. */
   validate(token: string, trace?: Trace): Promise<Outcome<OperatorPerson>>;
-  /** Records that a person lacks the role for a route. */
-  refuseRole(person: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
+  /** Records that a person lacks the role for a route, or has none at the end of a sign-in (`GET /callback`). */
+  refuseRole(person: OperatorPerson, route: AdminRoute | 'GET /callback', trace?: Trace): Promise<void>;
   /** Records that the provider's keys could not be fetched. */
   refuseUnchecked(trace?: Trace): Promise<void>;
 }

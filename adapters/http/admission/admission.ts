@@ -9,7 +9,7 @@ import type { RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
-import { type OptionalPaths, type Route, routeOf, type Surface } from '../routes.ts';
+import { type Route, type RouteOf, routeOf, type Surface } from '../routes.ts';
 import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
@@ -21,8 +21,9 @@ export interface AdmissionControl {
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
-  readonly optional?: OptionalPaths | undefined;
-  /** Of the page `/me`, if there is one. */
+  /** By default without the optional paths. */
+  readonly routes?: RouteOf;
+  /** Of the page `/me` or the console, if there is one. */
   readonly pages?: RefusalPages | undefined;
   /** Records refused requests. */
   readonly denials: Pick<AnonymousDenials, 'record'>;
@@ -39,7 +40,7 @@ export interface AdmissionControl {
 const RECORD_LIMIT_MS = 200;
 
 export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
-  const { rates, limiters, optional, denials, clock, log, notAdmitted } = control;
+  const { rates, limiters, routes = routeOf, denials, clock, log, notAdmitted } = control;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
@@ -64,7 +65,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
   };
 
   return (request: ServedRequest, response) => {
-    const route = routeOf(request.url ?? '', optional);
+    const route = routes(request.url ?? '');
     if (route.isHealth) {
       app(request, response);
     } else if (request.isTooLate) {

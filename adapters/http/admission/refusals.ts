@@ -38,7 +38,7 @@ export function answerRefusal(
   pages?: RefusalPages,
 ): void {
   if (response.writableEnded || response.destroyed) return;
-  const page = surface === 'me' ? pages?.(request, reason) : undefined;
+  const page = surface === 'me' || surface === 'console' ? pages?.(request, reason) : undefined;
   const { status, headers, body } = page ?? ANSWERS[surface][reason];
   response.refusal = reason;
   discardRest(request);
@@ -63,6 +63,7 @@ const ANSWERS: Readonly<Record<Surface, Readonly<Record<AdmissionRefusal, Answer
   }),
   admin: both(problem),
   me: both(problem),
+  console: both(problem),
   public: both(problem),
 };
 

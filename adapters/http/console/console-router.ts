@@ -1,6 +1,6 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
@@ -65,17 +65,19 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, feeds: ans
     discardRest(request);
     answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
   });
-  router.use(
-    faultHandler(surface.log, {
-      unavailable(response) {
-        response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-        answer(response, { status: 503, reason: 'storage_unavailable' }, renderMessage('storage_unavailable'));
-      },
-      malformedPath: (response) => answer(response, { status: 400, reason: 'malformed' }, renderMessage('malformed')),
-      fault: (response) => answer(response, { status: 500, reason: 'fault' }, renderMessage('fault')),
-    }),
-  );
+  router.use(answerFaultsWithPages(surface.log));
   return router;
+}
+
+export function answerFaultsWithPages(log: Log): ErrorRequestHandler {
+  return faultHandler(log, {
+    unavailable(response) {
+      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+      answer(response, { status: 503, reason: 'storage_unavailable' }, renderMessage('storage_unavailable'));
+    },
+    malformedPath: (response) => answer(response, { status: 400, reason: 'malformed' }, renderMessage('malformed')),
+    fault: (response) => answer(response, { status: 500, reason: 'fault' }, renderMessage('fault')),
+  });
 }
 
 interface Status {

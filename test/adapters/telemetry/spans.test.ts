@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { expect } from 'chai';
 import { tracedRequests } from '../../../adapters/http/observed-requests.ts';
+import { routeOf } from '../../../adapters/http/routes.ts';
 import type { ServedRequest } from '../../../adapters/http/server/message-classes.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { openTelemetryTracing } from '../../../adapters/telemetry/opentelemetry.ts';
@@ -111,7 +112,7 @@ describe('A span', () => {
         response.statusCode = status;
         response.end();
       };
-      const service = await serverWith(tracedRequests(tracing, answer, { statusLists: hasStatusLists }));
+      const service = await serverWith(tracedRequests(tracing, answer, (target) => routeOf(target, { statusLists: hasStatusLists })));
       await fetch(`http://127.0.0.1:${service.address.port}/status/ada?q=secret`, { method: 'PURGE' });
       await eventually(() => spans().length > 0);
       await service.stop(0);

@@ -1,0 +1,103 @@
+/** Binds the console's use cases to their ports. It exists only with `Service:Console:Port`. */
+
+import type { HttpApp } from '../adapters/http/app.ts';
+import { consoleApp } from '../adapters/http/console/console-app.ts';
+import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
+import { consoleCookies } from '../adapters/http/console/cookies.ts';
+import type { ConsoleSessions } from '../adapters/http/console/session.ts';
+import { formTokenOf } from '../adapters/http/pages/cookies.ts';
+import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
+import type { Traceable } from '../adapters/http/traceable.ts';
+import { sha256 } from '../adapters/platform/system-crypto.ts';
+import type { Storage } from '../adapters/storage/storage.ts';
+import {
+  closeOperatorsSession,
+  openOperatorsSession,
+  operatorOf,
+  useOperatorsSession,
+} from '../application/admin/operator-sessions.ts';
+import type { ConsoleNeeds } from './parts.ts';
+import { signInAtFirstUse } from './provider-sign-in.ts';
+import { consoleChoice, operatorsChoice } from './settings/alternatives.ts';
+import { traceable } from './traces.ts';
+
+export function openConsole(parts: ConsoleNeeds): HttpApp {
+  const { settings, surfaces } = parts;
+  const chosen = consoleChoice(settings);
+  if (chosen === undefined) throw new Error('the console is opened without its settings');
+  return consoleApp({ ...surfaces, screens: screens(parts, chosen.origin), signIn: signIn(parts, chosen) });
+}
+
+function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
+  const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
+  const { admin, audit } = surfaces;
+  const { operators } = admin;
+  if (operators === undefined) throw new Error('the console is opened without operators');
+  return {
+    ...{ origin, admin, audit, clock, log },
+    sessions: {
+      find: (cookies, trace) =>
+        sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
+    },
+    refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),
+    refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
+  };
+}
+
+function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
+  const service = sessionService(parts, storage);
+  return {
+    async find(cookies) {
+      const secret = consoleCookies.sessionSecret(cookies);
+      const session = secret === undefined ? undefined : await useOperatorsSession(service, secret);
+      return secret === undefined || session === undefined
+        ? undefined
+        : { operator: session.operator, formToken: formTokenOf(secret) };
+    },
+  };
+}
+
+function sessionService({ clock, randomness }: ConsoleNeeds, storage: Storage) {
+  return { decisions: storage, operatorSessions: storage.operatorSessions, digest: sha256, clock, randomness };
+}
+
+function signIn(
+  parts: ConsoleNeeds,
+  { origin, clientId }: { readonly origin: string; readonly clientId: string },
+): Traceable<SignInSurface<'no_role'>> {
+  const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
+  const chosen = operatorsChoice(settings);
+  const { operators } = surfaces.admin;
+  if (chosen === undefined || operators === undefined) throw new Error('the console is opened without operators');
+  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
+  const claims = { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
+  const client = {
+    ...{ clientId, clientSecret: undefined, redirectUri: `${origin}/callback` },
+    // An operator need not be a person whom agents act for.
+    sponsorKeyClaim: 'sub',
+    moreClaims: [sponsorKeyClaim, ...(chosen.roleClaim.split('.', 1))],
+  };
+  const provider = signInAtFirstUse(client, {
+    ...parts,
+    metadata: parts.operatorMetadata ?? parts.providerMetadata,
+    providerKeys: parts.operatorKeys ?? parts.providerKeys,
+  });
+  return traceable(parts, (storage) => {
+    const service = sessionService(parts, storage);
+    return {
+      ...{ origin, provider, randomness },
+      findSession: (cookies, trace) => sessions(parts, storage).find(cookies, trace),
+      async open(signedIn, earlier, trace) {
+        const operator = operatorOf(signedIn, claims);
+        if (operator.roles.length === 0) {
+          await operators.refuseRole(operator, 'GET /callback', trace);
+          return { kind: 'refused', reason: 'no_role' };
+        }
+        const secret = await openOperatorsSession(service, operator, signedIn, earlier);
+        return secret === undefined ? { kind: 'refused', reason: 'sign_in_refused' } : { kind: 'opened', secret };
+      },
+      close: (secret) => closeOperatorsSession(service, secret),
+      refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
+    };
+  });
+}
