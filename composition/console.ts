@@ -14,8 +14,11 @@ import {
   closeOperatorsSession,
   openOperatorsSession,
   operatorOf,
+  peekOperatorsSession,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { sharedExamination } from '../application/doctor/shared-examination.ts';
+import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice } from './settings/alternatives.ts';
@@ -36,9 +39,14 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
   return {
     ...{ origin, admin, audit, clock, log },
     sessions: {
-      find: (cookies, trace) =>
-        sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
+      find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
+      peek: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).peek(cookies, trace),
     },
+    examine: sharedExamination(async () => {
+      // Loaded by the first operator who asks.
+      const { examineEverything } = await import('./doctor/examine-everything.ts');
+      return examineEverything(settingsInUse(settings), clock);
+    }, clock),
     refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),
     refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
   };
@@ -46,14 +54,16 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
 
 function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   const service = sessionService(parts, storage);
+  const by = (read: typeof peekOperatorsSession) => async (cookies: string) => {
+    const secret = consoleCookies.sessionSecret(cookies);
+    const session = secret === undefined ? undefined : await read(service, secret);
+    return secret === undefined || session === undefined
+      ? undefined
+      : { operator: session.operator, formToken: formTokenOf(secret) };
+  };
   return {
-    async find(cookies) {
-      const secret = consoleCookies.sessionSecret(cookies);
-      const session = secret === undefined ? undefined : await useOperatorsSession(service, secret);
-      return secret === undefined || session === undefined
-        ? undefined
-        : { operator: session.operator, formToken: formTokenOf(secret) };
-    },
+    find: by((_part, secret) => useOperatorsSession(service, secret)),
+    peek: by(peekOperatorsSession),
   };
 }
 
@@ -75,7 +85,7 @@ function signIn(
     ...{ clientId, clientSecret: undefined, redirectUri: `${origin}/callback` },
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
-    moreClaims: [sponsorKeyClaim, ...(chosen.roleClaim.split('.', 1))],
+    moreClaims: [sponsorKeyClaim, ...chosen.roleClaim.split('.', 1)],
   };
   const provider = signInAtFirstUse(client, {
     ...parts,

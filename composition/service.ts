@@ -84,7 +84,14 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
-    const { surfaces, console: consoleApp, jobs, observed, transparencyLog, ...others } = wire({
+    const {
+      surfaces,
+      console: consoleApp,
+      jobs,
+      observed,
+      transparencyLog,
+      ...others
+    } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
       openConsole: consolePages?.openConsole,

@@ -1,6 +1,7 @@
 /** What a screen gets and gives, and what a form does. */
 
 import type { Request, Response } from 'express';
+import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
@@ -22,6 +23,8 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
+  examine(): Promise<Report>;
   /** Whether the operator's session still lasts, and still has the role of this route. */
   lasts(): Promise<boolean>;
 }

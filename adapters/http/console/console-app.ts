@@ -13,7 +13,8 @@ import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
 import { acts, shows } from './registered-screens.ts';
 
-export interface ConsoleSurfaces extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
+export interface ConsoleSurfaces
+  extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
   readonly screens: ConsoleSurface;
   readonly signIn: Traceable<SignInSurface<'no_role'>>;
 }
@@ -52,4 +53,3 @@ function refusalPages(): RefusalPages {
   const pages = { rate_limited: page('rate_limited'), overloaded: page('overloaded') };
   return (request, reason) => (wantsPage(request) ? pages[reason] : undefined);
 }
-

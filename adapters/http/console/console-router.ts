@@ -1,6 +1,13 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, type Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
@@ -19,6 +26,7 @@ import { isOwnForm } from '../pages/own-form.ts';
 import { PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import type { Act, Asked, Done, Feed, Field, Show, Shown, Shows } from './asked.ts';
+import { feedAnswers } from './feeds.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
@@ -31,6 +39,8 @@ export interface ConsoleSurface {
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
   readonly sessions: ConsoleSessions;
+  /** Runs the checks of the doctor, or waits for those that run. */
+  examine(): Promise<Report>;
   /** Records that a person lacks the role for a route. */
   refuseRole(operator: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
   /** Records a write without a session, or from another page. The record names no person. */
@@ -39,14 +49,13 @@ export interface ConsoleSurface {
   readonly log: Log;
 }
 
-/** What each screen shows, what each form does, and what the scripts get. */
+/** What each screen shows, and what each form does. */
 export interface Screens {
   readonly shows: Shows;
-  readonly feeds: Readonly<Record<FeedName, Feed>>;
   readonly acts: Readonly<Record<FormName, Act>>;
 }
 
-export function consoleRouter(surface: ConsoleSurface, { shows, acts, feeds: answers }: Screens): Router {
+export function consoleRouter(surface: ConsoleSurface, { shows, acts }: Screens): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
@@ -54,7 +63,7 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, feeds: ans
     router.get(screens[name].path, show(surface, name, shows[name]));
   for (const name of Object.keys(feeds) as FeedName[]) {
     const { path, route, renews } = feeds[name];
-    router.get(path, withRole(surface, route, answers[name], renews));
+    router.get(path, withRole(surface, route, feedAnswers[name], renews));
   }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
   for (const { path, screen } of Object.values(forms)) {
@@ -132,6 +141,7 @@ function askedOf(
     may: (role) => roleFor(operator, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
+    examine: () => surface.examine(),
     async lasts() {
       const session = await sessionOf(surface, request, false);
       return session !== undefined && roleFor(session.operator, adminRoutes[route]) !== undefined;

@@ -6,14 +6,12 @@ import type { AdminSurface } from '../../../adapters/http/admin/admin-router.ts'
 import type { AuditSurface } from '../../../adapters/http/admin/audit-router.ts';
 import type { Act, Show } from '../../../adapters/http/console/asked.ts';
 import { consoleRouter, type Screens } from '../../../adapters/http/console/console-router.ts';
-import { feedAnswers } from '../../../adapters/http/console/feeds.ts';
 import { assets } from '../../../adapters/http/console/layout.ts';
-import { forms, screens } from '../../../adapters/http/console/screens.ts';
 import { showCheckpoints } from '../../../adapters/http/console/screens/checkpoints-route.ts';
-import { doctorScreen } from '../../../adapters/http/console/screens/doctor-route.ts';
+import { showDoctor } from '../../../adapters/http/console/screens/doctor-route.ts';
 import { showLedger } from '../../../adapters/http/console/screens/ledger-route.ts';
 import { renderLiveRecords } from '../../../adapters/http/console/screens/live-records.ts';
-import { html } from '../../../adapters/http/pages/html.ts';
+import { forms, screens } from '../../../adapters/http/console/screens.ts';
 import { eventLoopTurn, timeLimit } from '../../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
@@ -87,7 +85,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   const session = () =>
     served.roles && {
       operator: {
-        ...{ kind: 'person', issuer: 'https://login.example', subject: 'olga', sponsorKey: 'olga' } as const,
+        ...({ kind: 'person', issuer: 'https://login.example', subject: 'olga', sponsorKey: 'olga' } as const),
         roles: served.roles,
       },
       formToken: 'form-token',
@@ -113,12 +111,11 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
           served.refused.push(route);
         },
         refuse: async () => undefined,
-        ...{ clock, log },
+        ...{ clock, log, examine },
       },
       {
-        shows: { ...rest, ledger: showLedger, checkpoints: showCheckpoints, doctor: doctorScreen(examine) },
+        shows: { ...rest, ledger: showLedger, checkpoints: showCheckpoints, doctor: showDoctor },
         acts: Object.fromEntries(Object.keys(forms).map((name) => [name, noAct])) as Screens['acts'],
-        feeds: feedAnswers,
       },
     ),
   );

@@ -88,13 +88,17 @@ for (const database of databases) {
       await page.keyboard.press('Enter');
       await page.locator('#verification-result h3').waitFor();
       const said = await page.locator('#verification-result').innerText();
-      expect(said).to.match(/^16 records verified/).and.include('1 record not sealed yet: not verified.');
+      expect(said)
+        .to.match(/^16 records verified/)
+        .and.include('1 record not sealed yet: not verified.');
       expect(await page.locator('[data-verdict="1"]').innerText()).to.equal('verified');
       expect(await page.locator('[data-verdict="17"]').innerText()).to.equal('not sealed yet');
       // The keys stay for the next page.
       await page.goto(`${served.origin}/ledger/checkpoints`);
       await page.getByText('Verify in this browser').click();
-      expect(await verdict(page, CHAIN)).to.match(/^All 2 checkpoints verified/).and.match(/2:[0-9a-f]{64}/);
+      expect(await verdict(page, CHAIN))
+        .to.match(/^All 2 checkpoints verified/)
+        .and.match(/2:[0-9a-f]{64}/);
       await page.context().close();
     });
 
@@ -102,12 +106,16 @@ for (const database of databases) {
       const page = await open('/ledger');
       const [first] = JSON.parse(ledger.jwks()).keys;
       await openPanel(page, JSON.stringify({ keys: [first] }));
-      expect(await verdict(page, RECORDS)).to.match(/^8 records NOT verified/).and.include('Record 9: Checkpoint 2 was signed with a key');
+      expect(await verdict(page, RECORDS))
+        .to.match(/^8 records NOT verified/)
+        .and.include('Record 9: Checkpoint 2 was signed with a key');
       await page.getByLabel(/^Keys that you trust/).fill('no keys');
       expect(await verdict(page, RECORDS)).to.match(/^Not verified\s+The keys are not JSON/);
       await page.getByLabel(/^Keys that you trust/).fill(ledger.jwks());
       await page.getByLabel(/^Marks/).fill(`1:${'0'.repeat(64)}`);
-      expect(await verdict(page, CHAIN)).to.match(/NOT intact/).and.include('another root than the mark says');
+      expect(await verdict(page, CHAIN))
+        .to.match(/NOT intact/)
+        .and.include('another root than the mark says');
       await page.context().close();
     });
 
@@ -121,7 +129,9 @@ for (const database of databases) {
       await page.goto(`${served.origin}/ledger`);
       await openPanel(page);
       const said = await verdict(page, RECORDS);
-      expect(said).to.match(/^4 records NOT verified/).and.include('12 records verified');
+      expect(said)
+        .to.match(/^4 records NOT verified/)
+        .and.include('12 records verified');
       for (const seq of [9, 11, 13, 15]) {
         expect(said).to.include(`Record ${seq}: Checkpoint 2 does not match its records`);
         expect(await page.locator(`[data-verdict="${seq}"]`).innerText()).to.equal('NOT VERIFIED');
@@ -135,8 +145,10 @@ for (const database of databases) {
     describe('of a ledger that its owner altered', () => {
       let tampering: Tampering;
       let page: Page;
-      beforeEach(async () => {
+      before(async () => {
         tampering = await startTampering(await connectOutside(ledger.database), database.engine);
+      });
+      beforeEach(async () => {
         // Trees of earlier proofs are kept for a minute.
         await served.stop();
         served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger) });
@@ -156,14 +168,16 @@ for (const database of databases) {
           page = await open('/ledger');
           await openPanel(page);
           const said = await verdict(page, RECORDS);
-          expect(said).to.match(/^[78] records NOT verified/).and.include('8 records verified');
+          expect(said)
+            .to.match(/^[78] records NOT verified/)
+            .and.include('8 records verified');
           expect(said).to.include('Record 9: The records of checkpoint 2, numbers 9 to 16, no longer lead to the root');
           expect(await page.locator('[data-verdict="8"]').innerText()).to.equal('verified');
         });
       }
 
       it('finds an altered checkpoint, and one that is missing', async () => {
-        await tampering.sql("update checkpoints set tree_size = 7 where checkpoint_id = 2");
+        await tampering.sql('update checkpoints set tree_size = 7 where checkpoint_id = 2');
         page = await open('/ledger/checkpoints');
         await openPanel(page);
         expect(await verdict(page, CHAIN)).to.include('Checkpoint 2 has an invalid signature');
@@ -198,7 +212,9 @@ for (const database of databases) {
         const fields = [...(await answer.text()).matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, field]) => field);
         return [answer.status, ...fields];
       };
-      const next = /href="\/ledger\?limit=3&amp;cursor=([\w-]+)"/.exec(await (await fetch(`${served.origin}/ledger?limit=3`)).text());
+      const next = /href="\/ledger\?limit=3&amp;cursor=([\w-]+)"/.exec(
+        await (await fetch(`${served.origin}/ledger?limit=3`)).text(),
+      );
       const cursor = next?.[1] ?? '';
       expect(cursor).not.to.equal('');
       expect(await get(`/ledger?cursor=${cursor}`)).to.deep.equal([200]);
