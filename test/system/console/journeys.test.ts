@@ -150,10 +150,9 @@ for (const database of databases) {
         ] as const) {
           await page.goto(`${running.origin}${path}`);
           expect(await accessibilityFaults(page), `${name}, ${look}`).to.deep.equal([]);
-          const { width, seen } = await page.evaluate(() => ({
-            width: document.documentElement.scrollWidth,
-            seen: document.documentElement.clientWidth,
-          }));
+          const [width = 0, seen = 0] = await page.evaluate<number[]>(
+            '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+          );
           expect(width, `${name}, ${look}: scrolls sideways`).to.be.at.most(seen);
           await shot(page, `4 ${name} ${look}`);
         }
@@ -204,7 +203,7 @@ for (const database of databases) {
       const grant = await agent.grant();
       const { get } = await signedInOperator(running, operators.viewer);
       expect((await get('/')).status).to.equal(200);
-      const token = operatorsProvider.mintLogoutToken({ aud: 'mandate-console', sub: 'vera', sid: undefined });
+      const token = operatorsProvider.signLogoutToken({ aud: 'mandate-console', sub: 'vera', sid: undefined });
       const records = await mandate.recorded(async () => {
         expect((await mandate.post('/backchannel-logout', { logout_token: token })).status).to.equal(200);
       });
@@ -218,9 +217,9 @@ for (const database of databases) {
     it('refuses their logout tokens for another client, and those that the other provider signs', async () => {
       const { mandate, operatorsProvider, provider } = running;
       const tokens = [
-        operatorsProvider.mintLogoutToken({ aud: 'another-client', sub: 'vera', sid: undefined }),
-        provider.mintLogoutToken({ aud: 'mandate-console', sub: 'vera', sid: undefined }),
-        provider.mintLogoutToken({
+        operatorsProvider.signLogoutToken({ aud: 'another-client', sub: 'vera', sid: undefined }),
+        provider.signLogoutToken({ aud: 'mandate-console', sub: 'vera', sid: undefined }),
+        provider.signLogoutToken({
           iss: operatorsProvider.issuer,
           aud: 'mandate-console',
           sub: 'vera',
