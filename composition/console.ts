@@ -4,6 +4,7 @@ import type { HttpApp } from '../adapters/http/app.ts';
 import { consoleApp } from '../adapters/http/console/console-app.ts';
 import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
 import { consoleCookies } from '../adapters/http/console/cookies.ts';
+import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/overview-surface.ts';
 import type { ConsoleSessions } from '../adapters/http/console/session.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
@@ -17,11 +18,13 @@ import {
   peekOperatorsSession,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import { consoleViews } from './console-views.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { consoleChoice, operatorsChoice } from './settings/alternatives.ts';
+import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
 import { traceable } from './traces.ts';
 
 export function openConsole(parts: ConsoleNeeds): HttpApp {
@@ -37,7 +40,7 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return {
-    ...{ origin, admin, audit, clock, log },
+    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
       find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
       peek: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).peek(cookies, trace),
@@ -50,6 +53,20 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
     refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),
     refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
   };
+}
+
+function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
+  const { settings, clock } = parts;
+  return traceable(parts, (storage) => ({
+    countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
+    countBlocks: () => storage.sponsors.countBlocks(),
+    backlog: () => storage.backlog(),
+    hasSink: sinkChoice(settings) !== undefined,
+    twoPersons: settings['Service:Operators:TwoPersonUnblock'],
+    statusLists: settings['Service:StatusLists:Enabled']
+      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
+      : undefined,
+  }));
 }
 
 function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {

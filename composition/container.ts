@@ -185,7 +185,7 @@ export function wire(given: Given): ServiceParts {
     [
       ...(['openConsole', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
       ...(['providerKeys', 'operatorMetadata', 'operatorKeys', 'surfaces', 'signingKeys', 'network'] as const),
-      ...(['clock', 'log', 'randomness'] as const),
+      ...(['agentKeys', 'clock', 'log', 'randomness'] as const),
     ],
     ({ openConsole, ...parts }) => openConsole?.(parts),
   );

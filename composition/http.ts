@@ -76,6 +76,7 @@ export function httpSurfaces(
     foreignAudience: settings['Service:Me:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+    keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
     statusLists: settings['Service:StatusLists:Enabled']
@@ -177,7 +178,7 @@ export function httpSurfaces(
   };
 }
 
-function lifetimeRules(settings: Settings): LifetimeRules {
+export function lifetimeRules(settings: Settings): LifetimeRules {
   return {
     defaultTaskTtl: settings['Service:Tokens:DefaultTaskTtl'],
     defaultTokenTtl: settings['Service:Tokens:DefaultTokenTtl'],

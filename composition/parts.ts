@@ -45,6 +45,7 @@ export type ConsoleNeeds = Pick<
   Parts,
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
   | ('operatorMetadata' | 'operatorKeys' | 'surfaces' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+  | 'agentKeys'
 >;
 
 export type MeNeeds = Pick<

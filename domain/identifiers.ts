@@ -3,6 +3,8 @@
  * plain string in their place. Only the `parse` and `make` functions here create them.
  */
 
+import type { Instant } from './instant.ts';
+
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -46,6 +48,22 @@ export function makeTaskId(ulid: string): TaskId {
 
 export function parseTaskId(text: string): TaskId | undefined {
   return TASK_ID.test(text) ? (text as TaskId) : undefined;
+}
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** A ULID begins with its time: 48 bits of milliseconds, in ten characters. */
+const ULID_TIME_LENGTH = 10;
+const ULID_LENGTH = 26;
+
+/** Sorts before the ids of tasks that were made at this time or later, and after those that were made before. */
+export function firstTaskIdAt(instant: Instant): TaskId {
+  let rest = Math.min(Math.max(0, Math.floor(instant / 1000)), 2 ** 48 - 1);
+  let time = '';
+  for (let place = 0; place < ULID_TIME_LENGTH; place += 1) {
+    time = `${CROCKFORD[rest % CROCKFORD.length]}${time}`;
+    rest = Math.floor(rest / CROCKFORD.length);
+  }
+  return makeTaskId(time.padEnd(ULID_LENGTH, '0'));
 }
 
 export function makeTokenId(ulid: string): TokenId {

@@ -17,7 +17,7 @@ const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
 /** The database thread. A program that opens SQLite looks for its file in its own folder. */
 const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
 /** What pages load. Their code looks for them in the folder beside it. */
-const ASSETS = ['me/page', 'pages'].map((folder) =>
+const ASSETS = ['me/page', 'pages', 'console'].map((folder) =>
   fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
 );
 /** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */

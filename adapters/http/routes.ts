@@ -102,13 +102,16 @@ const CONSOLE: Route = {
 };
 const CONSOLE_READING: Route = { ...CONSOLE, work: 'other' };
 const CONSOLE_SIGN_IN: Route = { ...CONSOLE_READING, takesForm: false };
+const CONSOLE_PROOF: Route = { ...CONSOLE, work: 'proof' };
+const CONSOLE_PROOF_PATH = /^\/tasks\/[^/]+\/records\//;
 /** Screens that only read, and may read much: they must not hold up stops. */
-const CONSOLE_READING_PATH = /^\/(?:assets|ledger|stream|doctor)(?:\/|$)/;
+const CONSOLE_READING_PATH = /^\/(?:assets|delegation|tasks|agents|agent\/compare|ledger|stream|doctor)(?:\/|$)/;
 
 /** Routes of the console's own listener. */
 export function consoleRouteOf(target: string): Route {
   const path = pathOf(target);
   if (path === '/sign-in' || path === '/callback') return CONSOLE_SIGN_IN;
+  if (CONSOLE_PROOF_PATH.test(path)) return CONSOLE_PROOF;
   return CONSOLE_READING_PATH.test(path) ? CONSOLE_READING : CONSOLE;
 }
 

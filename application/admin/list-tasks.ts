@@ -3,7 +3,7 @@
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import type { ListedTask, TaskFilters, Tasks } from '../ports/queries.ts';
+import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/queries.ts';
 import type { Clock, Digest } from '../ports/runtime.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
@@ -37,7 +37,7 @@ export function listTasks(
 }
 
 export interface TaskWithRecords {
-  readonly task: ListedTask;
+  readonly task: ShownTask;
   /** The numbers of its oldest records. */
   readonly records: readonly number[];
   /** Continues the records at `GET /audit?task_id=…`; `undefined` if these are all. */

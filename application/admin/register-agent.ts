@@ -33,7 +33,7 @@ export async function registerAgent(service: AgentRegistration, draft: Registrat
 
   // 2. The id is free. Storage decides this atomically: of two concurrent registrations one is refused.
   const at = service.clock.now();
-  const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at };
+  const agent: Agent = { ...verdict.registration, revision: at, createdAt: at, updatedAt: at, keysSince: at };
   const about = { at, event: 'agent.registered', agentId: agent.agentId } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'agent_already_exists' };

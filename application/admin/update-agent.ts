@@ -1,7 +1,7 @@
 /** Changes an agent (specification "Admin API", PATCH /admin/agents/{agent_id}; supplement "Agents"). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
-import { isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';
+import { hasSameKeys, isSameRegistration, type RegistrationVerdict } from '../../domain/agents/registration.ts';
 import { fieldNames } from '../../domain/agents/registration-draft.ts';
 import {
   carriedFields,
@@ -64,6 +64,7 @@ export async function updateAgent(
       revision: stored.revision + 1,
       createdAt: stored.createdAt,
       updatedAt: unchanged ? stored.updatedAt : at,
+      keysSince: hasSameKeys(verdict.registration, stored) ? stored.keysSince : at,
     };
     const entry: LedgerEntry = {
       at,

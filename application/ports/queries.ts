@@ -42,7 +42,10 @@ export interface Tasks {
   /** Tasks of all people, those with the greatest id first, which are the newest. */
   list(question: TasksQuestion): Promise<TasksPage>;
 
-  findListed(taskId: TaskId, now: Instant): Promise<ListedTask | undefined>;
+  findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
+
+  /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
+  countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
 }
 
 /** A task as its person sees it. */
@@ -107,6 +110,21 @@ export interface TasksPage {
   readonly readUpTo: TaskId | undefined;
 }
 
+export interface LiveTasksQuestion {
+  readonly of: { readonly agentId: AgentId } | { readonly sponsorKey: SponsorKey } | undefined;
+  /** A task whose time is up is not live. */
+  readonly now: Instant;
+  readonly most: number;
+}
+
+export interface LiveTaskCount {
+  readonly tasks: number;
+  /** When the last of them ends by itself; `undefined` without tasks. */
+  readonly lastExpiry: Instant | undefined;
+  /** The longest life of a token among their agents, in seconds; `undefined` without tasks. */
+  readonly longestTokenTtl: number | undefined;
+}
+
 /** A task as operators see it. */
 export interface ListedTask extends Task {
   readonly state: TaskState;
@@ -114,6 +132,14 @@ export interface ListedTask extends Task {
   readonly displayName: string | undefined;
   /** Successful refreshes so far. */
   readonly renewals: number;
+}
+
+/** A single task as operators see it. */
+export interface ShownTask extends ListedTask {
+  /** What the next token may have at most: the scope of the last refresh, which may be narrower than the exchange's. */
+  readonly grantScope: Scope;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
 }
 
 /** The status lists, and what the tables say about their tasks. */
@@ -162,6 +188,14 @@ export interface Sponsors {
 
   /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
   list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
+
+  /** How many people are blocked, and by how many blocks of each source. */
+  countBlocks(): Promise<BlockCount>;
+}
+
+export interface BlockCount {
+  readonly people: number;
+  readonly bySource: Readonly<Partial<Record<BlockSource, number>>>;
 }
 
 export interface BlocksQuestion {

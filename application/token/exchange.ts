@@ -48,6 +48,8 @@ interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidatio
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
+  /** Whether the task keeps what its scope was chosen from, for the console. */
+  readonly keepOrigin: boolean;
 }
 
 /** The provider is queried on every exchange, without a cache (specification "Exchange" rule 4). */
@@ -87,7 +89,7 @@ export async function exchangeToken(
       depth: ISSUED_DELEGATION_DEPTH,
     });
     if (policy.kind === 'refused') return refuse(policy.reason, { about, sponsorKey });
-    const task = newTask(service, asking.value, person, request.resource, policy.scope);
+    const task = newTask(service, asking.value, person, request, policy.scope);
     if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
 
     // 5. Issue: task, grant, used assertion and record commit together.
@@ -165,10 +167,10 @@ async function authenticateBoth(
 }
 
 function newTask(
-  { clock, randomness }: Exchange,
+  { clock, randomness, keepOrigin }: Exchange,
   { agent }: AuthenticatedAgent,
   person: Person,
-  audience: string,
+  request: Pick<ExchangeRequest, 'resource' | 'scope'>,
   scope: Scope,
 ): Task {
   const createdAt = clock.now();
@@ -179,8 +181,9 @@ function newTask(
     sponsor: person.subject,
     sessionId: person.sessionId,
     parentTaskId: undefined,
-    audience,
+    audience: request.resource,
     scope,
+    ...(keepOrigin && { origin: { held: person.scope, asked: request.scope } }),
     delegationDepth: ISSUED_DELEGATION_DEPTH,
     createdAt,
     // A whole second, because the token's task.exp is a NumericDate (RFC 7519 §2).

@@ -94,6 +94,11 @@ export function isSameRegistration(one: Registration, other: Registration): bool
   return fields.every((field) => isSame(one[field], other[field]));
 }
 
+/** Whether two registrations name the same keys. */
+export function hasSameKeys(one: Pick<Registration, 'keys'>, other: Pick<Registration, 'keys'>): boolean {
+  return isSame(one.keys, other.keys);
+}
+
 /** Compares lists in order, and objects in any order: a database may return their members in another order. */
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;

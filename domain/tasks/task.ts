@@ -18,11 +18,21 @@ export interface Task {
   readonly audience: string;
   /** As granted by the exchange. */
   readonly scope: Scope;
+  /** Absent without the console, which shows it. */
+  readonly origin?: ScopeOrigin;
   readonly delegationDepth: number;
   readonly createdAt: Instant;
   readonly expiresAt: Instant;
   /** Where status lists show the task's status. Set when the task opens, if there are status lists. */
   readonly status: StatusReference | undefined;
+}
+
+/** What the exchange chose the granted scope from, beside the agent's registration. */
+export interface ScopeOrigin {
+  /** The scopes of the person's token. */
+  readonly held: Scope;
+  /** The scopes that the agent requested. */
+  readonly asked: Scope;
 }
 
 /** Why a task was revoked (supplement "Reasons": what ended a task). */

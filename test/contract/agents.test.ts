@@ -64,6 +64,7 @@ onEveryDatabase('agents', ({ storage }) => {
       revision: 2,
       createdAt: first.createdAt,
       updatedAt: instantFromMicros(NOON + 999_999),
+      keysSince: instantFromMicros(NOON + 999_998),
     };
     const records = await recordedBy(storage(), async () => {
       expect(await agents().replace(next, updated)).to.equal('replaced');

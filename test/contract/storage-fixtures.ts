@@ -70,6 +70,7 @@ export function anOpening(agent: Agent, changes: Partial<Task> = {}): TaskOpenin
     parentTaskId: undefined,
     audience: 'https://jira.example/path?x=%2F',
     scope: ['jira:read', 'jira:comment'],
+    origin: { held: ['jira:read', 'jira:comment', 'mail:send'], asked: ['jira:comment', 'jira:read', 'wiki:read'] },
     delegationDepth: 1,
     createdAt: instantFromMicros(NOON + 1),
     expiresAt: instantFromMicros(NOON + 1_800_000_003),

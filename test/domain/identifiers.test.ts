@@ -1,5 +1,15 @@
 import { expect } from 'chai';
-import { namesAgent, parseAgentId, parseTaskId, parseTokenId, parseUserId } from '../../domain/identifiers.ts';
+import { ulid } from 'ulid';
+import {
+  firstTaskIdAt,
+  makeTaskId,
+  namesAgent,
+  parseAgentId,
+  parseTaskId,
+  parseTokenId,
+  parseUserId,
+} from '../../domain/identifiers.ts';
+import { instantFromMillis } from '../../domain/instant.ts';
 
 describe('the readers of identifiers', () => {
   it('accept an agent_id of 1 to 128 lowercase letters, digits, -, _ and . that starts with a letter or digit', () => {
@@ -32,5 +42,16 @@ describe('the readers of identifiers', () => {
     ]) {
       expect(parseTaskId(id), id).to.equal(undefined);
     }
+  });
+});
+
+describe('the first task id of a time', () => {
+  it('sorts between the ids that were made before, and those that were made then', () => {
+    const time = 1_795_000_000_000;
+    const first = firstTaskIdAt(instantFromMillis(time));
+    expect(parseTaskId(first)).to.equal(first);
+    const ids = [time - 1, time, time + 1].map((millis) => makeTaskId(ulid(millis)));
+    expect(ids.map((id) => id >= first)).to.deep.equal([false, true, true]);
+    expect(firstTaskIdAt(instantFromMillis(-5))).to.equal(`task_${'0'.repeat(26)}`);
   });
 });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { ada } from './identity-provider/people.ts';
+import { ada, type Person } from './identity-provider/people.ts';
 
 export const devices = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
@@ -93,10 +93,10 @@ function unpacked(): string {
   return folder;
 }
 
-/** Signs Ada in at the test provider's own pages. */
-export async function signIn(page: Page): Promise<void> {
-  await page.getByLabel('Name').fill(ada.username);
-  await page.getByLabel('Password').fill(ada.password);
+/** Signs a person, by default Ada, in at the test provider's own pages. */
+export async function signIn(page: Page, person: Pick<Person, 'username' | 'password'> = ada): Promise<void> {
+  await page.getByLabel('Name').fill(person.username);
+  await page.getByLabel('Password').fill(person.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Agree' }).click();
   await page.getByRole('heading', { level: 1 }).waitFor();

@@ -36,6 +36,7 @@ export function anAgent(changes: Partial<Agent> = {}): Agent {
     revision: 4,
     createdAt: NOON,
     updatedAt: instantFromMicros(NOON + 1),
+    keysSince: instantFromMicros(NOON + 2),
     ...changes,
   };
 }
@@ -50,6 +51,7 @@ export function aTask(changes: Partial<Task> = {}): Task {
     parentTaskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTEA'),
     audience: 'https://jira.example',
     scope: ['jira:read', 'jira:comment'],
+    origin: { held: ['jira:read', 'jira:comment', 'mail:send'], asked: ['jira:comment', 'jira:read', 'wiki:read'] },
     delegationDepth: 1,
     createdAt: NOON,
     expiresAt: instantFromSeconds(1_789_653_821 + 1800),

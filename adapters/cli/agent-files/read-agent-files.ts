@@ -42,17 +42,29 @@ type AgentFiles =
   | { readonly kind: 'sound'; readonly agents: readonly JudgedDeclaration[] }
   | { readonly kind: 'wrong'; readonly problems: readonly FileProblem[] };
 
-/** @param judge checks the rules of a registration as a whole */
-export async function readAgentFiles(
-  files: readonly string[],
-  judge: (declaration: Declaration) => Promise<RegistrationVerdict>,
-): Promise<AgentFiles> {
+/** Checks the rules of a registration as a whole. */
+type Judge = (declaration: Declaration) => Promise<RegistrationVerdict>;
+
+export async function readAgentFiles(files: readonly string[], judge: Judge): Promise<AgentFiles> {
+  return judgeAll(await Promise.all(files.map(readFile)), judge);
+}
+
+/** Reads one file that was sent. @param file the name in the problems */
+export function readAgentBytes(file: string, bytes: Uint8Array, judge: Judge): Promise<AgentFiles> {
+  return judgeAll([{ file, ...readBytes(file, bytes) }], judge);
+}
+
+interface ReadFile {
+  readonly mappings: readonly YamlMapping[];
+  readonly problems: readonly FileProblem[];
+}
+
+async function judgeAll(files: readonly (ReadFile & { readonly file: string })[], judge: Judge): Promise<AgentFiles> {
   const problems: FileProblem[] = [];
   const agents: JudgedDeclaration[] = [];
   /** Where each agent was first declared, as `file:line`. */
   const places = new Map<string, string>();
-  for (const file of files) {
-    const { mappings, problems: found } = await readFile(file);
+  for (const { file, mappings, problems: found } of files) {
     problems.push(...found);
     for (const mapping of mappings) {
       const judged = await judgeMapping(mapping, judge);
@@ -69,29 +81,27 @@ export async function readAgentFiles(
   return problems.length === 0 ? { kind: 'sound', agents } : { kind: 'wrong', problems };
 }
 
-interface ReadFile {
-  readonly mappings: readonly YamlMapping[];
-  readonly problems: readonly FileProblem[];
+async function readFile(file: string): Promise<ReadFile & { readonly file: string }> {
+  const bytes = await bytesOf(file);
+  return { file, ...(bytes === undefined ? wholeFile(file, 'Cannot be read.') : readBytes(file, bytes)) };
 }
 
-async function readFile(file: string): Promise<ReadFile> {
-  const whole = (sentence: string): ReadFile => ({
-    mappings: [],
-    problems: [{ file, line: undefined, field: undefined, sentence }],
-  });
-  const bytes = await bytesOf(file);
-  if (bytes === undefined) return whole('Cannot be read.');
-  if (bytes.length > MAX_BYTES) return whole(`Is longer than ${MAX_BYTES} bytes.`);
+function wholeFile(file: string, sentence: string): ReadFile {
+  return { mappings: [], problems: [{ file, line: undefined, field: undefined, sentence }] };
+}
+
+function readBytes(file: string, bytes: Uint8Array): ReadFile {
+  if (bytes.length > MAX_BYTES) return wholeFile(file, `Is longer than ${MAX_BYTES} bytes.`);
   let reading: YamlReading;
   try {
     reading = readYaml(utf8.decode(bytes));
   } catch (error) {
-    if (error instanceof TypeError) return whole('Is not text in UTF-8.');
-    if (error instanceof RangeError) return whole('Is nested too deeply.');
+    if (error instanceof TypeError) return wholeFile(file, 'Is not text in UTF-8.');
+    if (error instanceof RangeError) return wholeFile(file, 'Is nested too deeply.');
     throw error;
   }
   const { mappings, problems } = reading;
-  if (mappings.length === 0 && problems.length === 0) return whole('Contains no registration.');
+  if (mappings.length === 0 && problems.length === 0) return wholeFile(file, 'Contains no registration.');
   return { mappings, problems: problems.map((problem) => ({ file, field: undefined, ...problem })) };
 }
 

@@ -159,7 +159,7 @@ function presentLogProof(logged: LogProofOutcome | undefined): Record<string, un
 export const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
 export const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
 
-const POINT_SENTENCE =
+export const POINT_SENTENCE =
   'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
 
 type ParsedQuestion =

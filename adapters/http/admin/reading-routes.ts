@@ -54,7 +54,7 @@ async function tasks(surface: ReadingSurface, request: Request, response: Respon
     agentId: query.read('agent_id', parseAgentId, 'Must be an agent_id.'),
     sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),
     audience: query.read('audience', parseAudience, AUDIENCE_SENTENCE),
-    state: query.read('state', parseState, `Must be ${anyOf(taskStates)}.`) ?? 'live',
+    state: query.read('state', parseState, STATE_SENTENCE) ?? 'live',
   };
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
   const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
@@ -92,7 +92,9 @@ function answerPage<Item>(
   else response.json({ [name]: page.items.map(present), next_cursor: page.nextCursor ?? null });
 }
 
-function parseState(text: string): TaskState['kind'] | undefined {
+export const STATE_SENTENCE = `Must be ${anyOf(taskStates)}.`;
+
+export function parseState(text: string): TaskState['kind'] | undefined {
   return taskStates.find((state) => state === text);
 }
 

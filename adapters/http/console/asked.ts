@@ -10,7 +10,9 @@ import type { AuditSurface } from '../admin/audit-router.ts';
 import type { Asset } from '../pages/assets.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice } from './notices.ts';
+import type { OverviewSurface } from './overview-surface.ts';
 import type { ScreenName } from './screens.ts';
+import type { ViewsSurface } from './views-surface.ts';
 
 export interface Asked {
   readonly operator: OperatorPerson;
@@ -23,6 +25,8 @@ export interface Asked {
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */
   readonly audit: AuditSurface;
+  readonly views: ViewsSurface;
+  readonly overview: OverviewSurface;
   /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
   examine(): Promise<Report>;
   /** Whether the operator's session still lasts, and still has the role of this route. */
@@ -65,6 +69,8 @@ export type Done =
 /** What a form does. The session, the origin, the role and the reason are checked before. */
 export type Act = (asked: Asked, field: Field) => Promise<Done>;
 
+/** What a form with a file shows. The session, the origin and the role are checked before. */
+export type ReadForm = (asked: Asked, file: Uint8Array) => Promise<Shown>;
 /** Answers a request of a script. The session and the role are checked before. */
 export type Feed = (asked: Asked, request: Request, response: Response) => Promise<void>;
 

@@ -11,7 +11,7 @@ import type { Traceable } from '../traceable.ts';
 import { answer, answerFaultsWithPages, type ConsoleSurface, consoleRouter } from './console-router.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
-import { acts, shows } from './registered-screens.ts';
+import { acts, reads, shows } from './registered-screens.ts';
 
 export interface ConsoleSurfaces
   extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
@@ -34,7 +34,7 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
       faults: answerFaultsWithPages(surfaces.log),
     }),
   );
-  app.use(consoleRouter(surfaces.screens, { shows, acts }));
+  app.use(consoleRouter(surfaces.screens, { shows, acts, reads }));
   return { listener: observedRequests(surfaces, app, consoleRouteOf, refusalPages()), classes: messageClasses(app) };
 }
 

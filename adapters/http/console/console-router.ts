@@ -17,7 +17,7 @@ import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
 import { parseReason, REASON_SENTENCE } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
-import { discardRest } from '../message/body.ts';
+import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
@@ -25,19 +25,33 @@ import { serveAssets } from '../pages/assets.ts';
 import { isOwnForm } from '../pages/own-form.ts';
 import { PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import type { Act, Asked, Done, Feed, Field, Show, Shown, Shows } from './asked.ts';
+import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
 import { feedAnswers } from './feeds.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
+import { MULTIPART, readMultipart } from './multipart.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
-import { type FeedName, type FormName, feeds, forms, type ScreenName, screens } from './screens.ts';
+import type { OverviewSurface } from './overview-surface.ts';
+import {
+  type FeedName,
+  type FormName,
+  feeds,
+  forms,
+  type ReadFormName,
+  readForms,
+  type ScreenName,
+  screens,
+} from './screens.ts';
 import type { ConsoleSession, ConsoleSessions } from './session.ts';
+import type { ViewsSurface } from './views-surface.ts';
 
 export interface ConsoleSurface {
   /** `Service:Console:Origin`. */
   readonly origin: string;
   readonly admin: Traceable<AdminSurface>;
   readonly audit: Traceable<AuditSurface>;
+  readonly views: Traceable<ViewsSurface>;
+  readonly overview: Traceable<OverviewSurface>;
   readonly sessions: ConsoleSessions;
   /** Runs the checks of the doctor, or waits for those that run. */
   examine(): Promise<Report>;
@@ -53,9 +67,10 @@ export interface ConsoleSurface {
 export interface Screens {
   readonly shows: Shows;
   readonly acts: Readonly<Record<FormName, Act>>;
+  readonly reads: Readonly<Record<ReadFormName, ReadForm>>;
 }
 
-export function consoleRouter(surface: ConsoleSurface, { shows, acts }: Screens): Router {
+export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: Screens): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
@@ -66,7 +81,9 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts }: Screens)
     router.get(path, withRole(surface, route, feedAnswers[name], renews));
   }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
-  for (const { path, screen } of Object.values(forms)) {
+  for (const name of Object.keys(readForms) as ReadFormName[])
+    router.post(readForms[name].path, readForm(surface, name, reads[name]));
+  for (const { path, screen } of [...Object.values(forms), ...Object.values(readForms)]) {
     // After a refused form its address stays in the browser.
     router.get(path, (_request, response) => redirect(response, screens[screen].path));
   }
@@ -141,6 +158,8 @@ function askedOf(
     may: (role) => roleFor(operator, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
+    views: forRequest(surface.views, { trace }),
+    overview: forRequest(surface.overview, { trace }),
     examine: () => surface.examine(),
     async lasts() {
       const session = await sessionOf(surface, request, false);
@@ -203,6 +222,49 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
     if (done.kind === 'refused') return answer(response, done, renderRefusal(done, screens[screen].path, session));
     if (done.notice !== undefined) response.append('Set-Cookie', noticeCookie(done.notice));
     redirect(response, done.to, 303);
+  };
+}
+
+const TOO_LARGE: Extract<Done, { readonly kind: 'refused' }> = {
+  ...{ kind: 'refused', status: 400, reason: 'body_too_large' },
+  title: 'The file is too long',
+  text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
+};
+const MALFORMED_FORM: Extract<Done, { readonly kind: 'refused' }> = {
+  ...{ kind: 'refused', status: 400, reason: 'malformed_form' },
+  title: 'The form could not be read',
+  text: 'Nothing was compared. Open the page again.',
+};
+
+/** A form with a file, which only reads. The answer is a page, and no address leads to it again. */
+function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): RequestHandler {
+  const { route, screen, title } = readForms[name];
+  return async (request, response) => {
+    const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
+    if (body.kind === 'aborted') return;
+    const session = await sessionOf(surface, request);
+    if (session === undefined) {
+      await surface.refuse('missing_token', request.trace);
+      return answer(response, { status: 401, reason: 'session_over' }, renderMessage('session_over'));
+    }
+    // Its token could not be read, and it does nothing.
+    const refuse = (done: typeof TOO_LARGE) =>
+      answer(response, done, renderRefusal(done, screens[screen].path, session));
+    if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
+    const parts = readMultipart(request, body.bytes);
+    const given = parts?.get('form_token')?.bytes.toString('utf8');
+    if (!isOwnForm(request, surface.origin, { given, expected: session.formToken })) {
+      await surface.refuse('invalid_form_token', request.trace);
+      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
+    }
+    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+      return refuseRole(surface, session, route, request, response);
+    }
+    const file = parts?.get('file')?.bytes;
+    if (file === undefined) return refuse(MALFORMED_FORM);
+    const asked = askedOf(surface, session, route, request);
+    const shown = await read(asked, file);
+    answer(response, shown, renderDocument({ title, screen, signedIn: asked, scripts: shown.scripts }, shown.body));
   };
 }
 

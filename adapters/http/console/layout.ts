@@ -8,6 +8,7 @@ import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
   style: readAsset(import.meta.url, '', 'console', 'css'),
+  views: readAsset(import.meta.url, '', 'views', 'css'),
   records: readAsset(import.meta.url, '', 'records', 'css'),
   stream: readAsset(import.meta.url, '', 'stream', 'js'),
   verify: readAsset(import.meta.url, '', 'verify', 'js'),
@@ -36,6 +37,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <title>${title} · Mandate console</title>
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.style.path}">
+<link rel="stylesheet" href="${assets.views.path}">
 <link rel="stylesheet" href="${assets.records.path}">
 </head>
 <body>

@@ -7,6 +7,8 @@ const tasks = (amount: number) => count(amount, 'task', 'tasks');
 
 export const notices = {
   stopped: (amount: number) => (amount === 0 ? 'No task was live: none was ended.' : `Ended ${tasks(amount)}.`),
+  agent_disabled: () => 'Disabled. The agent is refused from its next request on.',
+  agent_enabled: () => 'Enabled. The agent may start tasks again.',
   blocked: (amount: number) => `Blocked. Ended ${tasks(amount)}.`,
   unblocked: () => "Lifted the operators' block.",
   unblock_pending: () => 'Asked. The block is lifted once another operator asks for it within an hour.',

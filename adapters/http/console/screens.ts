@@ -17,6 +17,14 @@ interface Screen {
 /** In the order of the navigation. */
 export const screens = {
   now: { path: '/', title: 'Now', route: 'GET /admin/tasks', inNavigation: true },
+  delegation: { path: '/delegation', title: 'Delegation', route: 'GET /admin/tasks', inNavigation: true },
+  agents: { path: '/agents', title: 'Agents', route: 'GET /admin/agents', inNavigation: true },
+  agent: { path: '/agents/:agentId', title: 'Agent', route: 'GET /admin/agents/{agent_id}', inNavigation: false },
+  task: { path: '/tasks/:taskId', title: 'Task', route: 'GET /admin/tasks/{task_id}', inNavigation: false },
+  record: {
+    ...{ path: '/tasks/:taskId/records/:seq', title: 'Record' },
+    ...{ route: 'GET /audit/records/{seq}/proof', inNavigation: false },
+  },
   people: { path: '/people', title: 'People', route: 'GET /admin/sponsors', inNavigation: true },
   ledger: { path: '/ledger', title: 'Ledger', route: 'GET /audit', inNavigation: true },
   checkpoints: {
@@ -43,10 +51,18 @@ export const forms = {
   stopTask: { path: '/stop/task', route: 'DELETE /admin/tasks/{task_id}', screen: 'stop' },
   stopAgent: { path: '/stop/agent', route: 'DELETE /admin/agents/{agent_id}/tasks', screen: 'stop' },
   stopPerson: { path: '/stop/person', route: 'DELETE /admin/sponsors/{sponsor_key}/tasks', screen: 'stop' },
+  disableAgent: { path: '/agent/disable', route: 'PATCH /admin/agents/{agent_id}', screen: 'agents' },
+  enableAgent: { path: '/agent/enable', route: 'PATCH /admin/agents/{agent_id}', screen: 'agents' },
   block: { path: '/people/block', route: 'PUT /admin/sponsors/{sponsor_key}/block', screen: 'people' },
   unblock: { path: '/people/unblock', route: 'DELETE /admin/sponsors/{sponsor_key}/block', screen: 'people' },
 } as const satisfies Readonly<Record<string, ConsoleForm>>;
 
+/** Forms that only read: what they send is too long for an address. They need no reason. */
+export const readForms = {
+  compare: { path: '/agent/compare', title: 'Comparison', route: 'GET /admin/agents', screen: 'agents' },
+} as const satisfies Readonly<Record<string, ConsoleForm & { readonly title: string }>>;
+
+export type ReadFormName = keyof typeof readForms;
 export type FormName = keyof typeof forms;
 
 interface ConsoleFeed {

@@ -4,9 +4,13 @@ import { type Instant, secondsBetween, toMillisecondText } from '../../../domain
 import { type Html, html } from '../pages/html.ts';
 import { relative } from '../pages/times.ts';
 
+/** `2026-11-24 09:30:00 UTC` */
+export function clock(at: Instant): string {
+  const [day = '', time = ''] = toMillisecondText(at).split('T');
+  return `${day} ${time.slice(0, '09:30:00'.length)} UTC`;
+}
+
 /** `2026-11-24 09:30:00 UTC (3 minutes ago)` */
 export function moment(at: Instant, now: Instant): Html {
-  const text = toMillisecondText(at);
-  const [day = '', time = ''] = text.split('T');
-  return html`<time datetime="${text}"><span class="clock">${day} ${time.slice(0, '09:30:00'.length)} UTC</span> <span class="quiet">(${relative('en', secondsBetween(now, at))})</span></time>`;
+  return html`<time datetime="${toMillisecondText(at)}"><span class="clock">${clock(at)}</span> <span class="quiet">(${relative('en', secondsBetween(now, at))})</span></time>`;
 }

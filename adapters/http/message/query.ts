@@ -54,10 +54,10 @@ export function parsePageSize(text: string): number | undefined {
 export const CURSOR = 'cursor';
 export const CURSOR_SENTENCE = 'Must be the next_cursor of a page.';
 
-export const FOREIGN_CURSOR = 'Belongs to a page with other filters: send the filters of that page with it.';
+export const FOREIGN_CURSOR_SENTENCE = 'Belongs to a page with other filters: send the filters of that page with it.';
 
 export function answerForeignCursor(response: Response): void {
-  answerInvalid(response, fieldErrors(CURSOR, FOREIGN_CURSOR));
+  answerInvalid(response, fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE));
 }
 
 /** The maximum length of a person's `sub`, and of a sponsor key. */

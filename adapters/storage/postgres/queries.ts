@@ -15,10 +15,13 @@ import type { SponsorKey } from '../../../domain/identifiers.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
   BLOCK_COLUMNS,
+  type BlockCountRow,
   type BlockRow,
+  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
@@ -47,11 +50,15 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  countLiveTasks,
   type ListedTaskRow,
+  type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -151,8 +158,13 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
-      const { rows } = await transact((read) => read<ListedTaskRow>(selectListedTask(knex, taskId)));
-      return rows[0] && toListedTask(rows[0], now);
+      const { rows } = await transact((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
+      return rows[0] && toShownTask(rows[0], now);
+    },
+    async countLive(question) {
+      const counted = countLiveTasks(knex, question, bindInstant);
+      const { rows } = await transact((read) => read<LiveTaskCountRow>(counted));
+      return toLiveTaskCount(rows[0]);
     },
   };
 }
@@ -217,6 +229,8 @@ const findBlocks = {
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
 };
 
+const countBlocks = { name: 'count_blocks', text: COUNT_BLOCKS };
+
 /** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
 const ofSource: OfSource = (select, source, after) =>
   select
@@ -232,6 +246,9 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
       return toBlocks(
         (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
       );
+    },
+    async countBlocks() {
+      return toBlockCount((await run<BlockCountRow>(countBlocks)).rows);
     },
   };
 }

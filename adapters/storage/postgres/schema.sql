@@ -21,6 +21,8 @@ create table agents (
   revision bigint not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- The last change of jwks_uri or jwks.
+  keys_since timestamptz not null,
   constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
 );
 create index agents_disabled on agents (agent_id) where not enabled;
@@ -240,6 +242,9 @@ create table tasks (
   parent_task_id text collate "C",
   audience text not null,
   scope text not null,
+  -- The scopes of the person's token, and those that the agent requested; null without the console.
+  held_scope text,
+  asked_scope text,
   delegation_depth integer not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,

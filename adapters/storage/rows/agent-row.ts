@@ -27,6 +27,7 @@ export interface AgentRow {
   readonly revision: number;
   readonly created_at: Instant;
   readonly updated_at: Instant;
+  readonly keys_since: Instant;
 }
 
 /** Not `*`: when a release adds a column, a prepared `select *` fails on every open connection of older replicas. */
@@ -45,6 +46,7 @@ export const agentColumnNames = [
   'revision',
   'created_at',
   'updated_at',
+  'keys_since',
 ] as const satisfies readonly (keyof AgentRow)[];
 
 export function toAgent(row: AgentRow): Agent {
@@ -63,6 +65,7 @@ export function toAgent(row: AgentRow): Agent {
     revision: row.revision,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    keysSince: row.keys_since,
   };
 }
 
@@ -90,6 +93,7 @@ export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof A
     revision: agent.revision,
     created_at: instant(agent.createdAt),
     updated_at: instant(agent.updatedAt),
+    keys_since: instant(agent.keysSince),
   };
 }
 

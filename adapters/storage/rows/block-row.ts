@@ -1,7 +1,7 @@
 /** Converts rows of the `sponsor_blocks` table to blocks. */
 
 import type { Knex } from 'knex';
-import type { BlocksQuestion } from '../../../application/ports/queries.ts';
+import type { BlockCount, BlocksQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
@@ -56,4 +56,20 @@ export function pageOfBlocks(
     .where('blocked_at', '<=', instant(blockedAt))
     .whereRaw('(blocked_at, sponsor_key, source) < (?, ?, ?)', [instant(blockedAt), sponsorKey, last])
     .orderByRaw('blocked_at desc, sponsor_key desc, source desc');
+}
+
+/** A person may have a block of each source, so the people are counted apart. */
+export const COUNT_BLOCKS = `select source, count(*) as blocks,
+  (select count(*) from (select distinct sponsor_key from sponsor_blocks) people) as people
+  from sponsor_blocks group by source`;
+
+export interface BlockCountRow {
+  readonly source: BlockSource;
+  readonly blocks: number;
+  readonly people: number;
+}
+
+export function toBlockCount(rows: readonly BlockCountRow[]): BlockCount {
+  const bySource = Object.fromEntries(rows.map(({ source, blocks }) => [source, blocks]));
+  return { people: rows[0]?.people ?? 0, bySource };
 }

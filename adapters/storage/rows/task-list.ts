@@ -1,11 +1,19 @@
 /** Builds the lists of tasks for operators, newest first. Each reads few more rows than its page. */
 
 import type { Knex } from 'knex';
-import type { ListedTask, TaskFilters, TasksPage, TasksQuestion } from '../../../application/ports/queries.ts';
+import type {
+  ListedTask,
+  LiveTaskCount,
+  LiveTasksQuestion,
+  ShownTask,
+  TaskFilters,
+  TasksPage,
+  TasksQuestion,
+} from '../../../application/ports/queries.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { TaskState } from '../../../domain/tasks/task.ts';
-import { type BindInstant, storable } from './column.ts';
+import { type BindInstant, readScope, storable } from './column.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from './task-row.ts';
 
 export interface ListedTaskRow extends TaskRow {
@@ -13,6 +21,11 @@ export interface ListedTaskRow extends TaskRow {
   readonly is_last_read?: number;
   readonly display_name: string | null;
   readonly renewals: number | null;
+}
+
+export interface ShownTaskRow extends ListedTaskRow {
+  readonly grant_scope: string;
+  readonly renewed_at: Instant | null;
 }
 
 const LISTED_COLUMNS = [
@@ -113,8 +126,42 @@ function selectRecorded(
     .limit(limit);
 }
 
+/** A task has one grant. */
 export function selectListedTask(knex: Knex, taskId: TaskId) {
-  return knex.select(knex.raw(LISTED_COLUMNS)).from('tasks as t').where('t.task_id', taskId);
+  return knex
+    .select(knex.raw(`${LISTED_COLUMNS}, g.scope as grant_scope, g.renewed_at`))
+    .from('tasks as t')
+    .joinRaw('join task_grants g on g.task_id = t.task_id')
+    .where('t.task_id', taskId);
+}
+
+export interface LiveTaskCountRow {
+  readonly tasks: number;
+  readonly last_expiry: Instant | null;
+  readonly longest_token_ttl: number | null;
+}
+
+export function countLiveTasks(knex: Knex, { of, now, most }: LiveTasksQuestion, instant: BindInstant) {
+  const live = knex
+    .select('t.expires_at', 'a.max_token_ttl')
+    .from('tasks as t')
+    .join('agents as a', 'a.agent_id', 't.agent_id')
+    .whereRaw("t.state = 'live' and t.ended_at is null")
+    .where('t.expires_at', '>', instant(now))
+    .limit(most);
+  if (of !== undefined && 'agentId' in of) live.where('t.agent_id', of.agentId);
+  if (of !== undefined && 'sponsorKey' in of) live.where('t.sponsor_key', storable('sponsor_key', of.sponsorKey));
+  return knex
+    .select(knex.raw('count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl'))
+    .from(live.as('counted'));
+}
+
+export function toLiveTaskCount(row: LiveTaskCountRow | undefined): LiveTaskCount {
+  return {
+    tasks: row?.tasks ?? 0,
+    lastExpiry: row?.last_expiry ?? undefined,
+    longestTokenTtl: row?.longest_token_ttl ?? undefined,
+  };
 }
 
 function namesOf({ sponsorKey, agentId, audience }: Omit<TaskFilters, 'state'>): readonly Name[] {
@@ -143,5 +190,14 @@ export function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
     state: isOverdue ? { kind: 'expired', at: row.expires_at } : toTaskState(row),
     displayName: row.display_name ?? undefined,
     renewals: row.renewals ?? 0,
+  };
+}
+
+/** @param now as of {@link toListedTask} */
+export function toShownTask(row: ShownTaskRow, now: Instant): ShownTask {
+  return {
+    ...toListedTask(row, now),
+    grantScope: readScope(row.grant_scope),
+    renewedAt: row.renewed_at ?? undefined,
   };
 }

@@ -24,6 +24,8 @@ export interface TaskRow extends TaskStateRow {
   readonly parent_task_id: TaskId | null;
   readonly audience: string;
   readonly scope: string;
+  readonly held_scope: string | null;
+  readonly asked_scope: string | null;
   readonly delegation_depth: number;
   readonly created_at: Instant;
   readonly expires_at: Instant;
@@ -55,6 +57,8 @@ export const insertedTaskColumns = [
   'parent_task_id',
   'audience',
   'scope',
+  'held_scope',
+  'asked_scope',
   'delegation_depth',
   'created_at',
   'expires_at',
@@ -110,11 +114,16 @@ export function toTask(row: TaskRow): Task {
     parentTaskId: row.parent_task_id ?? undefined,
     audience: row.audience,
     scope: readScope(row.scope),
+    ...toOrigin(row),
     delegationDepth: row.delegation_depth,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     status: toStatusReference(row),
   };
+}
+
+function toOrigin({ held_scope: held, asked_scope: asked }: TaskRow): Pick<Task, 'origin'> {
+  return held === null || asked === null ? {} : { origin: { held: readScope(held), asked: readScope(asked) } };
 }
 
 function toStatusReference({ status_list: listId, status_index: index }: TaskRow): StatusReference | undefined {
@@ -144,6 +153,8 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
     task.parentTaskId ?? null,
     storable('audience', task.audience),
     scopeColumn(task.scope),
+    task.origin === undefined ? null : scopeColumn(task.origin.held),
+    task.origin === undefined ? null : scopeColumn(task.origin.asked),
     task.delegationDepth,
     instant(task.createdAt),
     instant(task.expiresAt),

@@ -17,10 +17,13 @@ import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
   BLOCK_COLUMNS,
+  type BlockCountRow,
   type BlockRow,
+  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
 import type { Bound } from '../rows/column.ts';
@@ -50,11 +53,15 @@ import {
   unusedLists,
 } from '../rows/status-list-row.ts';
 import {
+  countLiveTasks,
   type ListedTaskRow,
+  type LiveTaskCountRow,
+  type ShownTaskRow,
   selectListedTask,
   selectListedTasks,
   type TaskListReading,
-  toListedTask,
+  toLiveTaskCount,
+  toShownTask,
   toTasksPage,
 } from '../rows/task-list.ts';
 import {
@@ -142,9 +149,14 @@ export function sqliteTasks({ read }: Connection): Tasks {
 
     findListed: (taskId, now) =>
       read((run) => {
-        const row = run<ListedTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
-        return row && toListedTask(row, now);
+        const row = run<ShownTaskRow>(selectListedTask(queryBuilder, taskId)).rows[0];
+        return row && toShownTask(row, now);
       }),
+
+    countLive: (question) =>
+      read((run) =>
+        toLiveTaskCount(run<LiveTaskCountRow>(countLiveTasks(queryBuilder, question, bindInstant)).rows[0]),
+      ),
   };
 }
 
@@ -202,6 +214,7 @@ export function sqliteSponsors({ read }: Connection): Sponsors {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     list: (question) =>
       read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
+    countBlocks: () => read((run) => toBlockCount(run<BlockCountRow>(COUNT_BLOCKS).rows)),
   };
 }
 

@@ -16,6 +16,8 @@ create table agents (
   revision integer not null,
   created_at integer not null,
   updated_at integer not null,
+  -- The last change of jwks_uri or jwks.
+  keys_since integer not null,
   constraint agents_one_source_of_keys check ((jwks_uri is null) <> (jwks is null))
 ) strict;
 create index agents_disabled on agents (agent_id) where not enabled;
@@ -90,6 +92,9 @@ create table tasks (
   parent_task_id text,
   audience text not null,
   scope text not null,
+  -- The scopes of the person's token, and those that the agent requested; null without the console.
+  held_scope text,
+  asked_scope text,
   delegation_depth integer not null,
   created_at integer not null,
   expires_at integer not null,

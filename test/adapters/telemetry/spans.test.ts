@@ -112,7 +112,9 @@ describe('A span', () => {
         response.statusCode = status;
         response.end();
       };
-      const service = await serverWith(tracedRequests(tracing, answer, (target) => routeOf(target, { statusLists: hasStatusLists })));
+      const service = await serverWith(
+        tracedRequests(tracing, answer, (target) => routeOf(target, { statusLists: hasStatusLists })),
+      );
       await fetch(`http://127.0.0.1:${service.address.port}/status/ada?q=secret`, { method: 'PURGE' });
       await eventually(() => spans().length > 0);
       await service.stop(0);

@@ -60,6 +60,18 @@ describe('changing an agent', () => {
     expect(pauses).to.deep.equal([20]);
   });
 
+  it('keeps the time of its keys until they change', async () => {
+    const { agents } = storage;
+    const before = (await agents.find(ID))?.keysSince;
+    clock.advance(60);
+    await updateAgent(service(agents), ID, { displayName: 'Other', jwksUri: 'https://keys.example/jwks.json' });
+    expect((await agents.find(ID))?.keysSince).to.equal(before);
+    clock.advance(60);
+    const changedAt = clock.now();
+    await updateAgent(service(agents), ID, { jwksUri: 'https://elsewhere.example/jwks.json' });
+    expect((await agents.find(ID))?.keysSince).to.equal(changedAt);
+  });
+
   it('answers not_found if the agent is removed after the lookup', async () => {
     const { agents } = storage;
     const entry = { at: clock.now(), event: 'agent.deleted', agentId: ID, decision: 'allow' } as const;

@@ -9,7 +9,7 @@ const otherJwks = { keys: [{ ...P256_KEY, kid: 'other' }] };
 
 describe('a patch of a registration', () => {
   it('keeps every stored field that it does not name', () => {
-    const { revision: _, createdAt: __, updatedAt: ___, keys: ____, ...fields } = inline;
+    const { revision: _, createdAt: __, updatedAt: ___, keysSince: ____, keys: _____, ...fields } = inline;
     expect(mergePatch(inline, {})).to.deep.equal({ ...fields, jwksUri: undefined, jwks: { keys: [P256_KEY] } });
   });
 

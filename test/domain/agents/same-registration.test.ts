@@ -8,6 +8,7 @@ const {
   revision: _,
   createdAt: __,
   updatedAt: ___,
+  keysSince: ____,
   ...registration
 } = anAgent({
   keys: { kind: 'inline', jwks: { keys: [P256_KEY] } },

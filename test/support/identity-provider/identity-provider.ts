@@ -12,7 +12,12 @@ import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signi
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
 import { ada, edsger, everyScope, grace, type Person } from './people.ts';
-import { type PageClient, type ProviderSetup, providerConfiguration } from './provider-configuration.ts';
+import {
+  type ConsoleClient,
+  type PageClient,
+  type ProviderSetup,
+  providerConfiguration,
+} from './provider-configuration.ts';
 import { providerLibrary } from './provider-library.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
@@ -31,6 +36,8 @@ export interface IdentityProviderOptions {
   readonly backchannelLogoutUri?: string;
   /** The client with which people sign in at Mandate's page `/me`. */
   readonly page?: PageClient;
+  /** The client with which operators sign in at the console. ID tokens then have the claim `roles` of the person. */
+  readonly console?: ConsoleClient;
 }
 
 interface LogoutDelivery {
@@ -97,6 +104,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     accessTokenLifetime: options.accessTokenLifetime ?? 3600,
     backchannelLogoutUri: options.backchannelLogoutUri,
     page: options.page,
+    console: options.console,
     storage: memoryStorage(),
     cookieKey: randomBytes(32).toString('base64url'),
   };

@@ -25,6 +25,7 @@ export interface ProviderSetup {
   readonly accessTokenLifetime: number;
   readonly backchannelLogoutUri: string | undefined;
   readonly page: PageClient | undefined;
+  readonly console: ConsoleClient | undefined;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
 }
@@ -36,7 +37,25 @@ export interface PageClient {
   readonly secret?: string;
 }
 
+export interface ConsoleClient {
+  /** The address of Mandate, and of its console. */
+  readonly issuer: string;
+  readonly origin: string;
+}
+
 export const PAGE_CLIENT_ID = 'mandate-page';
+export const CONSOLE_CLIENT_ID = 'mandate-console';
+
+function consoleClient({ issuer, origin }: ConsoleClient, alg: SigningKey['alg']): ClientMetadata {
+  return {
+    client_id: CONSOLE_CLIENT_ID,
+    redirect_uris: [`${origin}/callback`],
+    id_token_signed_response_alg: alg,
+    ...{ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `${issuer}/.well-known/jwks.json` },
+    backchannel_logout_uri: `${issuer}/backchannel-logout`,
+    backchannel_logout_session_required: true,
+  };
+}
 
 function pageClient({ issuer, secret }: PageClient, alg: SigningKey['alg']): ClientMetadata {
   return {
@@ -79,6 +98,7 @@ export function providerConfiguration(
           : { backchannel_logout_uri: setup.backchannelLogoutUri, backchannel_logout_session_required: true }),
       },
       ...(setup.page === undefined ? [] : [pageClient(setup.page, signingKey.alg)]),
+      ...(setup.console === undefined ? [] : [consoleClient(setup.console, signingKey.alg)]),
     ],
     features: {
       devInteractions: { enabled: false },
@@ -93,8 +113,8 @@ export function providerConfiguration(
     },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     // The ID tokens of the page name the person by `oid` too, as those of some providers do.
-    ...(setup.page && {
-      claims: { openid: ['sub', 'oid'], profile: ['name'], email: [] },
+    ...((setup.page ?? setup.console) && {
+      claims: { openid: ['sub', 'oid', ...(setup.console ? ['roles'] : [])], profile: ['name'], email: [] },
       conformIdTokenClaims: false,
     }),
     pkce: { required: () => true },

@@ -53,6 +53,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     opened,
     signingKeys,
     noteSigner,
+    openConsole: undefined,
     openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
   });
   const service: TroubledService = {

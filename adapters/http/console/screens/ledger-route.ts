@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { plusSeconds, toShortText } from '../../../../domain/instant.ts';
 import { OPERATOR_PARAMETERS, PARAMETERS, parseAuditQuestion } from '../../admin/audit-router.ts';
 import { queryParameters } from '../../message/head.ts';
-import { CURSOR, FOREIGN_CURSOR } from '../../message/query.ts';
+import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import type { Asked, Shown } from '../asked.ts';
 import { assets } from '../layout.ts';
 import { type LedgerView, renderLedger, type SearchField, searchFields } from './ledger.ts';
@@ -21,7 +21,7 @@ export async function showLedger(asked: Asked, { originalUrl }: Request): Promis
   if (parsed.kind === 'invalid') return shown({ now, search, outcome: parsed });
   const answer = await asked.audit.query(parsed.question);
   if (answer.kind === 'foreign_cursor') {
-    return shown({ now, search, outcome: { kind: 'invalid', errors: [{ field: CURSOR, sentence: FOREIGN_CURSOR }] } });
+    return shown({ now, search, outcome: { kind: 'invalid', errors: [{ field: CURSOR, sentence: FOREIGN_CURSOR_SENTENCE }] } });
   }
   const { records, nextCursor, archivedBefore } = answer;
   const next = nextCursor && addressOf(url, nextCursor);

@@ -1,0 +1,26 @@
+/** Addresses of the console's screens. */
+
+import { screens } from './screens.ts';
+
+/** What tasks a screen or the kill switch is about. */
+export interface About {
+  readonly task_id?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly sponsor?: string | undefined;
+  readonly audience?: string | undefined;
+}
+
+export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
+export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)}`;
+export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
+export const delegationPath = (about: About) => withQuery(screens.delegation.path, about);
+export const personPath = (sponsor: string) => withQuery(screens.people.path, { sponsor });
+/** The form that ends tasks. It first says how many, and asks for a reason. */
+export const stopPath = (about: About) => withQuery(screens.stop.path, about);
+
+/** Parameters without a value are left out. */
+export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | About): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
+  return query.size === 0 ? path : `${path}?${query}`;
+}

@@ -1,0 +1,98 @@
+/** The difference between the agents that a file declares and the registered ones. */
+
+import type { ComparedDeclaration } from '../../../../application/admin/compare-declarations.ts';
+import type { Registration } from '../../../../domain/agents/agent.ts';
+import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
+import { formatDuration } from '../../../../domain/duration.ts';
+import { type Html, html, type Insert } from '../../pages/html.ts';
+import { agentPath } from '../addresses.ts';
+import { screens } from '../screens.ts';
+import type { Comparison } from '../views-surface.ts';
+import { code, count, isolated, wide } from '../words.ts';
+
+export function renderComparison(comparison: Comparison): Html {
+  if (comparison.kind === 'wrong') {
+    return html`<p class="banner warn">The file is not what <code>mandate agent apply</code> reads. Nothing was compared.</p>
+<ul class="points">${comparison.problems.map((problem) => html`<li>${isolated(problem)}</li>`)}</ul>
+${back()}`;
+  }
+  const { agents } = comparison;
+  const changed = agents.filter(({ stored, fields }) => stored !== undefined && fields.length > 0).length;
+  const added = agents.filter(({ stored }) => stored === undefined).length;
+  const same = agents.length - changed - added;
+  return html`<p class="summary"><strong>${count(changed, 'agent')}</strong> ${changed === 1 ? 'differs' : 'differ'}, <strong>${added}</strong> ${added === 1 ? 'is' : 'are'} not registered, <strong>${same}</strong> ${same === 1 ? 'is' : 'are'} the same. Nothing was changed.</p>
+${agents.map(difference)}
+${back()}`;
+}
+
+function back(): Html {
+  return html`<p><a class="button main" href="${screens.agents.path}">Back to the agents</a></p>`;
+}
+
+function difference(compared: ComparedDeclaration): Html {
+  const { registration, stored, fields, errors } = compared;
+  const { agentId, displayName } = registration;
+  const name =
+    stored === undefined
+      ? isolated(displayName)
+      : html`<a href="${agentPath(agentId)}">${isolated(stored.displayName)}</a>`;
+  return html`<section class="card" aria-label="${agentId}"><h2>${name} <span class="quiet">${code(agentId)}</span></h2>
+${stored === undefined ? html`<p>Not registered: the file would register it.</p>` : fields.length === 0 ? html`<p>The same, as far as the file says.</p>` : fieldTable(registration, stored, fields)}
+${refused(errors)}</section>`;
+}
+
+function fieldTable(declared: Registration, stored: Registration, fields: readonly RegistrationField[]): Html {
+  return wide(
+    `Differences of ${declared.agentId}`,
+    html`<table class="differences"><thead><tr><th scope="col">Field</th><th scope="col">Registered</th><th scope="col">In the file</th></tr></thead>
+<tbody>${fields.map((field) => html`<tr><th scope="row">${code(field)}</th><td>${shownValue(stored, field, declared)}</td><td>${shownValue(declared, field, stored)}</td></tr>`)}</tbody></table>`,
+  );
+}
+
+function refused(errors: ComparedDeclaration['errors']): Insert {
+  if (errors.length === 0) return undefined;
+  return html`<p class="banner warn">This service would refuse it:</p>
+<ul class="points">${errors.map(({ field, sentence }) => html`<li>${code(field)}: ${sentence}</li>`)}</ul>`;
+}
+
+/** @param other of a list, what only this side has is marked */
+function shownValue(side: Registration, field: RegistrationField, other: Registration): Html {
+  const [value, others] = [read(side, field), read(other, field)];
+  if (value === undefined) return html`<span class="quiet">not set</span>`;
+  if (typeof value === 'string') return code(value);
+  return html`<ul class="plain">${value.map((item) =>
+    Array.isArray(others) && others.includes(item)
+      ? html`<li>${code(item)}</li>`
+      : html`<li><mark>${code(item)}</mark> <span class="quiet">only here</span></li>`,
+  )}</ul>`;
+}
+
+function read(registration: Registration, field: RegistrationField): string | readonly string[] | undefined {
+  const { keys } = registration;
+  switch (field) {
+    case 'agent_id':
+      return registration.agentId;
+    case 'display_name':
+      return registration.displayName;
+    case 'sponsor_required':
+      return String(registration.sponsorRequired);
+    case 'allowed_scopes':
+      return registration.allowedScopes;
+    case 'allowed_audiences':
+      return registration.allowedAudiences;
+    case 'max_task_ttl':
+      return formatDuration(registration.maxTaskTtl);
+    case 'max_token_ttl':
+      return formatDuration(registration.maxTokenTtl);
+    case 'max_delegation_depth':
+      return String(registration.maxDelegationDepth);
+    case 'high_risk_audiences':
+      return registration.highRiskAudiences;
+    case 'jwks_uri':
+      return keys.kind === 'remote' ? keys.uri : undefined;
+    case 'jwks':
+      return keys.kind === 'inline' ? keys.jwks.keys.map((key) => JSON.stringify(key)) : undefined;
+    case 'enabled':
+      return String(registration.enabled);
+  }
+}

@@ -1,0 +1,110 @@
+/** The screen *Delegation*: who acts through what, as a picture and as a table. */
+
+import type { Instant } from '../../../../domain/instant.ts';
+import { toShortText } from '../../../../domain/instant.ts';
+import type { DelegationGraph, DelegationRow } from '../../../../domain/tasks/delegation-graph.ts';
+import { taskStates } from '../../../../domain/tasks/task.ts';
+import { type Html, html, type Insert } from '../../pages/html.ts';
+import { agentPath, delegationPath, personPath, stopPath, taskPath, withQuery } from '../addresses.ts';
+import { screens } from '../screens.ts';
+import { count, isolated, placeOf, wide } from '../words.ts';
+import { drawDelegations } from './delegation-picture.ts';
+
+export interface DelegationFilters {
+  readonly sponsor?: string | undefined;
+  readonly agent_id?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly state?: string | undefined;
+}
+
+export interface DelegationView {
+  /** As the address has them. */
+  readonly filters: DelegationFilters;
+  readonly graph: DelegationGraph;
+  readonly rows: readonly DelegationRow[];
+  readonly tasks: number;
+  /** Whether all tasks were read. */
+  readonly isComplete: boolean;
+  readonly mayStop: boolean;
+  readonly now: Instant;
+}
+
+/** More rows than anyone reads. */
+const MAX_ROWS = 200;
+
+export function renderDelegation(view: DelegationView): Html {
+  const { graph, rows, tasks } = view;
+  return html`${scopeForm(view)}
+<p class="summary">${summary(view)}</p>
+${
+  tasks > 0 &&
+  html`<div class="wide picture" role="region" aria-label="Picture of delegations" tabindex="0">${drawDelegations(graph, view.mayStop)}</div>
+<details class="more"><summary>The same as a table</summary>
+${rowsTable(view)}
+${rows.length > MAX_ROWS && html`<p class="quiet">And ${count(rows.length - MAX_ROWS, 'more row')}.</p>`}
+</details>`
+}`;
+}
+
+function summary({ tasks, isComplete, graph, filters }: DelegationView): Insert {
+  const hasWindow = filters.from !== undefined;
+  const what = hasWindow ? `${count(tasks, 'task')} ran in this time` : count(tasks, `${filters.state ?? 'live'} task`);
+  const grouped = {
+    nothing: '',
+    tasks: ' Tasks between the same are one node.',
+    smallest:
+      ' Tasks between the same are one node, and so are the people, agents and tool servers with the fewest tasks.',
+  }[graph.grouped];
+  if (tasks === 0 && isComplete)
+    return hasWindow ? 'No task ran in this time.' : `There is no ${filters.state ?? 'live'} task here.`;
+  return html`<strong>${what}</strong>.${grouped}${!isComplete && ' These are the newest: older ones were not read. Narrow the search to see them.'}`;
+}
+
+function scopeForm({ filters, now }: DelegationView): Html {
+  const input = (name: keyof DelegationFilters, label: string, more: Html) =>
+    html`<p class="field"><label for="scope-${name}">${label}</label><input id="scope-${name}" name="${name}" value="${filters[name] ?? ''}" autocomplete="off" spellcheck="false"${more}></p>`;
+  const isoHelp = html` placeholder="2026-11-24T02:00:00Z" aria-describedby="scope-times"`;
+  const isNarrowed = Object.values(filters).some((value) => value !== undefined);
+  const about = { sponsor: filters.sponsor, agent_id: filters.agent_id, audience: filters.audience };
+  const recent = RECENT.map(([label, seconds]) => {
+    const from = toShortText((Math.floor(now / 1_000_000 - seconds) * 1_000_000) as Instant);
+    return html`<li><a href="${withQuery(screens.delegation.path, { ...about, from })}">${label}</a></li>`;
+  });
+  return html`<form class="filters" method="get" action="${screens.delegation.path}" role="search" aria-label="Scope of the picture">
+${input('sponsor', 'Person', html``)}
+${input('agent_id', 'Agent', html``)}
+${input('audience', 'Tool server', html``)}
+${input('from', 'Ran from', isoHelp)}
+${input('to', 'until', isoHelp)}
+<p class="field"><label for="scope-state">State</label><select id="scope-state" name="state"><option value="">${'live, or any in a time'}</option>${taskStates.map((state) => html`<option value="${state}"${filters.state === state && html` selected`}>${state}</option>`)}</select></p>
+<p class="field"><button class="main">Show</button>${isNarrowed && html` <a class="button plain" href="${screens.delegation.path}">All live tasks</a>`}</p>
+<p class="quiet help" id="scope-times">Times in UTC. A day covers all of it.</p>
+<ul class="shortcuts" aria-label="Tasks that ran">${recent}</ul>
+</form>`;
+}
+
+const RECENT = [
+  ['last 15 minutes', 900],
+  ['last hour', 3600],
+  ['last 24 hours', 86_400],
+] as const;
+
+function rowsTable({ rows, mayStop }: DelegationView): Html {
+  return wide(
+    'Table of delegations',
+    html`<table>
+<thead><tr><th scope="col">Person</th><th scope="col">Agent</th><th scope="col">Tool server</th><th scope="col">Tasks</th>${mayStop && html`<th scope="col">Kill switch</th>`}</tr></thead>
+<tbody>${rows.slice(0, MAX_ROWS).map((row) => {
+      const { sponsorKey, sponsor, agentId, displayName = agentId, audience, tasks, newest } = row;
+      const about = { sponsor: sponsorKey, agent_id: agentId, audience };
+      return html`<tr><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td>
+<td><a href="${agentPath(agentId)}">${isolated(displayName)}</a></td>
+<td><a href="${delegationPath({ audience })}">${isolated(placeOf(audience))}</a></td>
+<td>${tasks === 1 ? html`<a href="${taskPath(newest)}">1 task</a>` : html`<a href="${delegationPath(about)}">${count(tasks, 'task')}</a>`}</td>
+${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>, <a href="${stopPath({ agent_id: agentId })}">agent</a>${tasks === 1 && html`, <a href="${stopPath({ task_id: newest })}">task</a>`}</td>`}</tr>`;
+    })}</tbody>
+</table>`,
+  );
+}

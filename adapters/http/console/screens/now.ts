@@ -1,0 +1,111 @@
+/** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. */
+
+import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
+import type { BlockCount, ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { Backlog } from '../../../../application/ports/storage.ts';
+import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
+import { type Html, html, type Insert } from '../../pages/html.ts';
+import { duration } from '../../pages/times.ts';
+import { MOST_COUNTED } from '../overview-surface.ts';
+import { moment } from '../times.ts';
+import { taskTable } from './task-table.ts';
+
+export interface NowView {
+  readonly now: Instant;
+  readonly live: LiveTaskCount;
+  /** The newest live tasks. */
+  readonly newest: readonly ListedTask[];
+  readonly blocked: BlockCount;
+  readonly backlog: Backlog;
+  readonly hasSink: boolean;
+  /** `undefined` for an operator who is no auditor. */
+  readonly denials: RecentDenials | undefined;
+  /** The place of the stream of decisions, for an auditor. */
+  readonly stream: Insert;
+  readonly mayStop: boolean;
+}
+
+export function renderNow(view: NowView): Html {
+  return html`<div class="figures">
+${liveFigure(view)}
+${blockedFigure(view)}
+${sealingFigure(view)}
+${outboxFigure(view)}
+</div>
+${view.denials !== undefined && denialsSection(view.denials, view.now)}
+${view.stream}
+<section aria-labelledby="newest"><div class="heading"><h2 id="newest">Newest live tasks</h2></div>
+${taskTable(view.newest, view)}
+</section>`;
+}
+
+function figure(id: string, label: string, value: Insert, more: Insert, isLate = false): Html {
+  return html`<section class="figure${isLate ? ' late' : ''}" aria-labelledby="${id}"><h2 id="${id}">${label}</h2>
+<p class="value">${value}</p><p class="quiet">${more}</p></section>`;
+}
+
+/** `100,000 or more` where counting stopped. */
+export function amount(count: number): string {
+  return `${count.toLocaleString('en')}${count >= MOST_COUNTED ? ' or more' : ''}`;
+}
+
+function liveFigure({ live, now }: NowView): Html {
+  const { tasks, lastExpiry } = live;
+  const more = lastExpiry === undefined ? 'Nothing runs.' : html`the last ends ${moment(lastExpiry, now)}`;
+  return figure('live', 'Live tasks', amount(tasks), more);
+}
+
+function blockedFigure({ blocked: { people, bySource } }: NowView): Html {
+  const sources = Object.entries(bySource).map(([source, blocks]) => `${source} ${blocks}`);
+  return figure(
+    'blocked',
+    'Blocked people',
+    html`<a href="/people">${amount(people)}</a>`,
+    sources.join(' · ') || 'by no source',
+  );
+}
+
+/** A minute is the usual interval of checkpoints. */
+const LATE_SECONDS = 5 * 60;
+
+function sealingFigure({ backlog: { sealing }, now }: NowView): Html {
+  const { oldestUnsealedAt: oldest, unsealed, newestCheckpoint } = sealing;
+  const more = html`${amount(unsealed)} unsealed${newestCheckpoint !== undefined && html`; checkpoint ${newestCheckpoint.checkpointId} ${moment(newestCheckpoint.closedAt, now)}`}`;
+  return figure('sealing', 'Oldest unsealed record', age(oldest, now, 'all sealed'), more, isLate(oldest, now));
+}
+
+function outboxFigure({ backlog: { outbox }, hasSink, now }: NowView): Html {
+  const more =
+    hasSink || outbox.waiting > 0
+      ? `${amount(outbox.waiting)} waiting, ${amount(outbox.failing)} refused before`
+      : 'no sink is configured';
+  return figure(
+    'outbox',
+    'Oldest undelivered record',
+    age(outbox.oldestAt, now, 'none waits'),
+    more,
+    isLate(outbox.oldestAt, now),
+  );
+}
+
+function isLate(oldest: Instant | undefined, now: Instant): boolean {
+  return oldest !== undefined && secondsBetween(oldest, now) > LATE_SECONDS;
+}
+
+function age(oldest: Instant | undefined, now: Instant, none: string): Insert {
+  if (oldest === undefined) return none;
+  const text = toMillisecondText(oldest);
+  return html`<time datetime="${text}">${duration('en', Math.max(0, Math.floor(secondsBetween(oldest, now))))}</time>`;
+}
+
+function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant): Html {
+  const clock = (at: Instant) => toMillisecondText(at).slice('2026-11-24T'.length, '2026-11-24T09:30'.length);
+  const body =
+    reasons.length === 0
+      ? html`<p class="quiet">Nothing was refused in the last ${minutes.length} minutes.</p>`
+      : html`<div class="scroll" role="region" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((minute) => html`<th scope="col" class="number">${clock(minute)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
+<tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th>${counts.map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}<td class="number">${total}</td></tr>`)}</tbody></table></div>`;
+  return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, until ${clock(now)}</span></div>
+${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}
+${body}</section>`;
+}

@@ -1,0 +1,106 @@
+/** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
+
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { AgentId, SponsorKey } from '../../../../domain/identifiers.ts';
+import type { Instant } from '../../../../domain/instant.ts';
+import { worksUntil } from '../../../../domain/tasks/works-until.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { duration } from '../../pages/times.ts';
+import { form, reasonField, typedNameField } from '../layout.ts';
+import { forms } from '../screens.ts';
+import { moment } from '../times.ts';
+import { amount } from './now.ts';
+
+/** Whose tasks end. */
+export type StopTarget =
+  | { readonly kind: 'task'; readonly task: ListedTask }
+  | { readonly kind: 'agent'; readonly agentId: AgentId; readonly displayName: string }
+  | { readonly kind: 'person'; readonly sponsorKey: SponsorKey };
+
+export interface StopView {
+  readonly now: Instant;
+  readonly target: StopTarget;
+  /** What ends. */
+  readonly live: LiveTaskCount;
+  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
+  readonly statusLists: number | undefined;
+  readonly formToken: string;
+}
+
+/** Without a target: the operator says whose tasks end. */
+export function renderStopChoice(): Html {
+  return html`<p>Whose tasks shall end? The next page says how many there are, and what keeps working. Nothing ends before that.</p>
+<div class="cards">
+${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256)}
+${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128)}
+${choice('task', 'One task', 'Task (task_id)', 'task_id', 31)}
+</div>`;
+}
+
+function choice(id: string, title: string, label: string, name: string, max: number): Html {
+  return html`<form class="card" method="get" action="/stop"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="${name}" required maxlength="${max}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
+}
+
+export function renderStop(view: StopView): Html {
+  const { live } = view;
+  return html`<p class="lead">${subject(view)}</p>
+${live.tasks === 0 ? html`<p>No live task: there is nothing to end.</p>` : consequences(view)}
+${live.tasks > 0 && stopForm(view)}
+<p><a class="button" href="/">Back to Now</a></p>`;
+}
+
+function subject({ target, now }: StopView): Html {
+  if (target.kind === 'person')
+    return html`All tasks of the person <strong><bdi>${target.sponsorKey}</bdi></strong>, with every agent.`;
+  if (target.kind === 'agent') {
+    return html`All tasks of the agent <strong><bdi>${target.displayName}</bdi></strong> (<code>${target.agentId}</code>), for every person.`;
+  }
+  const { task } = target;
+  return html`The task <code>${task.taskId}</code>: <strong><bdi>${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi>${task.sponsorKey}</bdi></strong> at <bdi>${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
+}
+
+function consequences({ live, now, statusLists }: StopView): Html {
+  const until = worksUntil(live, now);
+  return html`<ul class="points consequences">
+<li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once: the next refresh is refused, and introspection says so.</li>
+${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${duration('en', statusLists)}.</li>`}
+${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>.</li>`}
+<li>New tasks may start at once. To prevent that, block the person or disable the agent.</li>
+</ul>`;
+}
+
+function stopForm({ target, live, formToken }: StopView): Html {
+  const label = `End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'}`;
+  const button = html`<button class="danger">${label}</button>`;
+  switch (target.kind) {
+    case 'task':
+      return card(
+        form(
+          formToken,
+          forms.stopTask.path,
+          html`<input type="hidden" name="task_id" value="${target.task.taskId}">${reasonField('reason')}${button}`,
+        ),
+      );
+    case 'agent':
+      return card(
+        form(
+          formToken,
+          forms.stopAgent.path,
+          html`<input type="hidden" name="agent_id" value="${target.agentId}">${typedNameField('typed', target.agentId)}${reasonField('reason')}${button}`,
+        ),
+      );
+    case 'person':
+      return card(
+        form(
+          formToken,
+          forms.stopPerson.path,
+          html`<input type="hidden" name="sponsor_key" value="${target.sponsorKey}">${typedNameField('typed', target.sponsorKey)}${reasonField('reason')}${button}`,
+        ),
+      );
+  }
+}
+
+function card(content: Html): Html {
+  return html`<div class="card">${content}</div>`;
+}

@@ -1,0 +1,164 @@
+/** The screen *Task*: its life in time, what its scope came from, and its records. */
+
+import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
+import type { Instant } from '../../../../domain/instant.ts';
+import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
+import type { Timeline, TimelineEvent } from '../../../../domain/tasks/timeline.ts';
+import { type Html, html, type Insert } from '../../pages/html.ts';
+import { duration } from '../../pages/times.ts';
+import { agentPath, delegationPath, personPath, recordPath, stopPath, taskPath } from '../addresses.ts';
+import { moment } from '../times.ts';
+import { code, count, isolated, placeOf, wide } from '../words.ts';
+import { type ScopeOrigins, scopeTable } from './scope-table.ts';
+import { drawTimeline, MOST_BARS } from './timeline-bars.ts';
+
+export interface TaskView extends ScopeOrigins {
+  readonly task: ShownTask;
+  /** `undefined` if it has been removed. */
+  readonly agent: Agent | undefined;
+  readonly timeline: Timeline;
+  /** Oldest first; `undefined` without the role to read them. */
+  readonly records: readonly LedgerRecord[] | undefined;
+  /** The number of its records that were read. */
+  readonly recordCount: number;
+  readonly hasMoreRecords: boolean;
+  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
+  readonly statusLists: number | undefined;
+  readonly mayStop: boolean;
+  readonly now: Instant;
+}
+
+export function renderTask(view: TaskView): Html {
+  const { task, timeline, now } = view;
+  const end = task.state.kind === 'live' ? undefined : task.state.at;
+  return html`<p class="id">${code(task.taskId)}</p>
+${standing(view)}
+<section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
+${drawTimeline(timeline, end, now)}
+${unshown(timeline)}
+${events(view)}
+</section>
+<section aria-labelledby="scope"><h2 id="scope">Where its scope came from</h2>
+${scopeTable(view)}
+</section>
+<section aria-labelledby="facts"><h2 id="facts">As it is stored</h2>
+${facts(view)}
+</section>
+${rawRecords(view)}`;
+}
+
+function standing(view: TaskView): Html {
+  const { task, now, mayStop } = view;
+  const { state } = task;
+  if (state.kind === 'live') {
+    return html`<div class="banner good"><p><strong>Live.</strong> Its time is up ${moment(task.expiresAt, now)}.</p>
+<p>${worksUntil(view)}</p></div>
+${mayStop && html`<p><a class="button stop" href="${stopPath({ task_id: task.taskId })}">Stop this task…</a></p>`}`;
+  }
+  const why = state.kind === 'revoked' ? html`Revoked: ${code(state.reason)},` : 'Its time was up';
+  return html`<div class="banner warn"><p><strong>Ended.</strong> ${why} ${moment(state.at, now)}.</p>
+<p>${worksUntil(view)}</p></div>`;
+}
+
+/** How long tool servers go on accepting its tokens, by how they check them. */
+function worksUntil({ task, agent, timeline, statusLists, now }: TaskView): Insert {
+  const { worksUntil: works } = timeline;
+  const isLive = task.state.kind === 'live';
+  if (works === undefined) return isLive ? 'None of its tokens is valid now.' : 'None of its tokens outlived it.';
+  const exactly =
+    !works.isExact && ' (by the registration as it is now: it was changed after the token was issued, or is gone)';
+  const isHighRisk = agent?.highRiskAudiences.includes(task.audience) === true;
+  const asking = isHighRisk
+    ? 'This tool server must ask on every call, so it refuses them at once.'
+    : 'Tool servers that ask the service on every call refuse them at once.';
+  const lists =
+    statusLists !== undefined &&
+    task.status !== undefined &&
+    ` Those that read status lists refuse them within ${duration('en', statusLists)}.`;
+  const over = works.at <= now;
+  const verb = isLive
+    ? 'If it is stopped now, its last token works'
+    : over
+      ? 'Its last token worked'
+      : 'Its last token works';
+  return html`${verb} until ${moment(works.at, now)}${exactly} where tokens are checked without asking. ${asking}${lists}`;
+}
+
+function unshown({ unshown: tokens, tokens: bars }: Timeline): Insert {
+  const hidden = tokens + Math.max(0, bars.length - MOST_BARS);
+  return (
+    hidden > 0 &&
+    html`<p class="quiet">${count(hidden, 'token')} between ${hidden === 1 ? 'has' : 'have'} no bar: most renewals are only counted.</p>`
+  );
+}
+
+function events({ timeline, task, now, records }: TaskView): Html {
+  return html`<ol class="events">${timeline.events.map(
+    (event) =>
+      html`<li class="${event.kind}">${moment(event.at, now)} ${eventWords(event)}${
+        event.seq !== undefined && html` <a href="${recordPath(task.taskId, event.seq)}">record ${event.seq}</a>`
+      }</li>`,
+  )}</ol>
+${records === undefined && html`<p class="quiet">Refusals, and each recorded renewal, are in the ledger, which auditors read.</p>`}`;
+}
+
+function eventWords({ kind, scope, reason, count: amount }: TimelineEvent): Html {
+  const scoped = scope !== undefined && html` with ${code(scope)}`;
+  switch (kind) {
+    case 'issued':
+      return html`<strong>Issued</strong>${scoped}`;
+    case 'renewed':
+      return html`<strong>Renewed</strong>${scoped}`;
+    case 'narrowed':
+      return html`<strong>Narrowed</strong> to ${code(scope ?? '')}`;
+    case 'renewals':
+      return html`<strong>Renewed</strong>, ${count(amount ?? 0, 'time')} by then`;
+    case 'denied':
+      return html`<strong>Refused</strong>: ${code(reason ?? '')}${amount !== undefined && `, ${count(amount, 'time')}`}${scope !== undefined && html`, asked for ${code(scope)}`}`;
+    case 'token_revoked':
+      return html`<strong>One token revoked</strong>: ${code(reason ?? '')}`;
+    case 'ended':
+      return html`<strong>Ended</strong>: ${code(reason ?? '')}`;
+    case 'expires':
+      return html`Its time is up`;
+  }
+}
+
+function facts({ task, agent, now, recordCount, hasMoreRecords, records }: TaskView): Html {
+  const { sponsor, sponsorKey, agentId, displayName = agentId, audience, parentTaskId } = task;
+  return html`<dl class="facts">
+<dt>Person</dt><dd><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a>${sponsorKey !== sponsor && html` <span class="quiet">key ${code(sponsorKey)}</span>`}</dd>
+<dt>Agent</dt><dd>${agent === undefined ? html`${isolated(displayName)} (removed)` : html`<a href="${agentPath(agentId)}">${isolated(displayName)}</a>${!agent.enabled && ' (disabled)'}`} <span class="quiet">${code(agentId)}</span></dd>
+<dt>Tool server</dt><dd><a href="${delegationPath({ audience })}">${isolated(placeOf(audience))}</a> <span class="quiet">${code(audience)}</span></dd>
+<dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
+<dt>Time is up</dt><dd>${moment(task.expiresAt, now)}</dd>
+<dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
+<dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
+<dt>Records</dt><dd>${count(recordCount, 'record')}${hasMoreRecords && ' and more'}${records === undefined && html` <span class="quiet">(auditors read them)</span>`}</dd>
+</dl>`;
+}
+
+function rawRecords({ records, task, hasMoreRecords }: TaskView): Insert {
+  if (records === undefined) return undefined;
+  return html`<section aria-labelledby="records"><h2 id="records">Records</h2>
+${wide(
+  'Records of the task',
+  html`<table><thead><tr><th scope="col">Number</th><th scope="col">Event</th><th scope="col">Decision</th><th scope="col">Sealed by</th><th scope="col">Proof</th></tr></thead>
+<tbody>${records.map(
+    ({
+      seq,
+      event,
+      decision,
+      reason,
+      checkpoint,
+    }) => html`<tr><td>${seq}</td><td>${code(event)}</td><td>${decision ?? ''}${reason !== undefined && html` ${code(reason)}`}</td>
+<td>${checkpoint === undefined ? html`<span class="quiet">not yet</span>` : `checkpoint ${checkpoint}`}</td><td><a href="${recordPath(task.taskId, seq)}">Record ${seq}</a></td></tr>`,
+  )}</tbody></table>`,
+)}
+${hasMoreRecords && html`<p class="quiet">These are the oldest ${records.length.toLocaleString('en')}. The ledger has more.</p>`}
+<details class="more"><summary>As JSON, as <code>GET /audit</code> shows them</summary>
+${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${JSON.stringify(presentRecord(record), undefined, 2)}</pre>`)}
+</details>
+</section>`;
+}

@@ -1,0 +1,35 @@
+/** Words and pieces that several screens share. */
+
+import { type Html, html } from '../pages/html.ts';
+
+export function count(amount: number, one: string, many = `${one}s`): string {
+  return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
+}
+
+/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
+export function isolated(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}
+
+export function code(text: string): Html {
+  return html`<bdi class="code">${text}</bdi>`;
+}
+
+/** The host is what people recognise. The path distinguishes two tool servers of one host. */
+export function placeOf(audience: string): string {
+  const { host, pathname, search } = new URL(audience);
+  const path = `${pathname}${search}`;
+  return path === '/' ? host : `${host}${path}`;
+}
+
+/** A table that may be wider than the page scrolls by itself, also by keyboard. */
+export function wide(label: string, table: Html): Html {
+  return html`<div class="wide" role="region" aria-label="${label}" tabindex="0">${table}</div>`;
+}
+
+/** @param label of the navigation */
+export function nextPage(label: string, to: string | undefined): Html | undefined {
+  return to === undefined
+    ? undefined
+    : html`<nav class="pages" aria-label="${label}"><a class="button" href="${to}">Next page</a></nav>`;
+}

@@ -1,0 +1,47 @@
+/** Compares declared agents with the registered ones. Changes nothing: it says what `mandate agent apply` would do. */
+
+import type { Agent } from '../../domain/agents/agent.ts';
+import { differingFields, draftOf, patchOf } from '../../domain/agents/declaration.ts';
+import type { RegistrationField } from '../../domain/agents/registration-draft.ts';
+import { mergePatch, onlyDisables } from '../../domain/agents/registration-patch.ts';
+import type { FieldError } from '../../domain/field-error.ts';
+import type { Agents } from '../ports/queries.ts';
+import type { JudgedDeclaration } from './apply-declarations.ts';
+import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
+
+export interface ComparedDeclaration extends JudgedDeclaration {
+  /** `undefined` if no agent with this id is registered. */
+  readonly stored: Agent | undefined;
+  /** The declared fields whose registered value differs. */
+  readonly fields: readonly RegistrationField[];
+  /** Why this service would refuse the change. */
+  readonly errors: readonly FieldError[];
+}
+
+export async function compareDeclarations(
+  service: RegistrationJudgement & { readonly agents: Pick<Agents, 'find'> },
+  declarations: readonly JudgedDeclaration[],
+): Promise<readonly ComparedDeclaration[]> {
+  const compared: ComparedDeclaration[] = [];
+  for (const judged of declarations) {
+    const { declaration, registration } = judged;
+    const stored = await service.agents.find(registration.agentId);
+    const fields = stored === undefined ? [] : differingFields(declaration, registration, stored);
+    const errors = stored !== undefined && fields.length === 0 ? [] : await refusal(service, judged, stored, fields);
+    compared.push({ ...judged, stored, fields, errors });
+  }
+  return compared;
+}
+
+/** The errors that the request would get which registers or changes the agent. */
+async function refusal(
+  service: RegistrationJudgement,
+  { declaration }: JudgedDeclaration,
+  stored: Agent | undefined,
+  fields: readonly RegistrationField[],
+): Promise<readonly FieldError[]> {
+  const patch = patchOf(declaration, fields);
+  if (stored !== undefined && onlyDisables(patch)) return [];
+  const verdict = await judgeDraft(service, stored === undefined ? draftOf(declaration) : mergePatch(stored, patch));
+  return verdict.kind === 'invalid' ? verdict.errors : [];
+}

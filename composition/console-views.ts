@@ -1,0 +1,35 @@
+/** Binds what the console's screens read, beside the use cases of the API, to its ports. */
+
+import { describeFileProblem, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
+import type { ViewsSurface } from '../adapters/http/console/views-surface.ts';
+import type { Traceable } from '../adapters/http/traceable.ts';
+import { compareDeclarations } from '../application/admin/compare-declarations.ts';
+import { findDelegations } from '../application/admin/find-delegations.ts';
+import { judgeDraft } from '../application/admin/register-agent.ts';
+import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import { lifetimeRules } from './http.ts';
+import type { Parts } from './parts.ts';
+import { traceable } from './traces.ts';
+
+export function consoleViews(
+  parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clock'>,
+): Traceable<ViewsSurface> {
+  const { settings, agentKeys, clock } = parts;
+  const lifetimes = lifetimeRules(settings);
+  const rules = { lifetimes, issuer: settings['Service:Issuer'] };
+  return traceable(parts, ({ tasks, agents }) => ({
+    longestTokenTtl: lifetimes.maxTokenTtl,
+    statusLists: settings['Service:StatusLists:Enabled']
+      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
+      : undefined,
+    delegations: (question) => findDelegations({ tasks, clock, maxTaskTtl: lifetimes.maxTaskTtl }, question),
+    async compare(file, bytes) {
+      // The rules of every service, as `mandate agent apply` checks a file; this service's own rules come after.
+      const judge = { agentKeys, rules: CERTAIN_RULES };
+      const read = await readAgentBytes(file, bytes, (declaration) => judgeDraft(judge, draftOf(declaration)));
+      if (read.kind === 'wrong') return { kind: 'wrong', problems: read.problems.map(describeFileProblem) };
+      return { kind: 'compared', agents: await compareDeclarations({ agents, agentKeys, rules }, read.agents) };
+    },
+  }));
+}

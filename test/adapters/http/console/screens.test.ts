@@ -1,0 +1,211 @@
+import { expect } from 'chai';
+import { renderAgent } from '../../../../adapters/http/console/screens/agents.ts';
+import { renderComparison } from '../../../../adapters/http/console/screens/comparison.ts';
+import { type DelegationView, renderDelegation } from '../../../../adapters/http/console/screens/delegation.ts';
+import { placeDelegations } from '../../../../adapters/http/console/screens/delegation-layout.ts';
+import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
+import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
+import { delegationsOf } from '../../../../domain/tasks/delegation-graph.ts';
+import { timelineOf } from '../../../../domain/tasks/timeline.ts';
+import { aListedTask } from '../../../support/console/views.ts';
+import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
+import { P256_KEY } from '../../../support/registrations.ts';
+
+const now = plusSeconds(NOON, 700);
+
+function delegation(tasks: readonly ReturnType<typeof aListedTask>[], changes: Partial<DelegationView> = {}): string {
+  return `${renderDelegation({ filters: {}, ...delegationsOf(tasks), tasks: tasks.length, isComplete: true, mayStop: false, now, ...changes })}`;
+}
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, nth) =>
+    aListedTask({ person: `p${nth % 900}`, agent: `a${nth % 23}`, audience: `https://s${nth % 6}.example` }),
+  );
+
+describe('the screen Delegation', () => {
+  it('links each node to its screen, and to the kill switch for a responder only', () => {
+    const task = aListedTask();
+    const addresses = [
+      `/tasks/${task.taskId}`,
+      '/agents/jira-triage',
+      '/people?sponsor=key-of-ada',
+      '/delegation?audience=https%3A%2F%2Fjira.example%2Fmcp',
+    ];
+    const stops = [`/stop?task_id=${task.taskId}`, '/stop?agent_id=jira-triage', '/stop?sponsor=key-of-ada'];
+    for (const mayStop of [true, false]) {
+      const page = delegation([task], { mayStop });
+      const svg = page.slice(page.indexOf('<svg'), page.indexOf('</svg>'));
+      const table = page.slice(page.indexOf('<table>'), page.indexOf('</table>'));
+      for (const to of addresses) for (const part of [svg, table]) expect(part).to.include(`href="${to}"`);
+      for (const to of stops)
+        for (const part of [svg, table]) expect(part.includes(`href="${to}"`), to).to.equal(mayStop);
+    }
+  });
+
+  it('offers no kill switch for a task that has ended', () => {
+    const task = aListedTask({ state: { kind: 'revoked', at: NOON, reason: 'client_revoked' } });
+    expect(delegation([task], { mayStop: true })).not.to.include('<a class="stop" href="/stop?task_id');
+  });
+
+  it('escapes every name, also in the picture', () => {
+    const name = '"><script>&';
+    const page = delegation([aListedTask({ person: 'x', displayName: name, sponsor: name })], { mayStop: true });
+    expect(page).not.to.include('<script>');
+    expect(page.split('&quot;&gt;&lt;script&gt;&amp;').length).to.be.above(4);
+  });
+
+  it('draws no two nodes over one another, and each in its column', () => {
+    const placed = placeDelegations(delegationsOf(many(150)).graph);
+    const columns = new Map<number, number[]>();
+    for (const { x, y } of placed.nodes) columns.set(x, [...(columns.get(x) ?? []), y]);
+    expect(columns.size).to.equal(4);
+    for (const ys of columns.values()) {
+      ys.sort((one, other) => one - other).forEach((y, nth) => {
+        if (nth > 0) expect(y - (ys[nth - 1] ?? 0)).to.be.at.least(44);
+        expect(y).to.be.above(0);
+        expect(y + 44).to.be.below(placed.height);
+      });
+    }
+  });
+
+  it('says what is grouped, and that older tasks were not read', () => {
+    const page = delegation(many(3000), { isComplete: false });
+    expect(page)
+      .to.include('people, agents and tool servers with the fewest tasks')
+      .and.include('older ones were not read');
+    expect(page).to.match(/other people/);
+  });
+
+  it('has no picture where there is no task', () => {
+    expect(delegation([])).to.include('There is no live task here.').and.not.include('<svg');
+    expect(delegation([], { filters: { from: '2026-11-24' } })).to.include('No task ran in this time.');
+  });
+});
+
+describe('the screen Task', () => {
+  const agent = anAgent({ allowedScopes: ['jira:read', 'jira:comment', 'jira:admin'], highRiskAudiences: [] });
+  const ttl = { registered: 300, since: NOON, longest: 3600 };
+  const page = (view: Partial<TaskView> & Pick<TaskView, 'task'>) =>
+    `${renderTask({
+      ...{ agent, timeline: timelineOf(view.task, ttl, view.records, now), records: undefined, recordCount: 2 },
+      ...{ hasMoreRecords: false, statusLists: undefined, mayStop: false, now, ...view },
+    })}`;
+  const killed = { kind: 'revoked', at: plusSeconds(NOON, 600), reason: 'operator_kill_switch' } as const;
+
+  it('says until when the last token works after a kill, and shows that part of its bar', () => {
+    const text = page({ task: aListedTask({ state: killed, renewals: 1, renewedAt: plusSeconds(NOON, 500) }) });
+    const until = toMillisecondText(plusSeconds(NOON, 800)).slice(0, -'.000Z'.length);
+    expect(text).to.include(`Its last token works until <time datetime="${until}`);
+    expect(text).to.include('<rect class="after"');
+    expect(page({ task: aListedTask({ state: killed }) }))
+      .to.include('None of its tokens outlived it.')
+      .and.not.include('class="after"');
+  });
+
+  it('says how soon each kind of tool server refuses it', () => {
+    const task = aListedTask({ status: { listId: 'l', index: 1 }, renewals: 1, renewedAt: plusSeconds(NOON, 690) });
+    expect(page({ task, statusLists: 15 })).to.include('read status lists refuse them within 15 seconds');
+    expect(page({ task })).not.to.include('status lists');
+    const highRisk = { ...agent, highRiskAudiences: [task.audience] };
+    expect(page({ task, agent: highRisk })).to.include('must ask on every call');
+  });
+
+  it('has the four columns: what person, agent and request had, and what was granted of it', () => {
+    const origin = {
+      held: ['jira:read', 'jira:comment', 'mail:send'],
+      asked: ['jira:read', 'jira:comment', 'jira:admin'],
+    };
+    const cells = (text: string) =>
+      [...text.matchAll(/<tr><th scope="row"><bdi class="code">([^<]*)<\/bdi><\/th>(.*?)<\/tr>/g)].map(
+        ([, name, row = '']) => [
+          name,
+          ...[...row.matchAll(/<td><span[^>]*>([^<]*)<\/span><\/td>/g)].map(([, cell]) => cell),
+        ],
+      );
+    expect(cells(page({ task: aListedTask({ origin, grantScope: ['jira:read'] }) }))).to.deep.equal([
+      ['jira:read', 'yes', 'yes', 'yes', 'yes'],
+      ['jira:comment', 'yes', 'yes', 'yes', 'given up by a renewal'],
+      ['jira:admin', 'no', 'yes', 'yes', 'no'],
+      ['mail:send', 'yes', 'no', 'no', 'no'],
+    ]);
+    expect(cells(page({ task: aListedTask() }))[2]).to.deep.equal(['jira:admin', 'not kept', 'yes', 'not kept', 'no']);
+  });
+
+  it('has its records for an auditor only', () => {
+    const task = aListedTask();
+    const records = [
+      { seq: 7, checkpoint: 3, at: NOON, event: 'token.issued', decision: 'allow', taskId: task.taskId } as const,
+    ];
+    const shown = page({ task, records });
+    expect(shown)
+      .to.include(`href="/tasks/${task.taskId}/records/7"`)
+      .and.include('checkpoint 3')
+      .and.include('&quot;seq&quot;: 7');
+    expect(page({ task })).not.to.include('/records/').and.not.include('<pre');
+  });
+
+  it('offers the kill switch to a responder, while the task is live', () => {
+    const task = aListedTask();
+    expect(page({ task, mayStop: true })).to.include(`href="/stop?task_id=${task.taskId}"`);
+    expect(page({ task })).not.to.include('/stop');
+    expect(page({ task: { ...task, state: killed }, mayStop: true })).not.to.include('/stop');
+  });
+});
+
+describe('the screen Agent', () => {
+  const agent = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } }, keysSince: plusSeconds(NOON, 100) });
+  const page = (mayChange: boolean, mayStop: boolean, enabled = true) =>
+    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', now })}`;
+
+  it('offers a registrar to disable or enable it, and a responder to stop its tasks', () => {
+    const has = (text: string) =>
+      ['/agent/disable', '/agent/enable', '/stop?agent_id=jira-triage'].map((path) => text.includes(path));
+    expect(has(page(true, true))).to.deep.equal([true, false, true]);
+    expect(has(page(true, true, false))).to.deep.equal([false, true, true]);
+    expect(has(page(true, false))).to.deep.equal([true, false, false]);
+    expect(has(page(false, true))).to.deep.equal([false, false, true]);
+    expect(has(page(false, false))).to.deep.equal([false, false, false]);
+  });
+
+  it('says how old its keys are', () => {
+    expect(page(false, false)).to.match(/Registered <time datetime="[^"]*">.*?\(10 minutes ago\)/);
+  });
+});
+
+describe('the comparison with a file', () => {
+  const stored = anAgent();
+
+  it('shows both values of each field that differs, and marks what only one list has', () => {
+    const registration = anAgent({ allowedScopes: ['jira:read', 'jira:write'], maxTaskTtl: 60 });
+    const fields = ['allowed_scopes', 'max_task_ttl'] as const;
+    const declaration = { ...registration, maxTaskTtl: 60, maxTokenTtl: 60, jwksUri: undefined };
+    const page = `${renderComparison({ kind: 'compared', agents: [{ stored, registration, declaration, fields, errors: [] }] })}`;
+    expect(page).to.include('<bdi class="code">PT30M</bdi>').and.include('<bdi class="code">PT1M</bdi>');
+    expect([...page.matchAll(/<mark><bdi class="code">([^<]*)/g)].map(([, scope]) => scope)).to.deep.equal([
+      'jira:comment',
+      'jira:write',
+    ]);
+    expect(page).to.include(
+      '<strong>1 agent</strong> differs, <strong>0</strong> are not registered, <strong>0</strong> are the same',
+    );
+  });
+
+  it('says which agents are new, which the same, and what this service would refuse', () => {
+    const fresh = anAgent({ agentId: agentIdOf('fresh') });
+    const errors = [{ field: 'max_task_ttl', sentence: 'Must be from PT1M to P1D.' }];
+    const agents = [
+      { stored: undefined, registration: fresh, declaration: { ...fresh }, fields: [], errors },
+      { stored, registration: stored, declaration: { ...stored }, fields: [], errors: [] },
+    ];
+    const page = `${renderComparison({ kind: 'compared', agents })}`;
+    expect(page)
+      .to.include('the file would register it')
+      .and.include('Must be from PT1M to P1D.')
+      .and.include('The same, as far as the file says.');
+  });
+
+  it('names the problems of a file that is none', () => {
+    const page = `${renderComparison({ kind: 'wrong', problems: ['The file:3: <b>'] })}`;
+    expect(page).to.include('The file:3: &lt;b&gt;').and.include('Nothing was compared.');
+  });
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { logOut } from '../../application/decisions/log-out.ts';
+import {
+  closeOperatorSession,
+  openOperatorSession,
+  useOperatorSession,
+} from '../../application/decisions/operator-sessions.ts';
+import { openSession } from '../../application/decisions/sessions.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { OperatorPerson } from '../../domain/operators/operator.ts';
+import { newOperatorSession, type OperatorSession } from '../../domain/operators/operator-session.ts';
+import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import { newSession, type SessionHash } from '../../domain/sponsors/session.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { newSponsorKey, openedTask, recordedBy } from './storage-fixtures.ts';
+
+const LATER = plusSeconds(NOON, 100);
+const newHash = () => `hash-${randomUUID()}` as SessionHash;
+
+function anOperator(changes: Partial<OperatorPerson> = {}): OperatorPerson {
+  const named = {
+    issuer: 'https://idp.example/é',
+    subject: `olga-${randomUUID()}-😀`,
+    sponsorKey: `key-${randomUUID()}`,
+  };
+  return { kind: 'person', ...named, roles: ['auditor', 'responder'], ...changes };
+}
+
+function aSession(changes: Partial<OperatorSession> = {}): OperatorSession {
+  const who = { operator: anOperator(), sessionId: `sid-${randomUUID()}` };
+  return { ...newOperatorSession(newHash(), who, NOON), ...changes };
+}
+
+onEveryDatabase('the sessions of the console', ({ storage, database }) => {
+  const open = (session: OperatorSession, changes: { replaces?: SessionHash; issuedAt?: Instant } = {}) =>
+    storage().decide(openOperatorSession, { session, issuedAt: NOON, replaces: undefined, ...changes });
+  const opened = async (changes: Partial<OperatorSession> = {}): Promise<OperatorSession> => {
+    const session = aSession(changes);
+    expect(await open(session)).to.equal('opened');
+    return session;
+  };
+  const find = ({ sessionHash }: OperatorSession, from = storage()) => from.operatorSessions.find(sessionHash);
+  const areOpen = (sessions: readonly OperatorSession[]) =>
+    Promise.all(sessions.map(async (session) => (await find(session)) !== undefined));
+  /** A logout for the client of the console, and for no other client. */
+  const logout = (loggedOut: LoggedOut, statedAt = LATER) => ({
+    ...{ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: LATER, loggedOut },
+    ...{ keepsTasks: true, closesOperatorSessions: { statedAt, forgetAt: plusSeconds(LATER, 1000) } },
+  });
+
+  it('are stored with every member, for every replica, and write no record', async () => {
+    const other = await database().open();
+    const records = await recordedBy(storage(), async () => {
+      const full = await opened();
+      const bare = await opened({
+        sessionId: undefined,
+        operator: anOperator({ sponsorKey: undefined, roles: ['viewer'] }),
+      });
+      for (const session of [full, bare]) expect(await find(session, other)).to.deep.equal(session);
+      await storage().decide(closeOperatorSession, full.sessionHash);
+      expect(await areOpen([full, bare])).to.deep.equal([false, true]);
+    });
+    expect(records).to.deep.equal([]);
+    await other.close();
+  });
+
+  it('are closed by the next sign-in in the same browser, and are at most 20 of one operator', async () => {
+    const earlier = await opened();
+    expect(await open(aSession(), { replaces: earlier.sessionHash })).to.equal('opened');
+    expect(await find(earlier)).to.equal(undefined);
+    const operator = anOperator();
+    const sessions: OperatorSession[] = [];
+    for (let nth = 0; nth < 22; nth += 1) {
+      sessions.push(await opened({ operator, expiresAt: plusSeconds(LATER, nth) }));
+    }
+    expect(await areOpen(sessions)).to.deep.equal(sessions.map((_, nth) => nth >= 2));
+  });
+
+  it('are renewed by a use, and stay closed if a sign-out comes first', async () => {
+    const [used, closed] = [await opened(), await opened()];
+    const times = { lastUsedAt: plusSeconds(NOON, 61), expiresAt: plusSeconds(NOON, 961) };
+    await storage().decide(closeOperatorSession, closed.sessionHash);
+    for (const { sessionHash } of [used, closed]) await storage().decide(useOperatorSession, { sessionHash, ...times });
+    expect(await find(used)).to.deep.equal({ ...used, ...times });
+    expect(await find(closed)).to.equal(undefined);
+  });
+
+  it('are closed by a logout of their session or person, which ends no task and no session of /me', async () => {
+    const operator = anOperator();
+    const { subject } = operator;
+    const [one, unnamed, second, other] = [
+      await opened({ operator }),
+      await opened({ operator, sessionId: undefined }),
+      await opened({ operator }),
+      await opened(),
+    ];
+    const { task } = await openedTask(storage(), { sponsor: subject });
+    const person = { subject, sponsorKey: newSponsorKey(), sessionId: one.sessionId, authenticatedAt: undefined };
+    const ofMe = newSession(newHash(), person, NOON, 900);
+    await storage().decide(openSession, { session: ofMe, issuedAt: NOON, replaces: undefined });
+    const { sessionId = '' } = one;
+    await storage().decide(logOut, logout({ kind: 'session', sessionId, subject }));
+    expect(await areOpen([one, unnamed, second, other])).to.deep.equal([false, false, true, true]);
+    const records = await recordedBy(storage(), () =>
+      storage().decide(logOut, { ...logout({ kind: 'person', subject }), isOfOperators: true }),
+    );
+    // The operators' own provider: its `sub` names no person whom agents act for.
+    expect(records.map(({ event, reason, sponsor }) => [event, reason, sponsor])).to.deep.equal([
+      ['sponsor.signal', 'sponsor_logged_out', undefined],
+    ]);
+    expect(await areOpen([second, other])).to.deep.equal([false, true]);
+    expect((await storage().tasks.findListed(task.taskId, NOON))?.state.kind).to.equal('live');
+    expect(await storage().sessions.find(ofMe.sessionHash)).to.not.equal(undefined);
+  });
+
+  it('do not open after a logout that came between the code and the session', async () => {
+    const session = aSession();
+    await storage().decide(logOut, logout({ kind: 'person', subject: session.operator.subject }));
+    expect(await open(session)).to.equal('logged_out');
+    expect(await open(session, { issuedAt: plusSeconds(LATER, 1) })).to.equal('opened');
+    const ended = aSession();
+    await storage().decide(logOut, logout({ kind: 'session', sessionId: ended.sessionId ?? '', subject: undefined }));
+    expect(await open(ended, { issuedAt: plusSeconds(LATER, 1) })).to.equal('logged_out');
+  });
+
+  it('are forgotten by the sweeper once they have ended', async () => {
+    const [ended, lasting] = [await opened({ expiresAt: LATER }), await opened({ expiresAt: plusSeconds(LATER, 1) })];
+    while ((await storage().sweeping.forget(LATER, 1000)) > 0);
+    expect(await areOpen([ended, lasting])).to.deep.equal([false, true]);
+  });
+});

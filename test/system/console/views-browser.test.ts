@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { operatorRoles } from '../../../domain/operators/operator.ts';
+import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../support/browser.ts';
+import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
+import { databases } from '../../support/databases.ts';
+import type { RegisteredAgent } from '../../support/mandate.ts';
+
+const START_LIMIT_MS = 120_000;
+
+for (const database of databases) {
+  describe(`the console's screens Delegation, Task and Agents in a browser on ${database.name}`, function () {
+    this.timeout(120_000);
+    let service: ConsoleService;
+    let agent: RegisteredAgent;
+    let live: string;
+    let killed: string;
+    let operator: OperatorAtConsole;
+
+    before(async function () {
+      this.timeout(START_LIMIT_MS);
+      service = await startConsole(database);
+      const { mandate } = service;
+      agent = await mandate.agent({ display_name: 'Jira triage' });
+      live = String((await agent.exchange()).body.task_id);
+      for (const sub of ['bob', 'carol']) await agent.exchangeFor({ sub });
+      const other = await mandate.agent({ display_name: 'Mail sorter' });
+      const { body } = await other.exchange();
+      mandate.clock.advance(60);
+      await other.refresh(String(body.refresh_token));
+      killed = String(body.task_id);
+      await mandate.admin('DELETE', `/admin/tasks/${killed}`);
+      operator = await service.signedIn(...operatorRoles);
+    });
+    after(async () => {
+      await closeBrowser();
+      await service.stop();
+    });
+
+    const open = async (path: string, options: BrowserContextOptions = {}, as = operator): Promise<Page> => {
+      const context = await browse(options);
+      const [name, value] = as.cookie;
+      // Chromium sends a secure cookie to a loopback address over plain http, too.
+      const url = service.origin.replace('http:', 'https:');
+      await context.addCookies([{ name, value, url, secure: true, httpOnly: true, sameSite: 'Lax' }]);
+      const page = await context.newPage();
+      await page.goto(`${service.origin}${path}`);
+      return page;
+    };
+    const close = (page: Page) => page.context().close();
+
+    const paths = () =>
+      ({
+        delegation: '/delegation',
+        'task-live': `/tasks/${live}`,
+        'task-killed': `/tasks/${killed}`,
+        agents: '/agents',
+        agent: `/agents/${agent.id}`,
+      }) as const;
+    const narrow = { viewport: { width: 360, height: 740 } };
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const [device, options] of [
+        ['phone', { ...devices.phone, ...narrow }],
+        ['desktop', devices.desktop],
+      ] as const) {
+        it(`have nothing that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
+          for (const [name, path] of Object.entries(paths())) {
+            const page = await open(path, { ...options, isMobile: false, colorScheme });
+            expect(await accessibilityFaults(page), name).to.deep.equal([]);
+            const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+            expect(overflow, `${name} is wider than the ${device}`).to.be.at.most(0);
+            await screenshot(page, `console-${name}-${device}-${colorScheme}-${database.engine}`);
+            await close(page);
+          }
+        });
+      }
+    }
+
+    it('lead by keyboard alone from the picture to a task', async () => {
+      const page = await open('/delegation', { ...devices.desktop, isMobile: false });
+      const reached: string[] = [];
+      for (let presses = 0; presses < 80 && !reached.some((to) => to.endsWith(live)); presses += 1) {
+        await page.keyboard.press('Tab');
+        const to = await page.evaluate<string>("document.activeElement.getAttribute('href') ?? ''");
+        if (to.includes('/tasks/') || to.includes('/stop')) reached.push(to);
+      }
+      expect(reached).to.include(`/stop?agent_id=${agent.id}`);
+      expect(reached.at(-1)).to.equal(`/tasks/${live}`);
+      await page.keyboard.press('Enter');
+      await page.getByText('Its time is up', { exact: false }).first().waitFor();
+      expect(new URL(page.url()).pathname).to.equal(`/tasks/${live}`);
+      await close(page);
+    });
+
+    it('act without script: an agent is disabled with a reason, and enabled again', async () => {
+      const own = await service.mandate.agent({ display_name: 'Without script' });
+      const page = await open(`/agents/${own.id}`, { javaScriptEnabled: false });
+      for (const [act, state] of [
+        ['Disable this agent', 'Disabled.'],
+        ['Enable this agent', 'Enabled.'],
+      ] as const) {
+        await page.getByText(`${act}…`).click();
+        await page.getByLabel('Reason').fill('incident 4711');
+        await page.getByRole('button', { name: act, exact: true }).click();
+        await page.getByRole('status').getByText(state).waitFor();
+        expect(await page.locator('strong', { hasText: state }).count()).to.equal(1);
+      }
+      await close(page);
+    });
+
+    it('compare a file without script', async () => {
+      const page = await open('/agents', { javaScriptEnabled: false });
+      const text =
+        'agent_id: fresh\ndisplay_name: Fresh\nallowed_scopes: [x]\nallowed_audiences: [https://x.example]\nmax_delegation_depth: 1\njwks_uri: https://keys.example/jwks.json\n';
+      await page
+        .getByLabel('YAML file of agents')
+        .setInputFiles({ name: 'agents.yaml', mimeType: 'application/yaml', buffer: Buffer.from(text) });
+      await page.getByRole('button', { name: 'Compare' }).click();
+      await page.getByText('the file would register it', { exact: false }).waitFor();
+      await close(page);
+    });
+
+    it('show a viewer no way to change anything', async () => {
+      const viewer = await service.signedIn('viewer');
+      for (const path of Object.values(paths())) {
+        const page = await open(path, {}, viewer);
+        expect(await page.locator('a[href^="/stop"], form[action="/agent/disable"]').count(), path).to.equal(0);
+        await close(page);
+      }
+    });
+  });
+}

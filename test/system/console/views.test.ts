@@ -1,0 +1,239 @@
+import { expect } from 'chai';
+import { operatorRoles } from '../../../domain/operators/operator.ts';
+import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
+import { databases } from '../../support/databases.ts';
+import type { RegisteredAgent } from '../../support/mandate.ts';
+
+const REASON = 'incident 4711';
+const START_LIMIT_MS = 120_000;
+
+for (const database of databases) {
+  describe(`the console's screens Delegation, Task and Agents on ${database.name}`, function () {
+    this.timeout(60_000);
+    let service: ConsoleService;
+    let agent: RegisteredAgent;
+    let taskId: string;
+    let viewer: OperatorAtConsole;
+    let auditor: OperatorAtConsole;
+    let registrar: OperatorAtConsole;
+
+    before(async function () {
+      this.timeout(START_LIMIT_MS);
+      service = await startConsole(database);
+      agent = await service.mandate.agent();
+      taskId = String((await agent.exchange()).body.task_id);
+      viewer = await service.signedIn('viewer');
+      auditor = await service.signedIn('auditor');
+      registrar = await service.signedIn('registrar');
+    });
+    after(() => service.stop());
+
+    const shown = async (operator: OperatorAtConsole, path: string) => {
+      const answer = await operator.open(path);
+      expect(answer.status, `${path}: ${answer.text}`).to.equal(200);
+      return answer.text;
+    };
+
+    it('are open to every role, but a record with its proof only to an auditor', async () => {
+      const [seq] = (await service.mandate.ledger()).filter((line) => line.task_id === taskId).map((line) => line.seq);
+      for (const role of operatorRoles) {
+        const operator = await service.signedIn(role);
+        for (const path of ['/delegation', `/tasks/${taskId}`, '/agents', `/agents/${agent.id}`])
+          await shown(operator, path);
+        const added = await service.mandate.recorded(async () => {
+          const { status } = await operator.open(`/tasks/${taskId}/records/${seq}`);
+          expect(status, role).to.equal(role === 'auditor' ? 200 : 403);
+        });
+        const act = encodeURIComponent('GET /audit/records/{seq}/proof').replaceAll('%20', '+');
+        const refusals = added.map((line) => [line.event, line.reason, String(line.detail).includes(`act=${act}`)]);
+        expect(refusals, role).to.deep.equal(
+          role === 'auditor' ? [] : [['admin.denied', 'operator_role_missing', true]],
+        );
+      }
+    });
+
+    it('lead without a session to the sign-in', async () => {
+      for (const path of [
+        '/delegation',
+        `/tasks/${taskId}`,
+        '/agents',
+        `/agents/${agent.id}`,
+        `/tasks/${taskId}/records/1`,
+      ]) {
+        const answer = await fetch(`${service.origin}${path}`, {
+          redirect: 'manual',
+          headers: { accept: 'text/html' },
+        });
+        expect([path, answer.status, answer.headers.get('location')]).to.deep.equal([path, 302, '/sign-in']);
+      }
+    });
+
+    it('show a task from the person to the tool server', async () => {
+      const page = await shown(viewer, '/delegation');
+      for (const to of [`/tasks/${taskId}`, `/agents/${agent.id}`, '/people?sponsor='])
+        expect(page).to.include(`href="${to}`);
+      expect(page).not.to.include('/stop?');
+      expect(await shown(await service.signedIn('responder'), '/delegation')).to.include(
+        `href="/stop?task_id=${taskId}"`,
+      );
+      expect(await shown(viewer, `/delegation?agent_id=${agent.id}&sponsor=&audience=`)).to.include(taskId);
+      expect(await shown(viewer, '/delegation?agent_id=nobody')).to.include('There is no live task here.');
+      expect(await shown(viewer, '/delegation?from=2001-01-01&to=2001-01-02')).to.include('No task ran in this time.');
+    });
+
+    it('refuse filters that the API would refuse, and name them', async () => {
+      for (const [query, field] of [
+        ['state=running', 'state'],
+        ['from=yesterday', 'from'],
+        ['to=2026-01-01', 'from'],
+        ['from=2026-01-02&to=2026-01-01T00:00:00Z', 'to'],
+        ['agent_id=A%20B', 'agent_id'],
+        ['sponsor=a&sponsor=b', 'sponsor'],
+        ['sponsor=%FF', 'sponsor'],
+        ['colour=red', 'colour'],
+      ] as const) {
+        const { status, text } = await viewer.open(`/delegation?${query}`);
+        expect([query, status]).to.deep.equal([query, 400]);
+        expect(text, query).to.include(`<code>${field}</code>`);
+      }
+      for (const path of ['/agents?after=A', '/agents?x=1', `/agents/${agent.id}?x=1`, `/tasks/${taskId}?x=1`]) {
+        expect([path, (await viewer.open(path)).status]).to.deep.equal([path, 400]);
+      }
+      for (const path of [
+        '/agents/unknown',
+        '/agents/UPPER',
+        '/tasks/task_01M31S7W68TMK7WDX8YKPSYTEZ',
+        '/tasks/x',
+        `/tasks/${taskId}/records/999999`,
+      ]) {
+        expect([path, (await auditor.open(path)).status]).to.deep.equal([path, 404]);
+      }
+    });
+
+    it('show where the scope came from, and the life of each token, until after a kill', async () => {
+      const own = await service.mandate.agent();
+      const { body } = await own.exchange();
+      const { mandate } = service;
+      mandate.clock.advance(30);
+      expect((await own.refresh(String(body.refresh_token))).status).to.equal(200);
+      const path = `/tasks/${body.task_id}`;
+      const live = await shown(viewer, path);
+      expect(live).to.include('<strong>Live.</strong>').and.include('If it is stopped now, its last token works until');
+      expect(live).not.to.include('not kept');
+      expect([...live.matchAll(/<rect class="token"/g)]).to.have.lengthOf(2);
+      mandate.clock.advance(5);
+      expect((await mandate.admin('DELETE', `/admin/tasks/${body.task_id}`)).status).to.equal(200);
+      for (const operator of [viewer, auditor]) {
+        const ended = await shown(operator, path);
+        expect(ended)
+          .to.include('operator_kill_switch')
+          .and.include('Its last token works until')
+          .and.include('class="after"');
+        const isAuditor = operator === auditor;
+        expect(ended.includes(`${path}/records/`)).to.equal(isAuditor);
+        expect(ended.includes('&quot;event&quot;: &quot;token.issued&quot;')).to.equal(isAuditor);
+      }
+    });
+
+    it('prove a record once it is sealed', async () => {
+      const line = (await service.mandate.ledger()).find((each) => each.task_id === taskId);
+      const path = `/tasks/${taskId}/records/${line?.seq}`;
+      expect(await shown(auditor, path)).to.include('Not sealed yet.');
+      await service.mandate.jobs.seal();
+      expect(await shown(auditor, path))
+        .to.include('Sealed by checkpoint')
+        .and.include('audit_path');
+    });
+
+    it('let a registrar disable an agent and enable it again, with a reason that the ledger seals', async () => {
+      const own = await service.mandate.agent();
+      const added = await service.mandate.recorded(async () => {
+        const answer = await registrar.submit('/agent/disable', { agent_id: own.id, reason: REASON });
+        expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, `/agents/${own.id}`]);
+      });
+      expect(added.map(({ event, reason }) => [event, reason])).to.deep.equal([
+        ['agent.updated', 'changed:enabled'],
+        ['operator.acted', null],
+      ]);
+      const detail = new URLSearchParams(String(added[1]?.detail));
+      expect(detail.get('act')).to.equal('PATCH /admin/agents/{agent_id}');
+      expect([detail.get('sub'), detail.get('role')]).to.deep.equal(['olga-registrar', 'registrar']);
+      expect((await own.exchange()).body).to.include({ error: 'access_denied', reason: 'agent_disabled' });
+      expect(await shown(viewer, `/agents/${own.id}`)).to.include('<strong>Disabled.</strong>');
+      expect((await registrar.submit('/agent/enable', { agent_id: own.id, reason: REASON })).status).to.equal(303);
+      expect((await own.exchange()).status).to.equal(200);
+    });
+
+    it('refuse that to other roles, without a reason, from elsewhere, and for an unknown agent', async () => {
+      const fields = { agent_id: agent.id, reason: REASON };
+      const attempts: readonly (readonly [string, number, () => Promise<{ status: number }>, string[]])[] = [
+        ['another role', 403, () => auditor.submit('/agent/disable', fields), ['operator_role_missing']],
+        ['no reason', 400, () => registrar.submit('/agent/disable', { agent_id: agent.id }), []],
+        [
+          'no token',
+          403,
+          () => registrar.submit('/agent/disable', { ...fields, form_token: 'x' }),
+          ['invalid_form_token'],
+        ],
+      ];
+      for (const [what, status, attempt, reasons] of attempts) {
+        const added = await service.mandate.recorded(async () =>
+          expect((await attempt()).status, what).to.equal(status),
+        );
+        expect(
+          added.filter(({ event }) => event === 'agent.updated'),
+          what,
+        ).to.deep.equal([]);
+        if (what === 'another role') expect(added.map(({ reason }) => reason)).to.deep.equal(reasons);
+      }
+      expect((await registrar.submit('/agent/disable', { agent_id: 'unknown', reason: REASON })).status).to.equal(404);
+      expect((await service.mandate.admin('GET', `/admin/agents/${agent.id}`)).body.enabled).to.equal(true);
+    });
+
+    const yaml = (fields: Readonly<Record<string, unknown>>) =>
+      Object.entries(fields)
+        .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
+        .join('');
+    const FRESH = {
+      ...{ agent_id: 'fresh', display_name: 'Fresh', allowed_scopes: ['x'], allowed_audiences: ['https://x.example'] },
+      ...{ max_delegation_depth: 1, jwks_uri: 'https://keys.example/jwks.json' },
+    };
+
+    it('compare a dropped file with what is registered, and change nothing', async () => {
+      const { body } = await service.mandate.admin('GET', `/admin/agents/${agent.id}`);
+      const { created_at: _, updated_at: __, ...registered } = body;
+      const same = Object.fromEntries(Object.entries(registered).filter(([, value]) => value !== null));
+      const added = await service.mandate.recorded(async () => {
+        const unchanged = await viewer.upload('/agent/compare', yaml(same));
+        expect(unchanged.status).to.equal(200);
+        expect(unchanged.text).to.include('The same, as far as the file says.');
+        const changed = { ...same, display_name: 'Another', allowed_scopes: ['only:this'] };
+        const different = await viewer.upload('/agent/compare', `${yaml(changed)}---\n${yaml(FRESH)}`);
+        expect(different.text).to.include('<strong>1 agent</strong> differs, <strong>1</strong> is not registered');
+        expect(different.text).to.include('only:this').and.include('Another').and.include('the file would register it');
+        const refused = await viewer.upload('/agent/compare', yaml({ ...same, max_task_ttl: 'P30D' }));
+        expect(refused.text).to.include('This service would refuse it').and.include('max_task_ttl');
+      });
+      expect(added).to.deep.equal([]);
+      expect((await service.mandate.admin('GET', `/admin/agents/${agent.id}`)).body).to.deep.equal(body);
+    });
+
+    it('say what is wrong with a dropped file', async () => {
+      const page = async (file: string | Uint8Array) => (await viewer.upload('/agent/compare', file)).text;
+      expect(await page('agent_id: [')).to.include('The file:');
+      expect(await page('agent_id: a\ncolour: red\n')).to.include('Is not a field of a registration.');
+      expect(await page(Uint8Array.of(0xff, 0xfe))).to.include('Is not text in UTF-8.');
+      expect(await page('')).to.include('Contains no registration.');
+      const long = await viewer.upload('/agent/compare', `# ${'x'.repeat(70_000)}`);
+      expect([long.status, long.text.includes('The file is too long')]).to.deep.equal([400, true]);
+      const foreign = await service.mandate.recorded(async () => {
+        expect((await viewer.upload('/agent/compare', yaml(FRESH), 'wrong')).status).to.equal(403);
+      });
+      expect(foreign.map(({ event, reason }) => [event, reason]).slice(0, 1)).to.satisfy((lines: unknown[][]) =>
+        lines.every(([event, reason]) => event === 'admin.denied' && reason === 'invalid_form_token'),
+      );
+      // Without a form, as a browser that opens the address again.
+      expect((await viewer.open('/agent/compare')).headers.get('location')).to.equal('/agents');
+    });
+  });
+}
