@@ -21,7 +21,11 @@ export async function showLedger(asked: Asked, { originalUrl }: Request): Promis
   if (parsed.kind === 'invalid') return shown({ now, search, outcome: parsed });
   const answer = await asked.audit.query(parsed.question);
   if (answer.kind === 'foreign_cursor') {
-    return shown({ now, search, outcome: { kind: 'invalid', errors: [{ field: CURSOR, sentence: FOREIGN_CURSOR_SENTENCE }] } });
+    return shown({
+      now,
+      search,
+      outcome: { kind: 'invalid', errors: [{ field: CURSOR, sentence: FOREIGN_CURSOR_SENTENCE }] },
+    });
   }
   const { records, nextCursor, archivedBefore } = answer;
   const next = nextCursor && addressOf(url, nextCursor);
