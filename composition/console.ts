@@ -18,9 +18,9 @@ import {
   peekOperatorsSession,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { consoleViews } from './console-views.ts';
-import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
