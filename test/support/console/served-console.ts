@@ -5,7 +5,7 @@ import express from 'express';
 import type { AdminSurface } from '../../../adapters/http/admin/admin-router.ts';
 import type { AuditSurface } from '../../../adapters/http/admin/audit-router.ts';
 import type { Act, Show } from '../../../adapters/http/console/asked.ts';
-import { consoleRouter, type Screens } from '../../../adapters/http/console/console-router.ts';
+import { type ConsoleSurface, consoleRouter, type Screens } from '../../../adapters/http/console/console-router.ts';
 import { assets } from '../../../adapters/http/console/layout.ts';
 import type { OverviewSurface } from '../../../adapters/http/console/overview-surface.ts';
 import { showCheckpoints } from '../../../adapters/http/console/screens/checkpoints-route.ts';
@@ -100,7 +100,11 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
     consoleRouter(
       {
         origin: 'http://127.0.0.1',
-        admin: {} as AdminSurface,
+        ...{
+          admin: {} as AdminSurface,
+          views: {} as ConsoleSurface['views'],
+          overview: {} as ConsoleSurface['overview'],
+        },
         audit,
         overview: {} as OverviewSurface,
         views: {} as ViewsSurface,
@@ -119,6 +123,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
       },
       {
         shows: { ...rest, ledger: showLedger, checkpoints: showCheckpoints, doctor: showDoctor },
+        reads: {} as Screens['reads'],
         acts: Object.fromEntries(Object.keys(forms).map((name) => [name, noAct])) as Screens['acts'],
         reads: { compare: elsewhere },
       },

@@ -45,7 +45,7 @@ function lineOf(record) {
     .map((each) => element('bdi', '', each));
   return element(
     'li',
-    '',
+    'record-line',
     link,
     time,
     element('span', 'event', record.event),

@@ -38,9 +38,9 @@ ${view.outcome.kind === 'invalid' ? problems(view.outcome.errors) : found(view.o
 function searchForm({ search, now }: LedgerView): Html {
   const since = (seconds: number) => `/ledger?from=${encodeURIComponent(toShortText(plusSeconds(now, -seconds)))}`;
   const today = toShortText(now).slice(0, '2026-11-24'.length);
-  return html`<search><form class="search" method="get" action="/ledger">
-${input('from', 'From (UTC)', search.from, '2026-11-24 or 2026-11-24T09:30:00Z')}
-${input('to', 'To (UTC)', search.to, '2026-11-24 or 2026-11-24T10:00:00Z')}
+  return html`<search><form class="ledger-search" method="get" action="/ledger">
+${input('from', 'From (UTC)', search.from, '2026-11-24T09:30:00Z')}
+${input('to', 'To (UTC)', search.to, '2026-11-24T10:00:00Z')}
 ${select('event', 'Event', search.event, ledgerEvents)}
 ${select('decision', 'Decision', search.decision, ['allow', 'deny'])}
 ${input('sponsor', 'Person (sub)', search.sponsor)}

@@ -14,7 +14,7 @@ const FILTERS = [
 
 export function renderRecords(records: readonly LedgerRecord[], now: Instant): Html {
   return html`<div class="records">
-<p class="record-names" aria-hidden="true"><span>Number</span><span>Time (UTC)</span><span>Event</span><span>Decision</span><span>Agent, for person</span><span>Seal</span></p>
+<p class="record-line names" aria-hidden="true"><span>Number</span><span>Time (UTC)</span><span>Event</span><span>Decision</span><span>Agent, for person</span><span>Seal</span></p>
 <ol>${records.map((record) => renderRecord(record, now))}</ol>
 </div>`;
 }
@@ -27,7 +27,7 @@ function renderRecord(record: LedgerRecord, now: Instant): Html {
     return [html`<li><a href="/ledger?${field}=${encodeURIComponent(value)}">Records of ${words}</a></li>`];
   });
   return html`<li><details id="record-${seq}">
-<summary>
+<summary class="record-line">
 <span class="seq"><span class="hidden">Record </span>${seq}</span>
 <span>${clockOf(record.at, now)}</span>
 <span class="event">${record.event}</span>

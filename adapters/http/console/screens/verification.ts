@@ -7,7 +7,7 @@ import { feeds } from '../screens.ts';
 export function renderVerification({ hasRecords }: { readonly hasRecords: boolean }): Html {
   return html`<section class="verification" aria-labelledby="verification-title">
 <details id="verification" data-proofs="${feeds.proofs.path}" data-chain="${feeds.chain.path}">
-<summary><h2 id="verification-title">Verify in this browser</h2></summary>
+<summary class="opener"><h2 id="verification-title">Verify in this browser</h2></summary>
 <p>The keys are yours: paste a copy that you kept, not one that this service has just sent you. They stay in this browser.</p>
 <noscript><p class="banner warn">This needs JavaScript. Without it use <code>mandate audit-verify</code>.</p></noscript>
 <form id="verification-form" hidden>

@@ -57,6 +57,9 @@ for (const database of databases) {
       await page.locator('#verification-result h3').waitFor();
       return page.locator('#verification-result').innerText();
     };
+    /** A click does not wait for the page that it opens. */
+    const lines = (page: Page, count: number) =>
+      eventually(async () => (await page.locator('.records details').count()) === count);
     const RECORDS = 'Verify the records on this page';
     const CHAIN = 'Verify all checkpoints';
 
@@ -193,16 +196,16 @@ for (const database of databases) {
       await page.getByLabel('Decision').selectOption('deny');
       await page.getByLabel('Agent', { exact: true }).fill('agent-1');
       await page.getByRole('button', { name: 'Search' }).click();
-      expect(await page.locator('.records details').count()).to.equal(2);
+      await lines(page, 2);
       expect(await page.getByLabel('Decision').inputValue()).to.equal('deny');
       await page.locator('.records details > summary').first().click();
       await page.getByRole('link', { name: 'Records of this task' }).first().click();
-      expect(await page.locator('.records details').count()).to.equal(4);
+      await lines(page, 4);
       await page.goto(`${served.origin}/ledger?limit=10`);
       await page.getByRole('link', { name: 'Next page' }).click();
-      expect(await page.locator('.records details').count()).to.equal(7);
+      await lines(page, 7);
       await page.getByRole('link', { name: 'First page' }).click();
-      expect(await page.locator('.records details').count()).to.equal(10);
+      await lines(page, 10);
       await page.context().close();
     });
 
