@@ -15,10 +15,13 @@ import {
   closeOperatorsSession,
   openOperatorsSession,
   operatorOf,
+  peekOperatorsSession,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
+import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { consoleViews } from './console-views.ts';
+import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
@@ -32,7 +35,7 @@ export function openConsole(parts: ConsoleNeeds): HttpApp {
 }
 
 function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
-  const { storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
+  const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
@@ -40,7 +43,13 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
     ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
       find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
+      peek: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).peek(cookies, trace),
     },
+    examine: sharedExamination(async () => {
+      // Loaded by the first operator who asks.
+      const { examineEverything } = await import('./doctor/examine-everything.ts');
+      return examineEverything(settingsInUse(settings), clock);
+    }, clock),
     refuseRole: (operator, route, trace) => operators.refuseRole(operator, route, trace),
     refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
   };
@@ -62,14 +71,16 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
 
 function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   const service = sessionService(parts, storage);
+  const by = (read: typeof peekOperatorsSession) => async (cookies: string) => {
+    const secret = consoleCookies.sessionSecret(cookies);
+    const session = secret === undefined ? undefined : await read(service, secret);
+    return secret === undefined || session === undefined
+      ? undefined
+      : { operator: session.operator, formToken: formTokenOf(secret) };
+  };
   return {
-    async find(cookies) {
-      const secret = consoleCookies.sessionSecret(cookies);
-      const session = secret === undefined ? undefined : await useOperatorsSession(service, secret);
-      return secret === undefined || session === undefined
-        ? undefined
-        : { operator: session.operator, formToken: formTokenOf(secret) };
-    },
+    find: by((_part, secret) => useOperatorsSession(service, secret)),
+    peek: by(peekOperatorsSession),
   };
 }
 

@@ -143,7 +143,7 @@ export function httpSurfaces(
       ...access,
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
-      prove: (seq) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq),
+      prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
       proveInLog:
         transparencyLog &&
         (async (checkpoint) => {

@@ -75,6 +75,15 @@ export async function useOperatorsSession(
   return session;
 }
 
+/** The same session, without renewing it. */
+export async function peekOperatorsSession(
+  { operatorSessions, clock, digest }: Pick<Sessions, 'operatorSessions' | 'clock' | 'digest'>,
+  secret: string,
+): Promise<OperatorSession | undefined> {
+  const session = await operatorSessions.find(digest(secret) as SessionHash);
+  return session === undefined || session.expiresAt <= clock.now() ? undefined : session;
+}
+
 export async function closeOperatorsSession(
   { decisions, digest }: Pick<Sessions, 'decisions' | 'digest'>,
   secret: string,

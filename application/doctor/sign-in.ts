@@ -1,14 +1,21 @@
-/** Examines what the sign-in at the page `/me` needs from the identity provider, and says what to register there. */
+/**
+ * Examines what the sign-in at the page `/me`, or at the console, needs from the identity provider, and says what to
+ * register there.
+ */
 
 import { isTextList, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type Examination, type Finding, failed, ok, skipped } from './examine.ts';
 
 interface PageClient {
+  /** `sign-in` at the page `/me`, or `console`. */
+  readonly check: 'sign-in' | 'console';
   /** `Service:Issuer`. */
   readonly issuer: string;
-  /** `Service:Me:ClientId`. */
+  /** `Service:Me:ClientId`, or `Service:Operators:ClientId`. */
   readonly clientId: string;
+  /** Where the provider sends browsers back. */
+  readonly returnAddress: string;
   readonly hasSecret: boolean;
   /** Why the file of the client's secret, or of the scopes' descriptions, cannot be used; `undefined` if both can. */
   readonly fileProblem: () => Promise<string | undefined>;
@@ -18,12 +25,13 @@ interface PageClient {
 
 export function signInExaminations(client: PageClient): readonly Examination[] {
   return [
-    { check: 'sign-in provider', examine: async () => judgeProvider(client, await client.document()) },
-    { check: 'sign-in client', examine: async () => describeClient(client, await client.fileProblem()) },
+    { check: `${client.check} provider`, examine: async () => judgeProvider(client, await client.document()) },
+    { check: `${client.check} client`, examine: async () => describeClient(client, await client.fileProblem()) },
   ];
 }
 
-function judgeProvider({ hasSecret }: PageClient, document: JsonObject | undefined): Finding {
+function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | undefined): Finding {
+  const [who, where] = check === 'console' ? ['Operators', 'the console'] : ['People', '/me'];
   if (document === undefined) return skipped('Its metadata could not be read.');
   /** Whether the list is absent, or names one of these values. */
   const offers = (list: string, ...values: readonly string[]) => {
@@ -41,10 +49,14 @@ function judgeProvider({ hasSecret }: PageClient, document: JsonObject | undefin
       : ['client assertions signed with ES256']),
   ];
   if (missing.length > 0) {
-    const remedy = hasSecret
-      ? 'Turn it on at the provider.'
-      : 'Turn it on at the provider, or give Service:Me:ClientSecret:Path.';
-    return failed(`People cannot sign in at /me. By its metadata the provider lacks ${missing.join(', ')}.`, remedy);
+    const remedy =
+      hasSecret || check === 'console'
+        ? 'Turn it on at the provider.'
+        : 'Turn it on at the provider, or give Service:Me:ClientSecret:Path.';
+    return failed(
+      `${who} cannot sign in at ${where}. By its metadata the provider lacks ${missing.join(', ')}.`,
+      remedy,
+    );
   }
   const logout = [
     ...(member(document, 'backchannel_logout_supported') === true
@@ -54,13 +66,16 @@ function judgeProvider({ hasSecret }: PageClient, document: JsonObject | undefin
       ? ['It has no end_session_endpoint: a sign-out here does not end its own session.']
       : []),
   ];
-  return ok(['By its metadata the provider offers what the sign-in at /me needs.', ...logout].join(' '));
+  return ok([`By its metadata the provider offers what the sign-in at ${where} needs.`, ...logout].join(' '));
 }
 
-function describeClient({ issuer, clientId, hasSecret }: PageClient, problem: string | undefined): Finding {
+function describeClient(
+  { issuer, clientId, returnAddress, hasSecret }: PageClient,
+  problem: string | undefined,
+): Finding {
   if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
   const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (private_key_jwt, ES256)`;
   return ok(
-    `At the provider the client ${clientId} needs the return address ${issuer}/me/callback, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+    `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
   );
 }

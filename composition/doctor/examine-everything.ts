@@ -14,6 +14,7 @@ import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
 import {
+  consoleChoice,
   logChoice,
   operatorsChoice,
   provisioningChoice,
@@ -67,6 +68,7 @@ function allExaminations(
     ...ofSignIn(settings, access),
     ...ofReceivers(settings, access),
     ...ofOperators(settings, access),
+    ...ofConsole(settings, access),
     ofAgentKeys(settings),
     ofSink(settings),
     issuer === undefined
@@ -148,7 +150,8 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
   if (whole === undefined || clientId === undefined) return [];
   const { provider } = identityProvider(whole, access);
   return signInExaminations({
-    ...{ issuer: whole['Service:Issuer'], clientId },
+    ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
+    returnAddress: `${whole['Service:Issuer']}/me/callback`,
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
     fileProblem: () => pageFileProblem(whole),
     document: () => provider.document(),
@@ -182,6 +185,21 @@ function ofOperators(settings: DoctorSettings, access: NetworkAccess): readonly 
   return operatorExaminations({
     provider: issuer === undefined ? undefined : observedSigner({ kind: 'issuer', issuer }, access),
     vacant: operatorRoles.filter((role) => roles[role] === undefined),
+  });
+}
+
+/** No examination without the console. */
+function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+  const chosen = whole && consoleChoice(whole);
+  if (whole === undefined || chosen === undefined) return [];
+  const issuer = operatorsChoice(whole)?.issuer;
+  const { provider } =
+    issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
+  return signInExaminations({
+    ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
+    returnAddress: `${chosen.origin}/callback`,
+    fileProblem: async () => undefined,
+    document: () => provider.document(),
   });
 }
 

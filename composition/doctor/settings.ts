@@ -4,7 +4,7 @@ import { type NamedFinding, ok, warning } from '../../application/doctor/examine
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
 import { repeatedSecrets } from '../settings/rules.ts';
-import type { SectionName, Settings, SettingsSection } from '../settings/settings.ts';
+import { isDevelopmentHost, type SectionName, type Settings, type SettingsSection } from '../settings/settings.ts';
 import { describeSettingError } from '../startup-error.ts';
 
 export interface DoctorSettings {
@@ -22,22 +22,16 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
   const read = readSettings(sources);
   const whole = read.kind === 'valid' ? read.settings : undefined;
   const errors = read.kind === 'valid' ? [] : read.errors;
-  const findings: NamedFinding[] = [
+  const findings: readonly NamedFinding[] = [
     ...errors.map((error) => ({ check: CHECK, status: 'failed' as const, sentence: describeSettingError(error) })),
     ...read.unknown.map((unknown) => ({
       check: CHECK,
       ...warning(describeUnknownSetting(unknown), 'Correct its name, or take it away.'),
     })),
-    ...(whole === undefined ? [] : repeatedSecrets(whole)).map((keys) => ({
-      check: CHECK,
-      ...warning(
-        `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
-        'Give each a value of its own.',
-      ),
-    })),
+    ...(whole === undefined ? [] : sharedSecrets(whole)),
   ];
   return {
-    findings: findings.length === 0 ? [{ check: CHECK, ...ok('Every setting is known and valid.') }] : findings,
+    findings: orFine(findings),
     whole,
     section(name) {
       if (whole !== undefined) return whole;
@@ -46,4 +40,28 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
     },
     isDevelopment: givenSettings(sources).text('NODE_ENV') === 'development',
   };
+}
+
+/** Those of the service that runs with them. Unknown ones it has reported at its start. */
+export function settingsInUse(whole: Settings): DoctorSettings {
+  return {
+    findings: orFine(sharedSecrets(whole)),
+    whole,
+    section: () => whole,
+    isDevelopment: isDevelopmentHost(whole),
+  };
+}
+
+function sharedSecrets(settings: Settings): readonly NamedFinding[] {
+  return repeatedSecrets(settings).map((keys) => ({
+    check: CHECK,
+    ...warning(
+      `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
+      'Give each a value of its own.',
+    ),
+  }));
+}
+
+function orFine(findings: readonly NamedFinding[]): readonly NamedFinding[] {
+  return findings.length === 0 ? [{ check: CHECK, ...ok('Every setting is known and valid.') }] : findings;
 }

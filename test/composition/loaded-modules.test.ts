@@ -42,6 +42,18 @@ describe('A start of the service', function () {
     );
   });
 
+  it('loads no code of the console without its settings', async () => {
+    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
+      await import('${root.href}' + path);`;
+    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    expect(loaded).to.include('composition/container.ts');
+    expect(
+      loaded.filter((url) =>
+        /(?:\/http\/(?:console|pages)\/|composition\/(?:console|provider-sign-in)|dagre)/.test(url),
+      ),
+    ).to.deep.equal([]);
+  });
+
   it('loads no SQLite driver and no query builder in the main thread', async () => {
     const loaded = await loadedBy(new URL('adapters/storage/sqlite/open.ts', root).href);
     expect(loaded).to.include('adapters/storage/sqlite/worker/rpc.ts');

@@ -1,7 +1,7 @@
 /** Routes of `/audit` (specification "Admin API"), relative to that path: records, checkpoints and proofs. */
 
 import express, { type Request, type Response, type Router } from 'express';
-import type { ProofOutcome } from '../../../application/ledger/prove.ts';
+import type { BlockMemory, ProofOutcome } from '../../../application/ledger/prove.ts';
 import type {
   CheckpointsPage,
   CheckpointsQuestion,
@@ -47,7 +47,8 @@ import type { AdminRoute } from './roles.ts';
 export interface AuditSurface extends AdminAccess {
   query(question: LedgerQuestion): Promise<LedgerAnswer>;
   checkpoints(question: CheckpointsQuestion): Promise<CheckpointsPage>;
-  prove(seq: number): Promise<ProofOutcome>;
+  /** @param memory of a caller that proves one record after the other */
+  prove(seq: number, memory?: BlockMemory): Promise<ProofOutcome>;
   /** `undefined` without the transparency log. */
   readonly proveInLog?: ((checkpoint: Checkpoint) => Promise<LogProofOutcome>) | undefined;
   /** `undefined` without `Service:Operators`: the path is then unknown. */
@@ -67,7 +68,7 @@ export function auditRouter(surface: Traceable<AuditSurface>): Router {
   router
     .route('/checkpoints')
     .get(permit('GET /audit/checkpoints'), (request, response) =>
-      checkpoints(forRequest(surface, request), request, response),
+      answerCheckpoints(forRequest(surface, request), request, response),
     )
     .all(methodNotAllowed('GET, HEAD'));
   router
@@ -96,7 +97,11 @@ async function page(surface: AuditSurface, request: Request, response: Response)
   answerRecords(response, await surface.query(parsed.question));
 }
 
-async function checkpoints(surface: AuditSurface, request: Request, response: Response): Promise<void> {
+export async function answerCheckpoints(
+  surface: Pick<AuditSurface, 'checkpoints'>,
+  request: Request,
+  response: Response,
+): Promise<void> {
   const query = readQuery(request.originalUrl, ['after', 'limit']);
   const after = query.read('after', parseOrdinal, 'Must be a checkpoint_id.') ?? 0;
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
@@ -151,8 +156,8 @@ function presentLogProof(logged: LogProofOutcome | undefined): Record<string, un
   return { checkpoint_index: checkpointIndex, inclusion_path: inclusionPath, note };
 }
 
-const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
-const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
+export const PARAMETERS = ['sponsor', 'agent_id', 'task_id', 'from', 'to', 'decision', 'limit', CURSOR] as const;
+export const OPERATOR_PARAMETERS = ['event', 'audience'] as const;
 
 export const POINT_SENTENCE =
   'Must be an ISO 8601 date or timestamp that exists, as 2026-03-01 or 2026-03-01T09:30:00Z; a + is written %2B.';
@@ -167,7 +172,7 @@ type ParsedQuestion =
  * @param url the request's URL, unchanged
  * @param hasOperators without `Service:Operators` there are no further filters
  */
-function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQuestion {
+export function parseAuditQuestion(url: string, hasOperators: boolean): ParsedQuestion {
   const query = readQuery(url, [...PARAMETERS, ...(hasOperators ? OPERATOR_PARAMETERS : [])]);
   const filters = {
     sponsor: query.read('sponsor', parseSubject, SUBJECT_SENTENCE),

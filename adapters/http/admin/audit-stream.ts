@@ -37,7 +37,13 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 
 const LAST_EVENT_ID = 'Last-Event-ID';
 
-export async function streamRecords(surface: StreamSurface, request: Request, response: Response): Promise<void> {
+/** @param lasts whether the credential still lasts. It is asked beside each heartbeat; without it the stream ends */
+export async function streamRecords(
+  surface: StreamSurface,
+  request: Request,
+  response: Response,
+  lasts: () => Promise<boolean> = async () => true,
+): Promise<void> {
   const { errors } = readQuery(request.originalUrl, []);
   if (errors.length > 0) return answerInvalid(response, errors);
   const header = singleHeader(request, LAST_EVENT_ID);
@@ -56,13 +62,18 @@ export async function streamRecords(surface: StreamSurface, request: Request, re
     case 'unknown_record':
       return answerInvalid(response, fieldErrors(LAST_EVENT_ID, 'No record of this ledger has this number yet.'));
     case 'opened':
-      return send(opened.feed, surface.streamTimes ?? TIMES, response);
+      return send(opened.feed, surface.streamTimes ?? TIMES, response, lasts);
   }
 }
 
 type Feed = Extract<Opened, { readonly kind: 'opened' }>['feed'];
 
-async function send(feed: Feed, { heartbeatMs, lifetimeMs }: StreamTimes, response: Response): Promise<void> {
+async function send(
+  feed: Feed,
+  { heartbeatMs, lifetimeMs }: StreamTimes,
+  response: Response,
+  lasts: () => Promise<boolean>,
+): Promise<void> {
   const gone = new AbortController();
   const leave = () => gone.abort();
   response.once('close', leave);
@@ -71,7 +82,11 @@ async function send(feed: Feed, { heartbeatMs, lifetimeMs }: StreamTimes, respon
   // The next connection may go to another replica, and a proxy must not wait for more records before it sends one.
   response.set({ 'Content-Type': 'text/event-stream', Connection: 'close', 'X-Accel-Buffering': 'no' });
   response.write(COMMENT);
-  const heartbeat = setInterval(() => response.write(COMMENT), heartbeatMs);
+  const heartbeat = setInterval(async () => {
+    response.write(COMMENT);
+    // A database that does not answer ends no stream.
+    if (!(await lasts().catch(() => true))) leave();
+  }, heartbeatMs);
   const lifetime = setTimeout(leave, lifetimeMs);
   try {
     await feed({

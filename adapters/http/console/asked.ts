@@ -1,6 +1,7 @@
 /** What a screen gets and gives, and what a form does. */
 
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
+import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
@@ -26,6 +27,10 @@ export interface Asked {
   readonly audit: AuditSurface;
   readonly views: ViewsSurface;
   readonly overview: OverviewSurface;
+  /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
+  examine(): Promise<Report>;
+  /** Whether the operator's session still lasts, and still has the role of this route. */
+  lasts(): Promise<boolean>;
 }
 
 /** A page. */
@@ -66,5 +71,7 @@ export type Act = (asked: Asked, field: Field) => Promise<Done>;
 
 /** What a form with a file shows. The session, the origin and the role are checked before. */
 export type ReadForm = (asked: Asked, file: Uint8Array) => Promise<Shown>;
+/** Answers a request of a script. The session and the role are checked before. */
+export type Feed = (asked: Asked, request: Request, response: Response) => Promise<void>;
 
 export type Shows = Readonly<Record<ScreenName, Show>>;

@@ -7,6 +7,7 @@ import express, {
   type Response,
   type Router,
 } from 'express';
+import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type OperatorPerson, roleFor } from '../../../domain/operators/operator.ts';
@@ -24,13 +25,23 @@ import { serveAssets } from '../pages/assets.ts';
 import { isOwnForm } from '../pages/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import type { Act, Asked, Done, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
+import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
+import { feedAnswers } from './feeds.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
 import type { OverviewSurface } from './overview-surface.ts';
-import { type FormName, forms, type ReadFormName, readForms, type ScreenName, screens } from './screens.ts';
+import {
+  type FeedName,
+  type FormName,
+  feeds,
+  forms,
+  type ReadFormName,
+  readForms,
+  type ScreenName,
+  screens,
+} from './screens.ts';
 import type { ConsoleSession, ConsoleSessions } from './session.ts';
 import type { ViewsSurface } from './views-surface.ts';
 
@@ -42,6 +53,8 @@ export interface ConsoleSurface {
   readonly views: Traceable<ViewsSurface>;
   readonly overview: Traceable<OverviewSurface>;
   readonly sessions: ConsoleSessions;
+  /** Runs the checks of the doctor, or waits for those that run. */
+  examine(): Promise<Report>;
   /** Records that a person lacks the role for a route. */
   refuseRole(operator: OperatorPerson, route: AdminRoute, trace?: Trace): Promise<void>;
   /** Records a write without a session, or from another page. The record names no person. */
@@ -63,6 +76,10 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: S
   router.use(neverStored);
   for (const name of Object.keys(screens) as ScreenName[])
     router.get(screens[name].path, show(surface, name, shows[name]));
+  for (const name of Object.keys(feeds) as FeedName[]) {
+    const { path, route, renews } = feeds[name];
+    router.get(path, withRole(surface, route, feedAnswers[name], renews));
+  }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
   for (const name of Object.keys(readForms) as ReadFormName[])
     router.post(readForms[name].path, readForm(surface, name, reads[name]));
@@ -108,36 +125,34 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
   });
 }
 
-/**
- * A route that only reads. For a screen use the table of screens; this is for what is not a page.
- *
- * @param handle answers the request
- */
-export function withRole(
-  surface: ConsoleSurface,
-  route: AdminRoute,
-  handle: (asked: Asked, request: Request, response: Response) => Promise<void>,
-): RequestHandler {
+/** A route that only reads. @param renews whether a request prolongs the session */
+function withRole(surface: ConsoleSurface, route: AdminRoute, handle: Feed, renews = true): RequestHandler {
   return async (request, response) => {
-    const session = await sessionOf(surface, request);
+    const session = await sessionOf(surface, request, renews);
     if (session === undefined) return redirect(response, '/sign-in');
     if (roleFor(session.operator, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
-    await handle(askedOf(surface, session, request, undefined), request, response);
+    await handle(askedOf(surface, session, route, request), request, response);
   };
 }
 
-function sessionOf(surface: ConsoleSurface, request: Request): Promise<ConsoleSession | undefined> {
-  return surface.sessions.find(request.headers.cookie ?? '', request.trace);
+function sessionOf(
+  { sessions }: ConsoleSurface,
+  { headers: { cookie = '' }, trace }: Request,
+  renews = true,
+): Promise<ConsoleSession | undefined> {
+  return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
 }
 
 function askedOf(
   surface: ConsoleSurface,
   { operator, formToken }: ConsoleSession,
-  { trace }: Request,
-  act: RequestedAct | undefined,
+  route: AdminRoute,
+  request: Request,
+  act?: RequestedAct,
 ): Asked {
+  const { trace } = request;
   return {
     ...{ operator, formToken, now: surface.clock.now() },
     may: (role) => roleFor(operator, role) !== undefined,
@@ -145,6 +160,11 @@ function askedOf(
     audit: forRequest(surface.audit, { trace }),
     views: forRequest(surface.views, { trace }),
     overview: forRequest(surface.overview, { trace }),
+    examine: () => surface.examine(),
+    async lasts() {
+      const session = await sessionOf(surface, request, false);
+      return session !== undefined && roleFor(session.operator, adminRoutes[route]) !== undefined;
+    },
   };
 }
 
@@ -195,7 +215,7 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
       reason === undefined
         ? REASON_REFUSED
         : await acted(
-            askedOf(surface, session, request, { operator: session.operator, role: held, route, reason }),
+            askedOf(surface, session, route, request, { operator: session.operator, role: held, route, reason }),
             field,
             change,
           );
@@ -242,7 +262,7 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
     }
     const file = parts?.get('file')?.bytes;
     if (file === undefined) return refuse(MALFORMED_FORM);
-    const asked = askedOf(surface, session, request, undefined);
+    const asked = askedOf(surface, session, route, request);
     const shown = await read(asked, file);
     answer(response, shown, renderDocument({ title, screen, signedIn: asked, scripts: shown.scripts }, shown.body));
   };

@@ -9,6 +9,9 @@ import { roleOf, type ScreenName, screens } from './screens.ts';
 export const assets = {
   style: readAsset(import.meta.url, '', 'console', 'css'),
   views: readAsset(import.meta.url, '', 'views', 'css'),
+  records: readAsset(import.meta.url, '', 'records', 'css'),
+  stream: readAsset(import.meta.url, '', 'stream', 'js'),
+  verify: readAsset(import.meta.url, '', 'verify', 'js'),
   mark: readMark(''),
 } as const;
 
@@ -35,6 +38,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.style.path}">
 <link rel="stylesheet" href="${assets.views.path}">
+<link rel="stylesheet" href="${assets.records.path}">
 </head>
 <body>
 <a class="skip button" href="#main">Skip to the content</a>

@@ -26,6 +26,15 @@ export const screens = {
     ...{ route: 'GET /audit/records/{seq}/proof', inNavigation: false },
   },
   people: { path: '/people', title: 'People', route: 'GET /admin/sponsors', inNavigation: true },
+  ledger: { path: '/ledger', title: 'Ledger', route: 'GET /audit', inNavigation: true },
+  checkpoints: {
+    path: '/ledger/checkpoints',
+    title: 'Checkpoints',
+    route: 'GET /audit/checkpoints',
+    inNavigation: false,
+  },
+  // Every operator may ask whether the service works.
+  doctor: { path: '/doctor', title: 'Doctor', route: 'GET /admin/tasks', inNavigation: true },
   stop: { path: '/stop', title: 'Kill switch', route: 'DELETE /admin/tasks/{task_id}', inNavigation: false },
 } as const satisfies Readonly<Record<string, Screen>>;
 
@@ -55,6 +64,22 @@ export const readForms = {
 
 export type ReadFormName = keyof typeof readForms;
 export type FormName = keyof typeof forms;
+
+interface ConsoleFeed {
+  readonly path: string;
+  readonly route: AdminRoute;
+  /** Whether a request counts as a use of the session. The stream connects again by itself. */
+  readonly renews: boolean;
+}
+
+/** What the scripts of the console read. */
+export const feeds = {
+  stream: { path: '/stream', route: 'GET /audit/stream', renews: false },
+  proofs: { path: '/ledger/proofs', route: 'GET /audit/records/{seq}/proof', renews: true },
+  chain: { path: '/ledger/chain', route: 'GET /audit/checkpoints', renews: true },
+} as const satisfies Readonly<Record<string, ConsoleFeed>>;
+
+export type FeedName = keyof typeof feeds;
 
 export function roleOf({ route }: { readonly route: AdminRoute }): OperatorRole {
   return adminRoutes[route];

@@ -13,4 +13,6 @@ export interface ConsoleSession {
 export interface ConsoleSessions {
   /** @param cookies the request's Cookie header. `undefined` without a usable session */
   find(cookies: string, trace?: Trace): Promise<ConsoleSession | undefined>;
+  /** The same, without counting as a use: it does not prolong the session. */
+  peek(cookies: string, trace?: Trace): Promise<ConsoleSession | undefined>;
 }

@@ -34,6 +34,13 @@ const witness = (nth: number, key: string | undefined): Texts => ({
 const OPERATORS = 'Service:Operators';
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
+const withConsole: Texts = {
+  ...ROLE,
+  [`${OPERATORS}:ClientId`]: `${MARK}-console`,
+  'Service:Console:Port': '5200',
+  'Service:Console:Origin': `https://${MARK}-console.example`,
+};
+
 /** The changes to valid settings, and the errors: `<key>: <problem>`. */
 export type BrokenRule = readonly [title: string, changes: Texts, ...errors: readonly string[]];
 
@@ -364,6 +371,49 @@ export const brokenRules: readonly BrokenRule[] = [
       'Service:Issuer: has a path under /log, where the service itself answers',
     ],
   ),
+  [
+    'a console without its client and its address',
+    { ...ROLE, 'Service:Console:Port': '5200' },
+    `${OPERATORS}:Roles:Auditor: is set while neither ${OPERATORS}:Audience nor ${OPERATORS}:ClientId is`,
+    `${OPERATORS}:ClientId: is required while Service:Console:Port is set`,
+    'Service:Console:Origin: is required while Service:Console:Port is set',
+  ],
+  [
+    'the address of a console without its port',
+    { 'Service:Console:Origin': `https://${MARK}-console.example` },
+    'Service:Console:Origin: is set while Service:Console:Port is not',
+  ],
+  ...[`http://${MARK}-console.example`, 'http://127.0.0.1:5200'].map(
+    (origin): BrokenRule => [
+      `a console at the plain address ${origin} outside a development host`,
+      { ...withConsole, 'Service:Console:Origin': origin },
+      'Service:Console:Origin: is plain http',
+    ],
+  ),
+  [
+    'a console at a plain address that is not loopback, on a development host',
+    { ...withConsole, NODE_ENV: 'development', 'Service:Console:Origin': `http://${MARK}-console.example` },
+    'Service:Console:Origin: is plain http',
+  ],
+  [
+    'a console at the origin of the issuer',
+    {
+      ...withConsole,
+      'Service:Issuer': `https://${MARK}.example/tenant`,
+      'Service:Console:Origin': `https://${MARK}.example`,
+    },
+    'Service:Console:Origin: is the origin of Service:Issuer',
+  ],
+  [
+    'a console on the port of the service',
+    { ...withConsole, PORT: '5200' },
+    'Service:Console:Port: is the same as PORT',
+  ],
+  [
+    'a console on the port of metrics',
+    { ...withConsole, 'Service:Metrics:Port': '5200' },
+    'Service:Console:Port: is the same as Service:Metrics:Port',
+  ],
   [
     'metrics on the port of the service',
     { 'Service:Metrics:Port': '9182', PORT: '9182' },

@@ -51,6 +51,8 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:Operators:Roles:Auditor': ['mandate audit', 'mandate audit', undefined],
   'Service:Operators:Roles:Registrar': ['mandate agents', 'mandate agents', undefined],
   'Service:Operators:Roles:Responder': ['mandate stop', 'mandate stop', undefined],
+  'Service:Console:Port': ['5200', 5200, undefined],
+  'Service:Console:Origin': ['https://console.example/', 'https://console.example', undefined],
   'Service:Operators:TwoPersonUnblock': ['true', true, false],
   'Service:Scim:BearerToken': ['s'.repeat(32), 's'.repeat(32), undefined],
   'Service:Scim:PreviousBearerToken': ['p'.repeat(32), 'p'.repeat(32), undefined],

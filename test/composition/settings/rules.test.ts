@@ -29,6 +29,13 @@ const incomplete: readonly BrokenRule[] = [
 
 const accepted: readonly (readonly [string, Texts])[] = [
   ['metrics on another port, also when the service chooses its port', { 'Service:Metrics:Port': '5101', PORT: '0' }],
+  [
+    'a console on a loopback address of a development host',
+    {
+      ...{ NODE_ENV: 'development', 'Service:Operators:ClientId': 'console', 'Service:Operators:Roles:Viewer': 'v' },
+      ...{ 'Service:Console:Port': '5200', 'Service:Console:Origin': 'http://127.0.0.1:5200' },
+    },
+  ],
   ['poll mode on Postgres with one signing key', {}],
   [
     'a metadata URL instead of the issuer',

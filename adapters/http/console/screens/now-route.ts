@@ -3,6 +3,8 @@
 import { recentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { Show } from '../asked.ts';
 import { readFilters, refusedFilters } from '../filters.ts';
+import { assets } from '../layout.ts';
+import { renderLiveRecords } from './live-records.ts';
 import { renderNow } from './now.ts';
 
 /** The newest live tasks that *Now* shows. */
@@ -23,7 +25,7 @@ export const showNow: Show = async (asked, request) => {
   const body = renderNow({
     ...{ now, live, blocked, backlog, denials, hasSink: overview.hasSink, mayStop: asked.may('responder') },
     newest: newest.kind === 'page' ? newest.items : [],
-    stream: undefined,
+    stream: isAuditor && renderLiveRecords(),
   });
-  return { body };
+  return { body, scripts: isAuditor ? [assets.stream] : [] };
 };

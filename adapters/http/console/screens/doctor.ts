@@ -1,0 +1,40 @@
+/** The screen *Doctor*: the findings of `mandate doctor`, made inside the service. */
+
+import type { FindingStatus, NamedFinding } from '../../../../application/doctor/examine.ts';
+import type { Instant } from '../../../../domain/instant.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { moment } from '../times.ts';
+
+export interface DoctorView {
+  readonly findings: readonly NamedFinding[];
+  /** When the checks began. */
+  readonly at: Instant;
+  readonly now: Instant;
+}
+
+/** What needs an operator comes first. */
+const ORDER: readonly FindingStatus[] = ['failed', 'warning', 'ok', 'skipped'];
+
+export function renderDoctor({ findings, at, now }: DoctorView): Html {
+  const count = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
+  const [failed, warnings] = [count('failed'), count('warning')];
+  const verdict =
+    failed > 0
+      ? html`<p class="banner bad"><strong>${number(failed, 'check')} failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`
+      : html`<p class="banner ${warnings > 0 ? 'warn' : 'good'}"><strong>No check failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`;
+  const sorted = ORDER.flatMap((status) => findings.filter((finding) => finding.status === status));
+  return html`${verdict}
+<p class="quiet">Checked ${moment(at, now)}, by the replica that answered. <a href="/doctor">Check again</a></p>
+<div class="scroll" role="region" aria-label="Findings" tabindex="0"><table class="findings">
+<thead><tr><th scope="col">Status</th><th scope="col">Check</th><th scope="col">Finding, and what to do</th></tr></thead>
+<tbody>${sorted.map(row)}</tbody></table></div>`;
+}
+
+function row({ check, status, sentence, remedy }: NamedFinding): Html {
+  return html`<tr><td><span class="mark ${status}">${status}</span></td><th scope="row">${check}</th>
+<td>${sentence}${remedy !== undefined && html` <strong>${remedy}</strong>`}</td></tr>`;
+}
+
+function number(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

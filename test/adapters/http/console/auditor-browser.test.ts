@@ -1,0 +1,342 @@
+/** The auditor's screens of the console in a real browser, over a real ledger on both databases. */
+
+import { expect } from 'chai';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
+import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../../support/browser.ts';
+import { type ServedConsole, serveConsole, shortlyAfter } from '../../../support/console/served-console.ts';
+import { connectOutside, databases } from '../../../support/databases.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { startTampering, type Tampering } from '../../../support/ledger/tampering.ts';
+import { type Evidence, evidence } from '../../../support/log/evidence.ts';
+
+const SMALL = { ...devices.phone, viewport: { width: 360, height: 740 } };
+const looks: Readonly<Record<string, BrowserContextOptions>> = {
+  'light desktop': { ...devices.desktop, colorScheme: 'light' },
+  'dark desktop': { ...devices.desktop, colorScheme: 'dark' },
+  'light phone': { ...SMALL, colorScheme: 'light' },
+  'dark phone': { ...SMALL, colorScheme: 'dark' },
+};
+
+for (const database of databases) {
+  describe(`The auditor's screens in a browser on ${database.name}`, function () {
+    this.timeout(120_000);
+    let ledger: Evidence;
+    let served: ServedConsole;
+
+    before(async () => {
+      ledger = await evidence(database, { hasLog: false });
+      await ledger.task(10);
+      await ledger.seal();
+      await ledger.rotate();
+      await ledger.task(13);
+      await ledger.seal();
+      await ledger.append({ event: 'agent.registered', agentId: 'agent-9' as LedgerEntry['agentId'] });
+      served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger) });
+    });
+    after(async () => {
+      await closeBrowser();
+      await served.stop();
+      await ledger.close();
+    });
+
+    const open = async (path: string, options: BrowserContextOptions = { ...devices.desktop }): Promise<Page> => {
+      const page = await (await browse(options)).newPage();
+      page.on('pageerror', (error) => {
+        throw error;
+      });
+      await page.goto(`${served.origin}${path}`);
+      return page;
+    };
+    const openPanel = async (page: Page, keys = ledger.jwks()) => {
+      await page.getByText('Verify in this browser').click();
+      await page.getByLabel(/^Keys that you trust/).fill(keys);
+    };
+    const verdict = async (page: Page, button: RegExp | string) => {
+      await page.getByRole('button', { name: button }).click();
+      await page.locator('#verification-result h3').waitFor();
+      return page.locator('#verification-result').innerText();
+    };
+    /** A click does not wait for the page that it opens. */
+    const lines = (page: Page, count: number) =>
+      eventually(async () => (await page.locator('.records details').count()) === count);
+    const RECORDS = 'Verify the records on this page';
+    const CHAIN = 'Verify all checkpoints';
+
+    for (const [look, options] of Object.entries(looks)) {
+      it(`are accessible and fit the width: ${look}`, async () => {
+        const page = await open('/ledger', options);
+        await openPanel(page);
+        expect(await verdict(page, RECORDS)).to.match(/^16 records verified/);
+        await page.locator('#record-3 > summary').click();
+        for (const path of [undefined, '/ledger?event=nothing&from=x', '/ledger/checkpoints']) {
+          if (path !== undefined) await page.goto(`${served.origin}${path}`);
+          expect(await accessibilityFaults(page), path).to.deep.equal([]);
+          const widths = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
+          expect((widths as number[])[0], path).to.be.at.most((widths as number[])[1] ?? 0);
+          await screenshot(page, `console ${database.name} ${look} ${path?.replace(/\W+/g, '-') ?? 'ledger'}`);
+        }
+        await page.context().close();
+      });
+    }
+
+    it('verifies records with pasted keys, by keyboard alone, and says what is not sealed', async () => {
+      const page = await open('/ledger');
+      await page.locator('#verification > summary').focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+      await page.keyboard.insertText(ledger.jwks());
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.locator('#verification-result h3').waitFor();
+      const said = await page.locator('#verification-result').innerText();
+      expect(said)
+        .to.match(/^16 records verified/)
+        .and.include('1 record not sealed yet: not verified.');
+      expect(await page.locator('[data-verdict="1"]').innerText()).to.equal('verified');
+      expect(await page.locator('[data-verdict="17"]').innerText()).to.equal('not sealed yet');
+      // The keys stay for the next page.
+      await page.goto(`${served.origin}/ledger/checkpoints`);
+      await page.getByText('Verify in this browser').click();
+      expect(await verdict(page, CHAIN))
+        .to.match(/^All 2 checkpoints verified/)
+        .and.match(/2:[0-9a-f]{64}/);
+      await page.context().close();
+    });
+
+    it('refuses other keys, and marks that the ledger contradicts', async () => {
+      const page = await open('/ledger');
+      const [first] = JSON.parse(ledger.jwks()).keys;
+      await openPanel(page, JSON.stringify({ keys: [first] }));
+      expect(await verdict(page, RECORDS))
+        .to.match(/^8 records NOT verified/)
+        .and.include('Record 9: Checkpoint 2 was signed with a key');
+      await page.getByLabel(/^Keys that you trust/).fill('no keys');
+      expect(await verdict(page, RECORDS)).to.match(/^Not verified\s+The keys are not JSON/);
+      await page.getByLabel(/^Keys that you trust/).fill(ledger.jwks());
+      await page.getByLabel(/^Marks/).fill(`1:${'0'.repeat(64)}`);
+      expect(await verdict(page, CHAIN))
+        .to.match(/NOT intact/)
+        .and.include('another root than the mark says');
+      await page.context().close();
+    });
+
+    it('names the record that was altered on its way to the browser', async () => {
+      const page = await (await browse({ ...devices.desktop })).newPage();
+      await page.route(`${served.origin}/ledger`, async (route) => {
+        const answer = await route.fetch();
+        const body = (await answer.text()).replaceAll('ada+13@example.org', 'eve@example.org');
+        await route.fulfill({ response: answer, body });
+      });
+      await page.goto(`${served.origin}/ledger`);
+      await openPanel(page);
+      const said = await verdict(page, RECORDS);
+      expect(said)
+        .to.match(/^4 records NOT verified/)
+        .and.include('12 records verified');
+      for (const seq of [9, 11, 13, 15]) {
+        expect(said).to.include(`Record ${seq}: Checkpoint 2 does not match its records`);
+        expect(await page.locator(`[data-verdict="${seq}"]`).innerText()).to.equal('NOT VERIFIED');
+      }
+      expect(await page.locator('[data-verdict="10"]').innerText()).to.equal('verified');
+      await page.getByRole('link', { name: 'Record 9' }).click();
+      expect(await page.locator('#record-9 pre').isVisible()).to.equal(true);
+      await page.context().close();
+    });
+
+    describe('of a ledger that its owner altered', () => {
+      let tampering: Tampering;
+      let page: Page;
+      before(async () => {
+        tampering = await startTampering(await connectOutside(ledger.database), database.engine);
+      });
+      beforeEach(async () => {
+        // Trees of earlier proofs are kept for a minute.
+        await served.stop();
+        served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger) });
+      });
+      afterEach(async () => {
+        await tampering.undo();
+        await page.context().close();
+      });
+
+      const edits: Readonly<Record<string, string>> = {
+        altered: "update ledger set sponsor = 'eve' where seq = 11",
+        removed: 'delete from ledger where seq = 11',
+      };
+      for (const [how, statement] of Object.entries(edits)) {
+        it(`finds a record that was ${how}, and names the records of its checkpoint`, async () => {
+          await tampering.sql(statement);
+          page = await open('/ledger');
+          await openPanel(page);
+          const said = await verdict(page, RECORDS);
+          expect(said)
+            .to.match(/^[78] records NOT verified/)
+            .and.include('8 records verified');
+          expect(said).to.include('Record 9: The records of checkpoint 2, numbers 9 to 16, no longer lead to the root');
+          expect(await page.locator('[data-verdict="8"]').innerText()).to.equal('verified');
+        });
+      }
+
+      it('finds an altered checkpoint, and one that is missing', async () => {
+        await tampering.sql('update checkpoints set tree_size = 7 where checkpoint_id = 2');
+        page = await open('/ledger/checkpoints');
+        await openPanel(page);
+        expect(await verdict(page, CHAIN)).to.include('Checkpoint 2 has an invalid signature');
+        await tampering.undo();
+        await tampering.sql('delete from checkpoints where checkpoint_id = 1');
+        expect(await verdict(page, CHAIN)).to.include('Checkpoint 2 is in the place of checkpoint 1');
+      });
+    });
+
+    it('searches with the filters of the API, whose empty fields are none, and follows the pages', async () => {
+      const page = await open('/ledger');
+      await page.getByLabel('From (UTC)').fill('');
+      await page.getByLabel('Decision').selectOption('deny');
+      await page.getByLabel('Agent', { exact: true }).fill('agent-1');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await lines(page, 2);
+      expect(await page.getByLabel('Decision').inputValue()).to.equal('deny');
+      await page.locator('.records details > summary').first().click();
+      await page.getByRole('link', { name: 'Records of this task' }).first().click();
+      await lines(page, 4);
+      await page.goto(`${served.origin}/ledger?limit=10`);
+      await page.getByRole('link', { name: 'Next page' }).click();
+      await lines(page, 7);
+      await page.getByRole('link', { name: 'First page' }).click();
+      await lines(page, 10);
+      await page.context().close();
+    });
+
+    it('answers a search that it cannot read with 400, and names the field', async () => {
+      const get = async (path: string) => {
+        const answer = await fetch(`${served.origin}${path}`);
+        const fields = [...(await answer.text()).matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, field]) => field);
+        return [answer.status, ...fields];
+      };
+      const next = /href="\/ledger\?limit=3&amp;cursor=([\w-]+)"/.exec(
+        await (await fetch(`${served.origin}/ledger?limit=3`)).text(),
+      );
+      const cursor = next?.[1] ?? '';
+      expect(cursor).not.to.equal('');
+      expect(await get(`/ledger?cursor=${cursor}`)).to.deep.equal([200]);
+      expect(await get(`/ledger?cursor=${cursor}&decision=deny`)).to.deep.equal([400, 'cursor']);
+      expect(await get('/ledger?event=nothing&from=x&seq=1')).to.deep.equal([400, 'seq', 'from', 'event']);
+      expect(await get('/ledger?decision=allow&decision=deny')).to.deep.equal([400, 'decision']);
+      expect(await get('/ledger/checkpoints?after=x&limit=0')).to.deep.equal([400, 'after', 'limit']);
+      for (const seqs of ['', 'x', '1,', '-1', Array(101).fill(1).join()]) {
+        expect((await fetch(`${served.origin}/ledger/proofs?seqs=${seqs}`)).status, seqs).to.equal(400);
+      }
+      // What was sent and cannot be meant is not sent back.
+      const text = await (await fetch(`${served.origin}/ledger?from=%3Cscript%3E`)).text();
+      expect(text).not.to.include('<script>');
+    });
+
+    it('is for auditors: no other role reads the ledger, its proofs, its checkpoints or the stream', async () => {
+      served.roles = ['viewer', 'registrar', 'responder'];
+      served.refused.length = 0;
+      for (const path of ['/ledger', '/ledger/checkpoints', '/ledger/proofs?seqs=1', '/ledger/chain', '/stream']) {
+        const answer = await fetch(`${served.origin}${path}`);
+        expect(answer.status, path).to.equal(403);
+        expect(await answer.text(), path).not.to.include('token.issued');
+      }
+      expect(served.refused).to.deep.equal([
+        ...['GET /audit', 'GET /audit/checkpoints', 'GET /audit/records/{seq}/proof', 'GET /audit/checkpoints'],
+        'GET /audit/stream',
+      ]);
+      served.roles = undefined;
+      for (const path of ['/ledger', '/ledger/proofs?seqs=1', '/ledger/chain', '/stream']) {
+        const { status, headers } = await fetch(`${served.origin}${path}`, { redirect: 'manual' });
+        expect([status, headers.get('location')], path).to.deep.equal([302, '/sign-in']);
+      }
+      served.roles = ['auditor'];
+    });
+
+    describe('the live stream', () => {
+      const numbers = (page: Page): Promise<number[]> =>
+        page.locator('#stream li .seq').evaluateAll((links) => links.map((link) => Number(link.textContent)));
+      const state = (page: Page) => page.locator('#stream-state').innerText();
+      let reason = 0;
+      const write = async (count: number) => {
+        for (let nth = 0; nth < count; nth++) {
+          reason += 1;
+          await ledger.append({ event: 'token.denied', decision: 'deny', reason: `reason_${reason}`, sponsor: 'ada' });
+        }
+      };
+      const first = 18;
+
+      it('shows each new decision, the newest on top, and does not prolong the session', async () => {
+        const page = await open('/');
+        await page.getByText('Live', { exact: true }).waitFor();
+        const before = served.uses();
+        await write(3);
+        await eventually(async () => (await numbers(page)).length === 3);
+        expect(await numbers(page)).to.deep.equal([first + 2, first + 1, first]);
+        expect(await page.locator('#stream li').first().innerText()).to.match(/token\.denied\s+deny reason_3/);
+        expect(served.uses()).to.equal(before);
+        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        await screenshot(page, `console ${database.name} stream`);
+        await page.context().close();
+      });
+
+      it('continues at another replica when one dies, and loses and repeats no record', async () => {
+        const page = await open('/');
+        await page.getByText('Live', { exact: true }).waitFor();
+        await write(2);
+        await eventually(async () => (await numbers(page)).length === 2);
+        const { port } = served;
+        await served.stop();
+        await eventually(async () => (await state(page)).startsWith('The connection is lost'));
+        await write(3);
+        served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger), port });
+        await eventually(async () => (await numbers(page)).length >= 5);
+        await write(1);
+        await eventually(async () => (await numbers(page)).length >= 6);
+        expect(await numbers(page)).to.deep.equal([26, 25, 24, 23, 22, 21].map((seq) => seq));
+        expect(await state(page)).to.equal('Live');
+        await page.context().close();
+      });
+
+      it('pauses by its button and while the page is hidden, and then shows what it missed', async () => {
+        const page = await open('/');
+        await page.getByText('Live', { exact: true }).waitFor();
+        await page.getByRole('button', { name: 'Pause' }).click();
+        await eventually(async () => (await state(page)) === 'Paused');
+        await write(2);
+        await page.getByRole('button', { name: 'Continue' }).click();
+        // Nothing was shown before the pause, so the stream begins with the newest record.
+        await page.getByText('Live', { exact: true }).waitFor();
+        await write(1);
+        await eventually(async () => (await numbers(page)).length === 1);
+        const see = (visibility: string) =>
+          page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${visibility}', configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));`);
+        await see('hidden');
+        expect(await state(page)).to.equal('Waiting: the page is hidden');
+        await write(2);
+        await see('visible');
+        await eventually(async () => (await numbers(page)).length === 3);
+        expect(await numbers(page)).to.deep.equal([31, 30, 29]);
+        await page.context().close();
+      });
+
+      it('ends with the session, and with the role', async () => {
+        const { port } = served;
+        await served.stop();
+        served = await serveConsole({ storage: ledger.storage, now: shortlyAfter(ledger), port, heartbeatMs: 50 });
+        for (const [roles, words] of [
+          [['viewer'], 'You no longer have the role Auditor.'],
+          [undefined, 'Your session has ended: sign in again.'],
+        ] as const) {
+          served.roles = ['auditor'];
+          const page = await open('/');
+          await page.getByText('Live', { exact: true }).waitFor();
+          served.roles = roles;
+          await eventually(async () => (await state(page)) === words);
+          await page.context().close();
+        }
+      });
+    });
+  });
+}

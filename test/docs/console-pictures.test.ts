@@ -1,0 +1,131 @@
+/**
+ * The pictures of docs/console-pictures.md: every screen of a running console, light and dark. `PICTURES=docs` takes
+ * those of the page again; otherwise they go to `.mandate/screenshots`. Each screen is checked with axe, and on a phone.
+ */
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { type ScreenName, screens } from '../../adapters/http/console/screens.ts';
+import { freePort } from '../../scripts/free-port.ts';
+import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
+import { type ConsoleService, type OperatorAtConsole, startConsole } from '../support/console/console-service.ts';
+import { sqliteFile } from '../support/databases.ts';
+import { type RegisteredAgent, WIKI } from '../support/mandate.ts';
+
+const at = (path: string) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
+const isForDocs = process.env.PICTURES === 'docs';
+const schemes = ['light', 'dark'] as const;
+const names = Object.keys(screens) as ScreenName[];
+const pictureOf = (name: string, scheme: string) => `pictures/console-${name}-${scheme}.png`;
+
+describe('The pictures of the console', function () {
+  this.timeout(240_000);
+  let running: ConsoleService;
+  let operator: OperatorAtConsole;
+  let addresses: Readonly<Record<ScreenName, string>>;
+  let keys: string;
+
+  before(async () => {
+    const port = await freePort();
+    running = await startConsole(sqliteFile, { PORT: String(port), 'Service:Issuer': `http://127.0.0.1:${port}` });
+    const { mandate } = running;
+    await mandate.untilReady();
+    const agents = [
+      await mandate.agent({ display_name: 'Jira triage', max_task_ttl: 'PT1H' }),
+      await mandate.agent({ display_name: 'Travel planner' }),
+      await mandate.agent({ display_name: 'Release notes', high_risk_audiences: [WIKI] }),
+    ] as const;
+    const start = async (agent: RegisteredAgent, sub: string, resource?: string) => {
+      const { body } = await agent.exchangeFor({ sub }, resource === undefined ? {} : { resource });
+      return { id: String(body.task_id), grant: String(body.refresh_token) };
+    };
+    const [triage, travel, notes] = agents;
+    const task = await start(triage, 'ada');
+    for (const [agent, sub, resource] of [
+      [travel, 'ada', undefined],
+      [notes, 'ada', WIKI],
+      [triage, 'grace', undefined],
+      [travel, 'grace', WIKI],
+    ] as const) {
+      await start(agent, sub, resource);
+    }
+    mandate.clock.advance(200);
+    await triage.refresh(task.grant, { scope: 'jira:read' });
+    await triage.refresh(task.grant, { scope: 'jira:read jira:comment' });
+    await triage.exchange({ resource: 'https://elsewhere.example' });
+    await mandate.jobs.seal();
+    mandate.clock.advance(60);
+    await mandate.admin('PUT', '/admin/sponsors/mallory/block');
+    await mandate.admin('DELETE', `/admin/tasks/${task.id}`);
+    await mandate.jobs.seal();
+    await start(notes, 'heidi');
+    mandate.clock.advance(20);
+    keys = (await mandate.get('/.well-known/jwks.json')).text;
+    operator = await running.signedIn('auditor', 'registrar', 'responder');
+    const [first] = (await mandate.ledger()).filter(({ task_id }) => task_id === task.id);
+    addresses = {
+      ...{ now: '/', delegation: '/delegation', agents: '/agents', agent: `/agents/${triage.id}` },
+      ...{ task: `/tasks/${task.id}`, record: `/tasks/${task.id}/records/${first?.seq}` },
+      ...{ people: '/people', ledger: '/ledger', checkpoints: '/ledger/checkpoints' },
+      ...{ doctor: '/doctor', stop: '/stop' },
+    };
+  });
+  after(async () => {
+    await closeBrowser();
+    await running.stop();
+  });
+
+  const signedIn = async (options: object): Promise<Page> => {
+    const context = await browse({ ...devices.desktop, deviceScaleFactor: 1, ...options });
+    const [name, value] = operator.cookie;
+    await context.addCookies([{ name, value, url: running.origin, httpOnly: true, secure: true, sameSite: 'Lax' }]);
+    return context.newPage();
+  };
+
+  /** What the picture shows of the scripts. */
+  const prepare: Partial<Record<ScreenName, (page: Page) => Promise<unknown>>> = {
+    now: (page) => page.getByText('Live', { exact: true }).waitFor(),
+    async ledger(page) {
+      await page.getByText('Verify in this browser').click();
+      await page.getByLabel(/^Keys that you trust/).fill(keys);
+      await page.getByRole('button', { name: 'Verify the records on this page' }).click();
+      await page.locator('#verification-result h3').waitFor();
+    },
+  };
+
+  for (const colorScheme of schemes) {
+    it(`show every screen, ${colorScheme}: axe finds nothing, and it fits a phone`, async () => {
+      const [desktop, phone] = [
+        await signedIn({ colorScheme }),
+        await signedIn({ ...devices.phone, viewport: { width: 360, height: 740 }, colorScheme }),
+      ];
+      const faults: Record<string, unknown> = {};
+      for (const name of names) {
+        const answer = await desktop.goto(`${running.origin}${addresses[name]}`);
+        expect(answer?.status(), name).to.equal(200);
+        await prepare[name]?.(desktop);
+        const path = isForDocs ? at(pictureOf(name, colorScheme)) : undefined;
+        if (path === undefined) await screenshot(desktop, `console-${name}-${colorScheme}`);
+        else await desktop.screenshot({ path, fullPage: true });
+        const found = await accessibilityFaults(desktop);
+        await phone.goto(`${running.origin}${addresses[name]}`);
+        await screenshot(phone, `console-${name}-${colorScheme}-phone`);
+        const width = await phone.evaluate('document.documentElement.scrollWidth');
+        if (found.length > 0 || Number(width) > 360) faults[name] = { found, width };
+      }
+      expect(faults).to.deep.equal({});
+      await desktop.context().close();
+      await phone.context().close();
+    });
+  }
+
+  it('are on a page of docs, each screen in both colours', async () => {
+    const page = await readFile(at('console-pictures.md'), 'utf8');
+    const expected = names.flatMap((name) => schemes.map((scheme) => pictureOf(name, scheme)));
+    expect([...page.matchAll(/\]\((pictures\/[^)]+)\)/g)].map(([, path]) => path)).to.have.members(expected);
+    for (const path of expected) expect(existsSync(at(path)), path).to.equal(true);
+  });
+});

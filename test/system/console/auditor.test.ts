@@ -1,0 +1,110 @@
+/** What auditors read in the console of the running service, on both databases: as the API answers it, and recorded alike. */
+
+import { expect } from 'chai';
+import { createAuditor } from '../../../adapters/sdk/audit/audit.ts';
+import { OPERATOR_SESSION_TTL } from '../../../domain/operators/operator-session.ts';
+import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
+import { databases } from '../../support/databases.ts';
+import { openEventStream } from '../../support/event-stream.ts';
+import { fieldsOf } from '../../support/mandate.ts';
+
+for (const database of databases) {
+  describe(`The console for auditors on ${database.name}`, function () {
+    this.timeout(60_000);
+    let running: ConsoleService;
+    let auditor: OperatorAtConsole;
+    let viewer: OperatorAtConsole;
+    before(async () => {
+      running = await startConsole(database);
+      const { mandate } = running;
+      const agent = await mandate.agent();
+      await agent.exchange();
+      await mandate.jobs.seal();
+      await agent.exchange({ resource: 'https://elsewhere.example' });
+      auditor = await running.signedIn('auditor');
+      viewer = await running.signedIn('viewer');
+    });
+    after(() => running.stop());
+
+    const json = async (path: string) => {
+      const { status, text } = await auditor.open(path);
+      expect(status, path).to.equal(200);
+      return JSON.parse(text);
+    };
+
+    it('shows the records of the API, and hands out its proofs and checkpoints, which verify', async () => {
+      const { mandate } = running;
+      const records = await mandate.ledger();
+      const { text } = await auditor.open('/ledger');
+      const shown = [...text.matchAll(/<pre [^>]*data-record="\d+">(.*?)<\/pre>/gs)].map(([, source = '']) =>
+        JSON.parse(source.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')),
+      );
+      expect(shown).to.deep.equal(records);
+      const { proofs } = await json(`/ledger/proofs?seqs=${records.map(({ seq }) => seq).join()}`);
+      const keys = JSON.parse((await mandate.get('/.well-known/jwks.json')).text);
+      const { verifyRecord } = createAuditor({ keys });
+      for (const [at, record] of records.entries()) {
+        const { status, body } = await mandate.admin('GET', `/audit/records/${record.seq}/proof`);
+        expect(proofs[at]).to.deep.equal({
+          seq: record.seq,
+          ...(status === 200 ? { proof: body } : { reason: 'no_sealed_record' }),
+        });
+        if (status === 200) expect(verifyRecord(record, proofs[at].proof).verified).to.equal(true);
+      }
+      expect(proofs.some(({ proof }: { proof?: unknown }) => proof === undefined)).to.equal(true);
+      expect(await json('/ledger/chain?after=0&limit=10')).to.deep.equal(
+        (await mandate.admin('GET', '/audit/checkpoints?limit=10')).body,
+      );
+    });
+
+    it('records nothing for what an auditor reads, and a refusal under the route of the API for who is none', async () => {
+      const paths = ['/ledger', '/ledger/checkpoints', '/ledger/proofs?seqs=1', '/ledger/chain'];
+      const read = await running.mandate.recorded(async () => {
+        for (const path of paths) expect((await auditor.open(path)).status, path).to.equal(200);
+      });
+      expect(read).to.deep.equal([]);
+      const refused = await running.mandate.recorded(async () => {
+        for (const path of [...paths, '/stream']) expect((await viewer.open(path)).status, path).to.equal(403);
+      });
+      const acts = refused.map(({ detail }) => new URLSearchParams(String(detail)).get('act'));
+      expect(new Set(fieldsOf(refused, 'event', 'reason').map(String))).to.deep.equal(
+        new Set(['admin.denied,operator_role_missing']),
+      );
+      expect(acts).to.deep.equal([
+        ...['GET /audit', 'GET /audit/checkpoints', 'GET /audit/records/{seq}/proof', 'GET /audit/checkpoints'],
+        'GET /audit/stream',
+      ]);
+    });
+
+    it('runs the checks of the doctor for every role, once at a time, without a secret of the settings', async () => {
+      const [one, other] = await Promise.all([auditor.open('/doctor'), viewer.open('/doctor')]);
+      for (const { status, text } of [one, other]) {
+        expect(status).to.equal(200);
+        expect(text)
+          .to.match(/<th scope="row">database<\/th>/)
+          .and.include('signing keys');
+        for (const secret of ['an-admin-key', 'postgresql://']) expect(text).not.to.include(secret);
+      }
+      const checked = (text: string) => /Checked <time datetime="([^"]+)"/.exec(text)?.[1];
+      expect(checked(one.text)).to.be.a('string').and.equal(checked(other.text));
+    });
+
+    it('streams new records to the session, without prolonging it, and not after it', async () => {
+      const { mandate, origin } = running;
+      const own = await running.signedIn('auditor');
+      const stream = await openEventStream(`${origin}/stream`, { cookie: own.cookie.join('=') });
+      expect([stream.status, stream.headers.get('cache-control')]).to.deep.equal([200, 'no-store']);
+      const [record] = await mandate.recorded(() => mandate.admin('PUT', '/admin/sponsors/ida/block'));
+      await stream.until(1);
+      expect(stream.events[0]?.data).to.deep.equal(record);
+      stream.close();
+      mandate.clock.advance(OPERATOR_SESSION_TTL - 60);
+      const later = await openEventStream(`${origin}/stream`, { cookie: own.cookie.join('=') });
+      later.close();
+      expect(later.status).to.equal(200);
+      mandate.clock.advance(61);
+      const gone = await own.open('/stream');
+      expect([gone.status, gone.headers.get('location')]).to.deep.equal([302, '/sign-in']);
+    });
+  });
+}

@@ -1,0 +1,266 @@
+/** Every route of the console, for every role: who may open and do what, and what the ledger says about the others. */
+
+import { expect } from 'chai';
+import { adminRoutes } from '../../../adapters/http/admin/roles.ts';
+import { feeds, forms, readForms, screens } from '../../../adapters/http/console/screens.ts';
+import type { OperatorRole } from '../../../domain/operators/operator.ts';
+import {
+  type ConsoleWithProvider,
+  type OperatorsBrowser,
+  operators,
+  signedInOperator,
+  startWithConsole,
+} from '../../support/console/operators-browser.ts';
+import { databases } from '../../support/databases.ts';
+import { fieldsOf } from '../../support/mandate.ts';
+
+type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
+const ROLES: readonly Role[] = ['viewer', 'auditor', 'registrar', 'responder'];
+
+const only = (...roles: readonly Role[]): readonly Role[] => roles;
+
+/** Who may open each screen. */
+const SCREENS: Readonly<Record<keyof typeof screens, readonly Role[]>> = {
+  now: ROLES,
+  delegation: ROLES,
+  agents: ROLES,
+  agent: ROLES,
+  task: ROLES,
+  record: only('auditor'),
+  people: ROLES,
+  ledger: only('auditor'),
+  checkpoints: only('auditor'),
+  doctor: ROLES,
+  stop: only('responder'),
+};
+/** Who may send each form that changes something. */
+const FORMS: Readonly<Record<keyof typeof forms, readonly Role[]>> = {
+  stopTask: only('responder'),
+  stopAgent: only('responder'),
+  stopPerson: only('responder'),
+  block: only('responder'),
+  unblock: only('responder'),
+  disableAgent: only('registrar'),
+  enableAgent: only('registrar'),
+};
+const READ_FORMS: Readonly<Record<keyof typeof readForms, readonly Role[]>> = { compare: ROLES };
+const FEEDS: Readonly<Record<keyof typeof feeds, readonly Role[]>> = {
+  stream: only('auditor'),
+  proofs: only('auditor'),
+  chain: only('auditor'),
+};
+
+const ID = 'task_01M31S7W68TMK7WDX8YKPSYTEA';
+const pathOf = (path: string) => path.replace(':taskId', ID).replace(':agentId', 'no-such-agent').replace(':seq', '1');
+
+describe('The table of screens', () => {
+  it('has the role of the route of the API that does the same', () => {
+    const rows = [
+      ...Object.values(screens),
+      ...Object.values(forms),
+      ...Object.values(readForms),
+      ...Object.values(feeds),
+    ];
+    for (const { path, route } of rows) expect(adminRoutes, path).to.have.property(route);
+    const isAllowed = (role: Role, needed: OperatorRole) => needed === 'viewer' || needed === role;
+    const tables = [
+      [screens, SCREENS],
+      [forms, FORMS],
+      [readForms, READ_FORMS],
+      [feeds, FEEDS],
+    ] as const;
+    for (const [table, expected] of tables) {
+      for (const [name, { route }] of Object.entries(table)) {
+        const allowed = ROLES.filter((role) => isAllowed(role, adminRoutes[route as keyof typeof adminRoutes]));
+        expect(allowed, name).to.deep.equal((expected as Readonly<Record<string, readonly Role[]>>)[name]);
+      }
+    }
+  });
+
+  it('has no path twice for one method', () => {
+    for (const table of [
+      { ...screens, ...feeds },
+      { ...forms, ...readForms },
+    ]) {
+      const paths = Object.values(table).map(({ path }) => path);
+      expect(new Set(paths).size).to.equal(paths.length);
+    }
+  });
+});
+
+for (const database of databases) {
+  describe(`The console by role on ${database.name}`, function () {
+    this.timeout(120_000);
+    let running: ConsoleWithProvider;
+    const browsers = new Map<Role, OperatorsBrowser>();
+
+    before(async () => {
+      running = await startWithConsole(database);
+      for (const role of ROLES) browsers.set(role, await signedInOperator(running, operators[role]));
+    });
+    after(() => running.stop());
+
+    const browserOf = (role: Role): OperatorsBrowser => {
+      const browser = browsers.get(role);
+      if (browser === undefined) throw new Error(`nobody is signed in as ${role}`);
+      return browser;
+    };
+    const refusedAct = (role: Role, act: string) =>
+      new URLSearchParams({ iss: running.operatorsProvider.issuer, sub: operators[role].username, act }).toString();
+
+    for (const role of ROLES) {
+      it(`opens for a ${role} what the role allows, and refuses and records the rest`, async () => {
+        const { get, post } = browserOf(role);
+        const reads = [
+          ...Object.entries(screens).map(([name, row]) => ({ ...row, may: SCREENS[name as keyof typeof screens] })),
+          ...Object.entries(feeds).map(([name, row]) => ({ ...row, may: FEEDS[name as keyof typeof feeds] })),
+        ];
+        for (const { path, route, may } of reads) {
+          let status = 0;
+          const records = await running.mandate.recorded(async () => {
+            ({ status } = await get(pathOf(path)));
+          });
+          const denials = fieldsOf(records, 'event', 'decision', 'reason', 'detail');
+          if (may.includes(role)) {
+            expect(status, path).to.be.oneOf([200, 400, 404]);
+            expect(denials, path).to.deep.equal([]);
+          } else {
+            expect(status, path).to.equal(403);
+            expect(denials, path).to.deep.equal([
+              ['admin.denied', 'deny', 'operator_role_missing', refusedAct(role, route)],
+            ]);
+          }
+        }
+        for (const [name, { path, route }] of Object.entries(forms)) {
+          if (FORMS[name as keyof typeof forms].includes(role)) continue;
+          let answer = { status: 0, text: '' };
+          const records = await running.mandate.recorded(async () => {
+            answer = await post(path, { reason: 'To see whether it is refused', sponsor_key: 'ada', typed: 'ada' });
+          });
+          expect(answer.status, path).to.equal(403);
+          expect(answer.text, path).to.contain('Your roles do not allow this');
+          expect(fieldsOf(records, 'event', 'decision', 'reason', 'detail'), path).to.deep.equal([
+            ['admin.denied', 'deny', 'operator_role_missing', refusedAct(role, route)],
+          ]);
+        }
+      });
+
+      it(`shows a ${role} only links and buttons that they may use`, async () => {
+        const { get } = browserOf(role);
+        for (const path of ['/', '/people', '/people?sponsor=ada', '/agents']) {
+          const { text } = await get(path);
+          const links = [...text.matchAll(/(?:href|action)="(\/[^"?]*)/g)].map(([, link = '']) => link);
+          for (const [name, row] of Object.entries(screens)) {
+            if (!SCREENS[name as keyof typeof screens].includes(role)) expect(links, path).not.to.include(row.path);
+          }
+          for (const [name, row] of Object.entries(forms)) {
+            if (!FORMS[name as keyof typeof forms].includes(role)) expect(links, path).not.to.include(row.path);
+          }
+        }
+      });
+    }
+
+    it('refuses a person without a role at the sign-in, and records it', async () => {
+      const records = await running.mandate.recorded(async () => {
+        const { signedIn, get } = await signedInOperator(running, operators.none);
+        expect(signedIn.status).to.equal(403);
+        expect(signedIn.text).to.contain('You have no role here');
+        expect(signedIn.headers.getSetCookie().join()).not.to.contain('__Host-mandate-console=');
+        expect((await get('/')).headers.get('location')).to.equal('/sign-in');
+      });
+      const detail = new URLSearchParams({ iss: running.operatorsProvider.issuer, sub: 'nils', act: 'GET /callback' });
+      expect(fieldsOf(records, 'event', 'reason', 'detail')).to.deep.equal([
+        ['admin.denied', 'operator_role_missing', detail.toString()],
+      ]);
+    });
+
+    it('refuses a form without a session, from another origin, and without its form token: recorded, and nothing changes', async () => {
+      const { post, cookies } = browserOf('responder');
+      const form = { reason: 'A form of another site', sponsor_key: 'grace', typed: 'grace' };
+      const cases = [
+        ['missing_token', 401, form, { cookie: '' }],
+        ['invalid_form_token', 403, form, { origin: running.mandate.issuer }],
+        ['invalid_form_token', 403, form, { 'sec-fetch-site': 'same-site' }],
+        ['invalid_form_token', 403, { ...form, form_token: 'guessed' }, {}],
+      ] as const;
+      for (const [reason, status, fields, headers] of cases) {
+        const before = await running.mandate.ledger();
+        const answer = await post('/people/block', fields, headers);
+        expect(answer.status).to.equal(status);
+        // Repeated refusals that name nobody are counted, and the first of each reason is recorded.
+        const records = (await running.mandate.ledger()).slice(before.length);
+        for (const each of fieldsOf(records, 'event', 'reason')) expect(each).to.deep.equal(['admin.denied', reason]);
+        expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
+      }
+      expect(cookies()).not.to.equal('');
+      const all = fieldsOf(await running.mandate.ledger(), 'event', 'reason');
+      expect(all).to.deep.include(['admin.denied', 'missing_token']);
+      expect(all).to.deep.include(['admin.denied', 'invalid_form_token']);
+    });
+
+    it('needs a usable reason and the name typed: else 400 names the field, and nothing changes', async () => {
+      const { post } = browserOf('responder');
+      const cases = [
+        ['reason', { sponsor_key: 'grace', typed: 'grace' }],
+        ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'no' }],
+        ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'a\u0007bell' }],
+        ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'x'.repeat(201) }],
+        ['typed', { sponsor_key: 'grace', typed: 'Grace', reason: 'The name is another one' }],
+        ['sponsor_key', { sponsor_key: '', typed: '', reason: 'There is no name' }],
+      ] as const;
+      for (const [field, fields] of cases) {
+        const answer = await post('/people/block', fields);
+        expect([answer.status, answer.text.includes(`<code>${field}</code>`)], JSON.stringify(fields)).to.deep.equal([
+          400,
+          true,
+        ]);
+      }
+      expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
+    });
+
+    it('shows a reason of markup as text, and records its hash with the operator, the role and the act', async () => {
+      const { post } = browserOf('responder');
+      const reason = '<script>alert(1)</script> & "quotes"';
+      const records = await running.mandate.recorded(async () => {
+        const answer = await post('/people/block', { sponsor_key: 'grace', typed: 'grace', reason });
+        expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/people?sponsor=grace']);
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([
+        ['sponsor.blocked', 'allow', 'sponsor_blocked'],
+        ['operator.acted', 'allow', null],
+      ]);
+      const detail = new URLSearchParams(String(records[1]?.detail));
+      expect(Object.fromEntries(detail)).to.include({
+        ...{ iss: running.operatorsProvider.issuer, sub: 'rosa', role: 'responder' },
+        ...{ act: 'PUT /admin/sponsors/{sponsor_key}/block', seq: String(records[0]?.seq) },
+      });
+      const acts = await running.mandate.admin('GET', '/admin/acts?sub=rosa');
+      expect((acts.body.acts as { reason: string }[])[0]?.reason).to.equal(reason);
+    });
+
+    it('refuses unknown values and parameters of a screen with 400 that names the field', async () => {
+      const { get } = browserOf('auditor');
+      for (const [path, field] of [
+        ['/?x=1', 'x'],
+        ['/people?source=nobody', 'source'],
+        ['/people?cursor=abc', 'cursor'],
+        ['/people?sponsor=a%20b', 'sponsor'],
+        ['/ledger?decision=maybe', 'decision'],
+      ]) {
+        const answer = await get(path ?? '');
+        expect([answer.status, answer.text.includes(`<code>${field}</code>`)], path).to.deep.equal([400, true]);
+      }
+    });
+
+    it('answers every page with its own policy, stored nowhere, and without the key or a secret', async () => {
+      for (const path of ['/', '/people', '/stop', '/no-such-page', '/sign-in']) {
+        const { headers, text } = await browserOf('responder').get(path);
+        expect(headers.get('cache-control'), path).to.equal('no-store');
+        expect(headers.get('referrer-policy'), path).to.equal('no-referrer');
+        expect(headers.get('content-security-policy'), path).to.contain("frame-ancestors 'none'");
+        expect(headers.get('content-security-policy'), path).not.to.contain('unsafe');
+        expect(text, path).not.to.match(/ style=| on\w+="/);
+      }
+    });
+  });
+}
