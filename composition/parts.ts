@@ -35,6 +35,8 @@ export interface Given {
   readonly signingKeys: SigningKeys;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly noteSigner: NoteSigner | undefined;
+  /** Makes the transparency log; `undefined` without `Service:Audit:Log:Key`. */
+  readonly openLog: ((parts: LogNeeds) => LogParts | undefined) | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
   readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
 }
@@ -43,6 +45,11 @@ export type MeNeeds = Pick<
   Parts,
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
   | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+>;
+
+export type LogNeeds = Pick<
+  Parts,
+  'settings' | 'storage' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'
 >;
 
 /** The parts that the wiring creates. */

@@ -72,18 +72,20 @@ export async function startService(settings: Settings, surroundings: Surrounding
     import('./container.ts'),
     import('../adapters/http/app.ts'),
     isMeOpen(settings) ? import('./me.ts') : undefined,
+    noteSigner === undefined ? undefined : import('./transparency-log.ts'),
   ]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
   const { opened, isThere } = await opening;
   let published: Published | undefined;
   try {
-    const [{ wire }, { httpApp }, me] = await loading;
+    const [{ wire }, { httpApp }, me, logCode] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
     const { surfaces, jobs, observed, transparencyLog, ...others } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
+      openLog: logCode?.transparencyLog,
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
     });
     const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;

@@ -1,27 +1,30 @@
-/** The transparency log (`Service:Audit:Log`): its growth and its state. */
+/** The transparency log (`Service:Audit:Log`): its growth, its state and its paths. It is loaded only if it is configured. */
 
+import { logRouter } from '../adapters/http/public/log.ts';
 import { verifyEd25519 } from '../adapters/jose/log-key.ts';
 import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
 import { httpWitnesses } from '../adapters/outbound/http-witnesses.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
+import { type LogProofOutcome, proveInLog } from '../application/log/prove-in-log.ts';
 import { type LogReader, logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
-import { describeProblem, noticeableProblems } from '../application/log/witness-problems.ts';
+import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
-import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
-import type { Network } from '../application/ports/network.ts';
-import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
-import type { Log } from '../application/ports/telemetry.ts';
+import type { ReadinessCheck } from '../application/ports/runtime.ts';
+import type { TransparencyLog } from '../application/ports/transparency-log.ts';
+import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
+import type { LogNeeds } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
-import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface LogParts {
   readonly reader: LogReader;
+  readonly router: typeof logRouter;
   readonly readiness: ReadinessCheck;
+  /** @param stored the log, or the log whose calls are spans of a trace */
+  prove(stored: Pick<TransparencyLog, 'tiles'>, checkpoint: Checkpoint): Promise<LogProofOutcome>;
   /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
   start(): Promise<void>;
   /** One pass. It starts the log if the database did not answer before. */
@@ -41,15 +44,7 @@ export function transparencyLog({
   network,
   clock,
   log,
-}: {
-  readonly settings: Settings;
-  readonly storage: Storage;
-  readonly signingKeys: SigningKeys;
-  readonly noteSigner: NoteSigner | undefined;
-  readonly network: Network;
-  readonly clock: Clock;
-  readonly log: Log;
-}): LogParts | undefined {
+}: LogNeeds): LogParts | undefined {
   const chosen = logChoice(settings);
   if (chosen === undefined || noteSigner === undefined) return undefined;
   const signer = noteSigner;
@@ -65,12 +60,15 @@ export function transparencyLog({
     ...{ ask: httpWitnesses(network, 1000 * chosen.witnessTimeout), verify: verifyEd25519, hash: sha256Bytes },
   });
   let hasRecordedKeys = false;
+  let loggedAtStart: number | undefined;
   let lastProblem: string | undefined;
 
   async function grow(shouldContinue?: () => boolean): Promise<GrowOutcome> {
+    // Before the pass: afterwards the log has also the checkpoints that were signed while it was off.
+    loggedAtStart ??= (await stored.state())?.size ?? 0;
     const outcome = await pass(shouldContinue);
     if (outcome.kind !== 'other_origin' && !hasRecordedKeys) {
-      const keys = { decisions: storage, log: stored, signingKeys, signer, clock } as const;
+      const keys = { decisions: storage, log: stored, signingKeys, signer, clock, logged: loggedAtStart } as const;
       await recordKeys({ ...keys, thumbprint: jwkThumbprint });
       hasRecordedKeys = true;
     }
@@ -79,6 +77,11 @@ export function transparencyLog({
 
   return {
     reader,
+    router: logRouter,
+    async prove(log, checkpoint) {
+      const published = (await reader.state())?.published;
+      return proveInLog({ log, hash: sha256Bytes }, checkpoint, published);
+    },
     readiness: {
       name: 'log',
       async check() {
@@ -91,7 +94,8 @@ export function transparencyLog({
         const [state, problems] = read;
         const problem = problemOf(chosen.origin, state?.origin, state?.halted);
         if (problem !== undefined) return { status: 'Degraded', detail: problem };
-        const ofWitnesses = noticeableProblems(problems, state, names).map(describeProblem);
+        const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
+        const ofWitnesses = pressing.map(describeProblem);
         if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
         return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
       },

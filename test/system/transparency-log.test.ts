@@ -1,6 +1,6 @@
 /** The transparency log over the checkpoints (`Service:Audit:Log`; C2SP tlog-tiles, tlog-checkpoint v1.0.0). */
 
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
@@ -265,6 +265,33 @@ for (const database of databases) {
       expect((await noteNow()).size).to.equal((await checkpointTexts()).length);
     });
     const nextKeys = { signing: sharedSigningKey(), log: logKeySettings() };
+
+    it('records a key that signed while the log was off, if it is still configured', async () => {
+      const [between, after] = [pemOf(generateP256()), pemOf(generateP256())];
+      const off = { 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' };
+      const without = await mandate.another({ ...off, 'Service:Signing:Keys:0:Pem': between });
+      await without.block('while-off', 'disabled');
+      await without.jobs.seal();
+      await without.stop();
+      const active = String(createPublicKey(after).export({ format: 'jwk' }).x);
+      const next = await mandate.another({
+        ...{ 'Service:Signing:Keys:0:Pem': between, 'Service:Signing:Keys:1:Pem': after },
+        ...{ 'Service:Signing:Keys:1:Kid': 'after', 'Service:Signing:ActiveKid': 'after' },
+      });
+      try {
+        next.clock.advance(1);
+        const keys = keysIn(await next.get('/log/keys')).filter(({ use }) => use === 'checkpoint');
+        const { x } = createPublicKey(between).export({ format: 'jwk' });
+        const found = keys.find(({ jwk }) => Object(jwk).x === x);
+        expect(found?.to).to.be.a('string');
+        expect(keys.find(({ to }) => to === null)?.jwk).to.include({ x: active });
+        const records = (await next.ledger()).filter(({ detail }) => detail === found?.kid);
+        expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['key.retired', 'checkpoint_key']]);
+      } finally {
+        await next.stop();
+      }
+    });
+    const generateP256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
     it('says its state at /readyz', async () => {
       const { body } = await mandate.untilReady({ accept: 'application/json' });

@@ -97,7 +97,8 @@ export async function evidence(
     await signWith(used.length - 1);
     thumbprints.push(await jwkThumbprint(made.key.publicJwk));
     if (!hasLog) return;
-    const recording = { decisions: storage, log: stored, signingKeys: keys, signer: log, clock };
+    const { size: logged = 0 } = (await stored.state()) ?? {};
+    const recording = { decisions: storage, log: stored, signingKeys: keys, signer: log, clock, logged };
     await recordKeys({ ...recording, thumbprint: jwkThumbprint });
   }
 
