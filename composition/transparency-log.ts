@@ -7,30 +7,14 @@ import { httpWitnesses } from '../adapters/outbound/http-witnesses.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
-import { type LogProofOutcome, proveInLog } from '../application/log/prove-in-log.ts';
-import { type LogReader, logReader } from '../application/log/read-log.ts';
+import { proveInLog } from '../application/log/prove-in-log.ts';
+import { logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
 import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
-import type { ReadinessCheck } from '../application/ports/runtime.ts';
-import type { TransparencyLog } from '../application/ports/transparency-log.ts';
-import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
-import type { LogNeeds } from './parts.ts';
+import type { LogNeeds, LogParts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
 import { StartupError } from './startup-error.ts';
-
-export interface LogParts {
-  readonly reader: LogReader;
-  readonly router: typeof logRouter;
-  readonly readiness: ReadinessCheck;
-  /** @param stored the log, or the log whose calls are spans of a trace */
-  prove(stored: Pick<TransparencyLog, 'tiles'>, checkpoint: Checkpoint): Promise<LogProofOutcome>;
-  /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
-  start(): Promise<void>;
-  /** One pass. It starts the log if the database did not answer before. */
-  grow(shouldContinue?: () => boolean): Promise<void>;
-  askWitnesses(): Promise<void>;
-}
 
 /** Longer than a database takes to answer, and short enough for a load balancer. */
 const READINESS_LIMIT_MS = 2000;
@@ -111,7 +95,8 @@ export function transparencyLog({
       const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
       const problem = problemOf(chosen.origin, stored, halted);
       if (problem !== undefined && problem !== lastProblem)
-        log.error('the transparency log does not grow', new Error(problem));
+        // The log writes no message of an error: it could repeat input. This one has none but a name of a log or witness.
+        log.error('the transparency log does not grow', new Error(problem), { problem });
       if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
       lastProblem = problem;
     },

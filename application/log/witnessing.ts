@@ -169,7 +169,10 @@ async function note(
   const before = (await transparencyLog.problems()).find((known) => known.witness === witness);
   if (before?.kind === problem?.kind && before?.detail === problem?.detail) return;
   const isSame = before?.kind === problem?.kind;
-  await transparencyLog.keepProblem(witness, problem && { ...problem, since: isSame && before ? before.since : problem.since });
+  await transparencyLog.keepProblem(
+    witness,
+    problem && { ...problem, since: isSame && before ? before.since : problem.since },
+  );
   if (isSame) return;
   if (problem === undefined) log.info('a witness cosigns the log again', { witness });
   else log.warn('a witness does not cosign the log', { witness, problem: describeProblem(problem) });

@@ -47,7 +47,8 @@ describe('A start of the service', function () {
       await import('${root.href}' + path);`;
     const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
     expect(loaded).to.include('composition/signing.ts');
-    const code = /^(?:application\/log\/|composition\/transparency-log|adapters\/(?:http\/public\/log|jose\/log-key|outbound\/http-witnesses))/;
+    const code =
+      /^(?:application\/log\/|composition\/transparency-log|adapters\/(?:http\/public\/log|jose\/log-key|outbound\/http-witnesses))/;
     expect(loaded.filter((url) => code.test(url))).to.deep.equal([]);
     expect(loaded.filter((url) => url.startsWith('domain/log/'))).to.have.members([
       ...['domain/log/cosignature.ts', 'domain/log/note.ts', 'domain/log/verifier-key.ts'],

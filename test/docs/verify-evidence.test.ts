@@ -95,8 +95,8 @@ describe('docs/verify-evidence.html', function () {
     expect(await page.title()).to.equal('Verify an evidence bundle');
   });
 
-  it('says that a bundle is not intact if its values are nested a million levels deep', async () => {
-    const deep = `{"format":"mandate-evidence/1",\n"selection":${'['.repeat(900_000)}${']'.repeat(900_000)},\n`;
+  it('says that a bundle is not intact if its values are nested many levels deep', async () => {
+    const deep = `{"format":"mandate-evidence/1",\n"selection":${'['.repeat(50_000)}${']'.repeat(50_000)},\n`;
     await choose(/^Evidence bundle/, 'evidence.json', deep);
     await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
   });

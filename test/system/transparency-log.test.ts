@@ -329,7 +329,9 @@ for (const database of databases) {
       await mandate.jobs.growLog();
       mandate.clock.advance(1);
       expect((await mandate.get('/log/checkpoint')).status).to.equal(404);
-      expect(mandate.log.lines.join('\n')).to.include('the transparency log does not grow');
+      const said = mandate.log.lines.map((line) => JSON.parse(line));
+      const halt = said.find(({ message }) => message === 'the transparency log does not grow');
+      expect(halt?.problem).to.include(ORIGIN).and.include('other.example/ledger');
       const renamed = await mandate.another(other);
       try {
         const key = keysIn(await renamed.get('/log/keys')).findLast(({ use, to }) => use === 'log' && to === null);

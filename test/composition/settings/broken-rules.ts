@@ -5,12 +5,7 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
-import {
-  COSIGNATURE,
-  formatVerifierKey,
-  makeVerifierKey,
-  parseVerifierKey,
-} from '../../../domain/log/verifier-key.ts';
+import { COSIGNATURE, formatVerifierKey, makeVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 

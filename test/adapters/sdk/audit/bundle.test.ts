@@ -264,8 +264,8 @@ describe('An evidence bundle', function () {
     expect(await verdictOn(textOf({ ...document, log: other }))).to.include({ fault: 'not_in_log', line: 5 });
   });
 
-  it('is refused if a hostile maker nests values a million levels deep, or names the members of every object', async () => {
-    const deep = `${'['.repeat(900_000)}${']'.repeat(900_000)}`;
+  it('is refused if a hostile maker nests values many levels deep, or names the members of every object', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     const [, selection = '', log = '', , entry = ''] = lines;
     for (const [line, hostile] of [
       [2, `"selection":${deep},`],
