@@ -35,7 +35,6 @@ import {
   upstreamChoice,
 } from './settings/alternatives.ts';
 import { storageWithin } from './traces.ts';
-import { transparencyLog } from './transparency-log.ts';
 
 export function wire(given: Given): ServiceParts {
   const container = root.createChildContainer();
@@ -111,8 +110,8 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'transparencyLog',
-    ['settings', 'storage', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
-    transparencyLog,
+    ['openLog', 'settings', 'storage', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
+    ({ openLog, ...parts }) => openLog?.(parts),
   );
   provide(
     'recordStream',

@@ -22,7 +22,6 @@ import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
-import { proveInLog } from '../application/log/prove-in-log.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
@@ -144,12 +143,7 @@ export function httpSurfaces(
       query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
       checkpoints: (question) => listCheckpoints({ checkpoints }, question),
       prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
-      proveInLog:
-        transparencyLog &&
-        (async (checkpoint) => {
-          const published = (await transparencyLog.reader.state())?.published;
-          return proveInLog({ log: stored, hash: sha256Bytes }, checkpoint, published);
-        }),
+      proveInLog: transparencyLog && ((checkpoint) => transparencyLog.prove(stored, checkpoint)),
       streaming: parts.recordStream && {
         stream: parts.recordStream,
         refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
@@ -169,6 +163,7 @@ export function httpSurfaces(
     },
     transparencyLog: transparencyLog && {
       ...{ ...access, log, reader: transparencyLog.reader, isPublic: settings['Service:Audit:Log:Public'] },
+      router: transparencyLog.router,
     },
     ...parts.receivers,
     readiness: [

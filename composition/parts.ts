@@ -9,16 +9,19 @@ import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
 import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
+import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
+import type { LogReader } from '../application/log/read-log.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
 import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
-import type { Clock, Randomness } from '../application/ports/runtime.ts';
+import type { Clock, Randomness, ReadinessCheck } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
+import type { TransparencyLog } from '../application/ports/transparency-log.ts';
+import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
 import type { Settings } from './settings/settings.ts';
-import type { LogParts } from './transparency-log.ts';
 
 /** The inputs of the wiring: settings, the runtime, and resources that are opened asynchronously. */
 export interface Given {
@@ -35,6 +38,8 @@ export interface Given {
   readonly signingKeys: SigningKeys;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly noteSigner: NoteSigner | undefined;
+  /** Makes the transparency log; `undefined` without `Service:Audit:Log:Key`. */
+  readonly openLog: ((parts: LogNeeds) => LogParts | undefined) | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
   readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
   /** Makes the console; `undefined` if it is not configured. */
@@ -53,6 +58,22 @@ export type MeNeeds = Pick<
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
   | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
 >;
+
+export type LogNeeds = Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'>;
+
+/** The transparency log of a running service. */
+export interface LogParts {
+  readonly reader: LogReader;
+  readonly router: NonNullable<HttpSurfaces['transparencyLog']>['router'];
+  readonly readiness: ReadinessCheck;
+  /** @param stored the log, or the log whose calls are spans of a trace */
+  prove(stored: Pick<TransparencyLog, 'tiles'>, checkpoint: Checkpoint): Promise<LogProofOutcome>;
+  /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
+  start(): Promise<void>;
+  /** One pass. It starts the log if the database did not answer before. */
+  grow(shouldContinue?: () => boolean): Promise<void>;
+  askWitnesses(): Promise<void>;
+}
 
 /** The parts that the wiring creates. */
 export interface Made {

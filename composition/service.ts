@@ -73,6 +73,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
     import('../adapters/http/app.ts'),
     isMeOpen(settings) ? import('./me.ts') : undefined,
     consoleChoice(settings) === undefined ? undefined : import('./console.ts'),
+    noteSigner === undefined ? undefined : import('./transparency-log.ts'),
   ]);
   // If the database fails first, nothing awaits this promise: its rejection must not be unhandled.
   loading.catch(() => undefined);
@@ -80,7 +81,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   let published: Published | undefined;
   const servers: HttpServer[] = [];
   try {
-    const [{ wire }, { httpApp }, me, consolePages] = await loading;
+    const [{ wire }, { httpApp }, me, consolePages, logCode] = await loading;
     const metrics = await openMetrics(settings);
     const randomness = systemRandomness();
     const measurements = metrics?.measurements;
@@ -93,6 +94,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       ...others
     } = wire({
       ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
+      openLog: logCode?.transparencyLog,
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
       openConsole: consolePages?.openConsole,
     });

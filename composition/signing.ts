@@ -1,6 +1,5 @@
 /** The service's signing keys, from the settings (specification "Configuration rules"). */
 
-import { readNoteSigner } from '../adapters/jose/log-key.ts';
 import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
 import { signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
@@ -120,12 +119,19 @@ export async function loadNoteSigner(
 ): Promise<NoteSigner | undefined> {
   const chosen = logChoice(settings);
   if (chosen === undefined) return undefined;
-  const { source, setting, origin: name } = chosen;
+  const { readNoteSigner } = await import('../adapters/jose/log-key.ts');
+  const { source, setting, origin: name, witnesses } = chosen;
   const pem = await readPem(source, setting, LOG_KEY_FILE);
   const read =
     typeof pem === 'string'
       ? await readNoteSigner(pem, { hash: sha256Bytes, name, type: ED25519, taken: signingKeys.published().keys })
       : { kind: 'unusable' as const, problem: pem.problem };
-  if (read.kind === 'read') return read.signer;
-  throw new StartupError([describeSettingError({ key: setting, problem: read.problem, accepted: LOG_KEY_FILE })]);
+  const refusal = (problem: string) =>
+    new StartupError([describeSettingError({ key: setting, problem, accepted: LOG_KEY_FILE })]);
+  if (read.kind === 'unusable') throw refusal(read.problem);
+  // Whoever owns the log would also be the witness that readers trust against them.
+  const { publicKey } = read.signer.key;
+  const isWitness = witnesses.some(({ key }) => Buffer.compare(key.publicKey, publicKey) === 0);
+  if (isWitness) throw refusal('is also the key of a witness in Service:Audit:Log:Witnesses');
+  return read.signer;
 }

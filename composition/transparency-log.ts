@@ -1,33 +1,20 @@
-/** The transparency log (`Service:Audit:Log`): its growth and its state. */
+/** The transparency log (`Service:Audit:Log`): its growth, its state and its paths. It is loaded only if it is configured. */
 
+import { logRouter } from '../adapters/http/public/log.ts';
 import { verifyEd25519 } from '../adapters/jose/log-key.ts';
 import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
 import { httpWitnesses } from '../adapters/outbound/http-witnesses.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import type { Storage } from '../adapters/storage/storage.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
-import { type LogReader, logReader } from '../application/log/read-log.ts';
+import { proveInLog } from '../application/log/prove-in-log.ts';
+import { logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
-import { describeProblem, noticeableProblems } from '../application/log/witness-problems.ts';
+import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
-import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
-import type { Network } from '../application/ports/network.ts';
-import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
-import type { Log } from '../application/ports/telemetry.ts';
+import type { LogNeeds, LogParts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
-import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
-
-export interface LogParts {
-  readonly reader: LogReader;
-  readonly readiness: ReadinessCheck;
-  /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
-  start(): Promise<void>;
-  /** One pass. It starts the log if the database did not answer before. */
-  grow(shouldContinue?: () => boolean): Promise<void>;
-  askWitnesses(): Promise<void>;
-}
 
 /** Longer than a database takes to answer, and short enough for a load balancer. */
 const READINESS_LIMIT_MS = 2000;
@@ -41,15 +28,7 @@ export function transparencyLog({
   network,
   clock,
   log,
-}: {
-  readonly settings: Settings;
-  readonly storage: Storage;
-  readonly signingKeys: SigningKeys;
-  readonly noteSigner: NoteSigner | undefined;
-  readonly network: Network;
-  readonly clock: Clock;
-  readonly log: Log;
-}): LogParts | undefined {
+}: LogNeeds): LogParts | undefined {
   const chosen = logChoice(settings);
   if (chosen === undefined || noteSigner === undefined) return undefined;
   const signer = noteSigner;
@@ -65,12 +44,15 @@ export function transparencyLog({
     ...{ ask: httpWitnesses(network, 1000 * chosen.witnessTimeout), verify: verifyEd25519, hash: sha256Bytes },
   });
   let hasRecordedKeys = false;
+  let loggedAtStart: number | undefined;
   let lastProblem: string | undefined;
 
   async function grow(shouldContinue?: () => boolean): Promise<GrowOutcome> {
+    // Before the pass: afterwards the log has also the checkpoints that were signed while it was off.
+    loggedAtStart ??= (await stored.state())?.size ?? 0;
     const outcome = await pass(shouldContinue);
     if (outcome.kind !== 'other_origin' && !hasRecordedKeys) {
-      const keys = { decisions: storage, log: stored, signingKeys, signer, clock } as const;
+      const keys = { decisions: storage, log: stored, signingKeys, signer, clock, logged: loggedAtStart } as const;
       await recordKeys({ ...keys, thumbprint: jwkThumbprint });
       hasRecordedKeys = true;
     }
@@ -79,6 +61,11 @@ export function transparencyLog({
 
   return {
     reader,
+    router: logRouter,
+    async prove(log, checkpoint) {
+      const published = (await reader.state())?.published;
+      return proveInLog({ log, hash: sha256Bytes }, checkpoint, published);
+    },
     readiness: {
       name: 'log',
       async check() {
@@ -91,7 +78,8 @@ export function transparencyLog({
         const [state, problems] = read;
         const problem = problemOf(chosen.origin, state?.origin, state?.halted);
         if (problem !== undefined) return { status: 'Degraded', detail: problem };
-        const ofWitnesses = noticeableProblems(problems, state, names).map(describeProblem);
+        const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
+        const ofWitnesses = pressing.map(describeProblem);
         if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
         return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
       },
@@ -107,7 +95,8 @@ export function transparencyLog({
       const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
       const problem = problemOf(chosen.origin, stored, halted);
       if (problem !== undefined && problem !== lastProblem)
-        log.error('the transparency log does not grow', new Error(problem));
+        // The log writes no message of an error: it could repeat input. This one has none but a name of a log or witness.
+        log.error('the transparency log does not grow', new Error(problem), { problem });
       if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
       lastProblem = problem;
     },

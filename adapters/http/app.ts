@@ -18,7 +18,7 @@ import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
 import { loggedRequests, measuredRequests, tracedRequests } from './observed-requests.ts';
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
-import { type LogSurface, logRouter } from './public/log.ts';
+import type { LogSurface } from './public/log.ts';
 import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
 import { pathOf, type RouteOf, routeOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
@@ -37,8 +37,8 @@ export interface HttpSurfaces {
   readonly agentKeys: Traceable<AgentKeysSurface>;
   /** `undefined` without `Service:StatusLists:Enabled`: the paths are then unknown. */
   readonly statusLists: StatusListSurface | undefined;
-  /** `undefined` without `Service:Audit:Log:Key`: the paths are then unknown. */
-  readonly transparencyLog: LogSurface | undefined;
+  /** `undefined` without `Service:Audit:Log:Key`: the paths are then unknown, and their code is not loaded. */
+  readonly transparencyLog: (LogSurface & { readonly router: (surface: LogSurface) => express.Router }) | undefined;
   /** `undefined` if the receiver is not configured: its path is then unknown. */
   readonly backchannelLogout: Traceable<BackchannelLogoutSurface> | undefined;
   readonly events: Traceable<EventsSurface> | undefined;
@@ -88,7 +88,8 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.use(healthRouter(surfaces.readiness));
   app.use(discoveryRouter(surfaces));
   app.use('/agents', agentKeysRouter(surfaces.agentKeys));
-  if (surfaces.transparencyLog !== undefined) app.use('/log', logRouter(surfaces.transparencyLog));
+  const { transparencyLog } = surfaces;
+  if (transparencyLog !== undefined) app.use('/log', transparencyLog.router(transparencyLog));
   app.use('/admin', adminRouter(surfaces.admin));
   app.use('/audit', auditRouter(surfaces.audit));
   if (me !== undefined) app.use('/me', me.router);

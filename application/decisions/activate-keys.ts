@@ -11,7 +11,7 @@ import { exclusive } from './lock.ts';
 export interface KeyActivation {
   /** The keys that sign from now on, one of each use. */
   readonly active: readonly Omit<LogKey, 'from' | 'to'>[];
-  /** Keys that signed checkpoints before the log was turned on, the active one included. */
+  /** Keys that signed checkpoints while the log was off, the active one included. Known ones are ignored. */
   readonly earlier: readonly LogKey[];
   readonly at: Instant;
 }
@@ -33,7 +33,7 @@ export const activateKeys = decision({
       keys.push(key);
       entries.push({ at, event, decision: 'allow', reason: `${key.use}_key`, detail: key.thumbprint });
     };
-    const before = known.checkpoint.length > 0 ? [] : earlier;
+    const before = earlier.filter((key) => !known.checkpoint.some((used) => isSame(used, key)));
     for (const key of before) if (!active.some((signs) => isSame(signs, key))) put({ ...key, to: key.to ?? at });
     for (const key of active) {
       const signing = known[key.use].filter(({ to }) => to === undefined);

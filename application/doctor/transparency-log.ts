@@ -1,6 +1,6 @@
 /** Examines the transparency log (`Service:Audit:Log`): its name, its size, its witnesses, and whether it halted. */
 
-import { describeProblem, isAlarm, noticeableProblems } from '../log/witness-problems.ts';
+import { describeProblem, isAlarm, presentProblems } from '../log/witness-problems.ts';
 import type { LogState, WitnessProblem } from '../ports/transparency-log.ts';
 import { type Finding, failed, ok, skipped, warning } from './examine.ts';
 
@@ -34,12 +34,13 @@ export function judgeLog(
       'Restore the newest copy of the database, as docs/operating.md says ("A log that halted").',
     );
   }
-  const noticeable = noticeableProblems(problems, state, witnesses);
-  const named = noticeable.map(describeProblem).join(' ');
-  if (noticeable.some(isAlarm)) {
+  const present = presentProblems(problems, witnesses);
+  if (present.some(isAlarm)) {
+    const named = present.filter(isAlarm).map(describeProblem).join(' ');
     return failed(named, 'Find out which history is true, as docs/operating.md says ("A log that halted").');
   }
-  if (noticeable.length > 0) {
+  if (present.length > 0) {
+    const named = present.map(describeProblem).join(' ');
     return warning(named, 'See that the witness runs and can be reached from here. It is asked after each sealing.');
   }
   const size = `The log has ${state.size} of ${newest} checkpoints`;

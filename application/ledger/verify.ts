@@ -156,18 +156,22 @@ function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict
 
 /**
  * A recorded key is believed if a record names its thumbprint, and a published key signed a checkpoint after that record or
- * over it: all before such a checkpoint is covered by its signature, through the hashes that link the checkpoints.
+ * over it: all before such a checkpoint is covered by its signature, through the hashes that link the checkpoints. For the
+ * same reason a published key must have signed after each checkpoint of a recorded key: otherwise an owner of the database
+ * could have a key of their own recorded, and continue the ledger with it.
  */
 function recordedKeys(keys: readonly RecordedKey[]) {
   const needed = new Map<RecordedKey, number>();
   const named = new Set<string>();
   const confirmed = new Set<string>();
+  let firstUncovered: number | undefined;
   return {
     async signed(checkpoint: Checkpoint): Promise<boolean> {
       const { kid, signature, checkpointId } = checkpoint;
       for (const key of keys) {
         if ((await key.verifier.verify(kid, canonicalCheckpoint(checkpoint), signature)) !== 'verified') continue;
         if (!needed.has(key)) needed.set(key, checkpointId);
+        firstUncovered ??= checkpointId;
         return true;
       }
       return false;
@@ -178,10 +182,12 @@ function recordedKeys(keys: readonly RecordedKey[]) {
     confirm(): void {
       for (const thumbprint of named) confirmed.add(thumbprint);
       named.clear();
+      firstUncovered = undefined;
     },
     fault(): VerificationFault | undefined {
-      const [first] = [...needed].filter(([{ thumbprint }]) => !confirmed.has(thumbprint));
-      return first && { kind: 'unknown_key', checkpointId: first[1] };
+      const [unnamed] = [...needed].filter(([{ thumbprint }]) => !confirmed.has(thumbprint));
+      const checkpointId = unnamed?.[1] ?? firstUncovered;
+      return checkpointId === undefined ? undefined : { kind: 'unknown_key', checkpointId };
     },
     used: () => [...needed.keys()].map(({ kid, thumbprint }) => ({ kid, thumbprint })),
   };

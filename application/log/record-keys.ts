@@ -16,10 +16,12 @@ interface KeyRecording {
   /** RFC 7638. */
   readonly thumbprint: (jwk: Jwk) => Promise<string>;
   readonly clock: Clock;
+  /** How many checkpoints the log had before this start. */
+  readonly logged: number;
 }
 
 export async function recordKeys(service: KeyRecording): Promise<void> {
-  const { decisions, log, signingKeys, signer, clock } = service;
+  const { decisions, log, signingKeys, signer, clock, logged } = service;
   const configured = await Promise.all(
     signingKeys.published().keys.map(async (jwk) => {
       const thumbprint = await service.thumbprint(jwk);
@@ -27,9 +29,9 @@ export async function recordKeys(service: KeyRecording): Promise<void> {
       return { use: 'checkpoint', kid, thumbprint, publicKey: JSON.stringify(jwk) } as const;
     }),
   );
-  // Keys that signed before the log was turned on. Without their public key, nothing can be said about them.
+  // Keys that signed while the log was off. Without their public key, nothing can be said about them.
   const isNew = !(await log.keys()).some(({ use }) => use === 'checkpoint');
-  const signers = isNew ? await log.signers() : [];
+  const signers = await log.signers(isNew ? 0 : logged);
   const earlier = signers.flatMap(({ kid, first, last }): readonly LogKey[] => {
     const key = configured.find((each) => each.kid === kid);
     return key === undefined ? [] : [{ ...key, from: first, to: last }];

@@ -1,24 +1,37 @@
 /** The problems of witnesses in sentences, for `/readyz` and `mandate doctor`. */
 
+import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import type { LogState, WitnessProblem } from '../ports/transparency-log.ts';
+
+/** A witness that is restarted, or a network that fails for a moment, needs no operator. */
+const LASTING_SECONDS = 3600;
 
 /** Problems that do not end by themselves. */
 export function isAlarm({ kind }: WitnessProblem): boolean {
   return kind !== 'unavailable' && kind !== 'wrong_answer';
 }
 
-/**
- * The problems that readers of the log notice: alarms, and others while too few witnesses have cosigned the newest tree.
- *
- * @param witnesses the names of the configured ones: a former witness is ignored
- */
-export function noticeableProblems(
+/** @param witnesses the names of the configured ones: a former witness is ignored */
+export function presentProblems(
   problems: readonly WitnessProblem[],
-  state: LogState | undefined,
   witnesses: readonly string[],
 ): readonly WitnessProblem[] {
+  return problems.filter(({ witness }) => witnesses.includes(witness));
+}
+
+/**
+ * The present problems that make a replica Degraded: alarms; others if they last, or while readers do not get the newest
+ * tree because too few witnesses have cosigned it.
+ */
+export function pressingProblems(
+  problems: readonly WitnessProblem[],
+  state: LogState | undefined,
+  now: Instant,
+): readonly WitnessProblem[] {
   const isBehind = (state?.published?.size ?? 0) < (state?.size ?? 0);
-  return problems.filter((problem) => witnesses.includes(problem.witness) && (isBehind || isAlarm(problem)));
+  return problems.filter((problem) => {
+    return isBehind || isAlarm(problem) || secondsBetween(problem.since, now) >= LASTING_SECONDS;
+  });
 }
 
 export function describeProblem({ witness, kind, detail = '' }: WitnessProblem): string {

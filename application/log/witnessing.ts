@@ -121,7 +121,7 @@ async function requestCosignature(
         return { detail: undefined, ...answer };
     }
   }
-  return undefined;
+  return { kind: 'wrong_answer', detail: `It named another size at each of ${MAX_ATTEMPTS} requests.` };
 }
 
 /** A witness never cosigns what the log has not signed: the database of a log that is smaller has gone back in time. */
@@ -160,7 +160,7 @@ async function publishCosigned(service: Witnessing, tree: SignedTree): Promise<v
   if (published?.note !== note) await transparencyLog.publish(tree.origin, { size: tree.size, note });
 }
 
-/** Stores the present problem of a witness. Logs it once, however many replicas and passes meet it. */
+/** Stores the present problem of a witness, with its begin. Logs it once, however many replicas and passes meet it. */
 async function note(
   { transparencyLog, log }: Witnessing,
   { key: { name: witness } }: LogWitness,
@@ -168,7 +168,12 @@ async function note(
 ): Promise<void> {
   const before = (await transparencyLog.problems()).find((known) => known.witness === witness);
   if (before?.kind === problem?.kind && before?.detail === problem?.detail) return;
-  await transparencyLog.keepProblem(witness, problem);
+  const isSame = before?.kind === problem?.kind;
+  await transparencyLog.keepProblem(
+    witness,
+    problem && { ...problem, since: isSame && before ? before.since : problem.since },
+  );
+  if (isSame) return;
   if (problem === undefined) log.info('a witness cosigns the log again', { witness });
   else log.warn('a witness does not cosign the log', { witness, problem: describeProblem(problem) });
 }

@@ -101,8 +101,8 @@ export interface TransparencyLog {
   problems(): Promise<readonly WitnessProblem[]>;
   /** In the order of their first use. */
   keys(): Promise<readonly LogKey[]>;
-  /** The ids of the keys that signed checkpoints, and when they did. Reads every checkpoint. */
-  signers(): Promise<readonly CheckpointKeyUse[]>;
+  /** The ids of the keys that signed checkpoints after this one, and when they did. Reads all of these checkpoints. */
+  signers(after: number): Promise<readonly CheckpointKeyUse[]>;
 }
 
 /** The first and the last checkpoint that a key signed. */

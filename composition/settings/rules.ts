@@ -5,7 +5,7 @@
 
 import { isLoopback } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
-import { isKeyName } from '../../domain/log/verifier-key.ts';
+import { encodeBase64, isKeyName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
@@ -234,6 +234,13 @@ export const rules: readonly Rule[] = [
     for (const [at, { index }] of witnesses.entries()) {
       if (names[at] === undefined || names.indexOf(names[at]) === at) continue;
       wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the name of another witness', 'a witness of its own');
+    }
+    // Two names of one key would count twice towards the quorum.
+    const keys = witnesses.map(({ VKey }) => VKey && encodeBase64(VKey.publicKey));
+    for (const [at, { index }] of witnesses.entries()) {
+      const isNamedTwice = names[at] !== undefined && names.indexOf(names[at]) !== at;
+      if (keys[at] === undefined || keys.indexOf(keys[at]) === at || isNamedTwice) continue;
+      wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the key of another witness', 'a witness of its own');
     }
     if (settings['Service:Audit:Log:Quorum'] <= witnesses.length) return;
     wrong('Service:Audit:Log:Quorum', 'is more than the number of witnesses', 'at most the number of witnesses');

@@ -2,6 +2,8 @@
 
 const TIME_BYTES = 8;
 const SIGNATURE_BYTES = 64;
+/** The last second of which a date can be made (ECMA-262 §21.4.1.1). A later one is not the time of a witness. */
+const MAX_SECONDS = 8_640_000_000_000;
 
 export interface Cosignature {
   /** When the witness signed, in seconds since 1970. */
@@ -22,9 +24,9 @@ export function encodeCosignature({ seconds, signature }: Cosignature): Uint8Arr
   return Buffer.concat([time, signature]);
 }
 
-/** `undefined` for another length, and for a time that is not a safe integer. */
+/** `undefined` for another length, and for a time of which no date can be made. */
 export function decodeCosignature(bytes: Uint8Array): Cosignature | undefined {
   if (bytes.length !== TIME_BYTES + SIGNATURE_BYTES) return undefined;
   const seconds = Number(Buffer.from(bytes.subarray(0, TIME_BYTES)).readBigUInt64BE());
-  return Number.isSafeInteger(seconds) ? { seconds, signature: bytes.subarray(TIME_BYTES) } : undefined;
+  return seconds <= MAX_SECONDS ? { seconds, signature: bytes.subarray(TIME_BYTES) } : undefined;
 }

@@ -54,6 +54,19 @@ describe('A start of the service', function () {
     ).to.deep.equal([]);
   });
 
+  it('loads no code of the transparency log without its key, but for the readers of its settings and its storage', async () => {
+    const program = `for (const path of ['composition/service.ts', 'composition/container.ts', 'adapters/http/app.ts'])
+      await import('${root.href}' + path);`;
+    const loaded = await loadedBy(`data:text/javascript,${encodeURIComponent(program)}`);
+    expect(loaded).to.include('composition/signing.ts');
+    const code =
+      /^(?:application\/log\/|composition\/transparency-log|adapters\/(?:http\/public\/log|jose\/log-key|outbound\/http-witnesses))/;
+    expect(loaded.filter((url) => code.test(url))).to.deep.equal([]);
+    expect(loaded.filter((url) => url.startsWith('domain/log/'))).to.have.members([
+      ...['domain/log/cosignature.ts', 'domain/log/note.ts', 'domain/log/verifier-key.ts'],
+    ]);
+  });
+
   it('loads no SQLite driver and no query builder in the main thread', async () => {
     const loaded = await loadedBy(new URL('adapters/storage/sqlite/open.ts', root).href);
     expect(loaded).to.include('adapters/storage/sqlite/worker/rpc.ts');

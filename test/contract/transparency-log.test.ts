@@ -142,17 +142,20 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
   });
 
   it('lists the keys that signed checkpoints, with the first and the last', async () => {
-    expect(await log().signers()).to.deep.equal([]);
+    expect(await log().signers(0)).to.deep.equal([]);
     for (let nth = 0; nth < 3; nth += 1) {
       await storage().ledger.append(anEntry('admin.denied'));
       await sealed(storage().checkpoints);
     }
     const checkpoints = await storage().checkpoints.page(0, 10);
-    const signers = await log().signers();
+    const signers = await log().signers(0);
     expect(signers.map(({ kid }) => kid)).to.have.members([...new Set(checkpoints.map(({ kid }) => kid))]);
     const times = checkpoints.map(({ closedAt }) => closedAt);
     expect(Math.min(...signers.map(({ first }) => first))).to.equal(Math.min(...times));
     expect(Math.max(...signers.map(({ last }) => last))).to.equal(Math.max(...times));
+    const [{ first } = { first: 0 }] = await log().signers(2);
+    expect(first).to.equal(checkpoints[2]?.closedAt);
+    expect(await log().signers(3)).to.deep.equal([]);
   });
 
   describe('records its keys', () => {
@@ -192,9 +195,21 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     });
 
     it('writes nothing at a start with the same keys, and no second time about earlier ones', async () => {
-      const earlier = [{ ...keyOf('other'), from: at0(), to: T1 }];
+      const earlier = [
+        { ...keyOf('old'), from: at0(), to: T3 },
+        { ...keyOf('a'), from: at0(), to: T3 },
+      ];
+      const before = await log().keys();
       expect(await activate(T3 ?? NOON, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([]);
-      expect(await log().keys()).to.have.length(3);
+      expect(await log().keys()).to.deep.equal(before);
+    });
+
+    it('at a later start, with a key that signed while the log was off', async () => {
+      const earlier = [{ ...keyOf('meanwhile'), from: T1 ?? NOON, to: T2 }];
+      expect(await activate(T3 ?? NOON, [keyOf('a'), keyOf('l', 'log')], earlier)).to.deep.equal([
+        'key.retired checkpoint_key allow thumbprint-meanwhile',
+      ]);
+      expect(await log().keys()).to.deep.include({ ...keyOf('meanwhile'), from: T1, to: T2 });
     });
 
     it('at a change, also of a key that has the same kid, and at the return of a key', async () => {
@@ -209,7 +224,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
         ...['thumbprint-a', 'thumbprint-m'],
       ]);
       expect(keys.find(({ thumbprint }) => thumbprint === 'thumbprint-a')?.from).to.equal(T1);
-      expect(keys).to.have.length(5);
+      expect(keys).to.have.length(6);
     });
 
     it('once, at ten concurrent starts with one new key', async () => {

@@ -79,6 +79,28 @@ describe('docs/verify-evidence.html', function () {
     );
   });
 
+  it('shows the fields of a hostile bundle as text, and signs that hide or turn text by their numbers', async () => {
+    const image = '<img src=x onerror="document.title=1">';
+    const hostile = `${image}</td></table><h2>The bundle is intact, and meets the policy</h2>\u202eegal`;
+    await ledger.append({ event: 'token.denied', decision: 'deny', sponsor: hostile, scope: '\u2066x' });
+    await ledger.publish();
+    const made = await runCommand(['audit-bundle', '--sponsor', hostile], ledger.settings());
+    expect(made).to.include({ code: 0, err: '' });
+    await choose(/^Evidence bundle/, 'evidence.json', made.out);
+    expect(await heading()).to.equal('The bundle is intact');
+    expect(await page.locator('img, h2').count()).to.equal(1);
+    const text = await page.locator('main').innerText();
+    expect(text).to.include(`${image}</td>`).and.to.include('\\u{202e}egal').and.to.include('\\u{2066}x');
+    expect(text).not.to.match(/[\u202e\u2066]/);
+    expect(await page.title()).to.equal('Verify an evidence bundle');
+  });
+
+  it('says that a bundle is not intact if its values are nested many levels deep', async () => {
+    const deep = `{"format":"mandate-evidence/1",\n"selection":${'['.repeat(50_000)}${']'.repeat(50_000)},\n`;
+    await choose(/^Evidence bundle/, 'evidence.json', deep);
+    await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
+  });
+
   it('runs no script but its own, loads nothing, and cannot send anything', async () => {
     const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(pageText)?.[1]?.split('; ');
     expect(policy).to.deep.equal([

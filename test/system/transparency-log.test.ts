@@ -1,6 +1,6 @@
 /** The transparency log over the checkpoints (`Service:Audit:Log`; C2SP tlog-tiles, tlog-checkpoint v1.0.0). */
 
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
@@ -266,6 +266,33 @@ for (const database of databases) {
     });
     const nextKeys = { signing: sharedSigningKey(), log: logKeySettings() };
 
+    it('records a key that signed while the log was off, if it is still configured', async () => {
+      const [between, after] = [pemOf(generateP256()), pemOf(generateP256())];
+      const off = { 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' };
+      const without = await mandate.another({ ...off, 'Service:Signing:Keys:0:Pem': between });
+      await without.block('while-off', 'disabled');
+      await without.jobs.seal();
+      await without.stop();
+      const active = String(createPublicKey(after).export({ format: 'jwk' }).x);
+      const next = await mandate.another({
+        ...{ 'Service:Signing:Keys:0:Pem': between, 'Service:Signing:Keys:1:Pem': after },
+        ...{ 'Service:Signing:Keys:1:Kid': 'after', 'Service:Signing:ActiveKid': 'after' },
+      });
+      try {
+        next.clock.advance(1);
+        const keys = keysIn(await next.get('/log/keys')).filter(({ use }) => use === 'checkpoint');
+        const { x } = createPublicKey(between).export({ format: 'jwk' });
+        const found = keys.find(({ jwk }) => Object(jwk).x === x);
+        expect(found?.to).to.be.a('string');
+        expect(keys.find(({ to }) => to === null)?.jwk).to.include({ x: active });
+        const records = (await next.ledger()).filter(({ detail }) => detail === found?.kid);
+        expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['key.retired', 'checkpoint_key']]);
+      } finally {
+        await next.stop();
+      }
+    });
+    const generateP256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+
     it('says its state at /readyz', async () => {
       const { body } = await mandate.untilReady({ accept: 'application/json' });
       const { log } = body.checks as Readonly<Record<string, { status: string; detail: string }>>;
@@ -302,7 +329,9 @@ for (const database of databases) {
       await mandate.jobs.growLog();
       mandate.clock.advance(1);
       expect((await mandate.get('/log/checkpoint')).status).to.equal(404);
-      expect(mandate.log.lines.join('\n')).to.include('the transparency log does not grow');
+      const said = mandate.log.lines.map((line) => JSON.parse(line));
+      const halt = said.find(({ message }) => message === 'the transparency log does not grow');
+      expect(halt?.problem).to.include(ORIGIN).and.include('other.example/ledger');
       const renamed = await mandate.another(other);
       try {
         const key = keysIn(await renamed.get('/log/keys')).findLast(({ use, to }) => use === 'log' && to === null);

@@ -21,7 +21,7 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
 
 function intact({ completeness, checkpoints, selection, log, keys }: Verified): readonly string[] {
   const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
-  const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
+  const asked = Object.entries(selection).map(([name, value]) => `${name} ${shown(value)}`);
   const lacking = not_sealed + not_logged;
   const whole = started !== null && ended !== null;
   const witnesses = keys.filter(({ use }) => use === 'witness').length;
@@ -56,7 +56,15 @@ const USES = { checkpoint: 'checkpoints', log: 'log', witness: 'witness' } as co
 
 function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
   const signed = seconds === undefined ? '' : `, signed ${new Date(seconds * 1000).toISOString()}`;
-  return `  ${USES[use]} ${name}: ${thumbprint}${signed}`;
+  return `  ${USES[use]} ${shown(name)}: ${thumbprint}${signed}`;
+}
+
+/** Line ends, terminal codes, signs that turn the direction of writing, and spaces other than the common one. */
+const UNSHOWABLE = /\p{C}|[^\P{Z} ]/gu;
+
+/** Anybody can write a bundle. A name in it must not add a line to the report, or change how the terminal shows one. */
+function shown(text: string): string {
+  return text.replace(UNSHOWABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {

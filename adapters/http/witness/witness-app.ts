@@ -59,7 +59,8 @@ async function addCheckpoint(
 ): Promise<void> {
   const body = await readBody(request);
   if (body.kind === 'aborted') return;
-  const outcome: CosignOutcome = body.kind === 'read' ? await cosign(body.bytes.toString()) : { kind: 'malformed' };
+  const text = body.kind === 'read' ? decodeUtf8(body.bytes) : undefined;
+  const outcome: CosignOutcome = text === undefined ? { kind: 'malformed' } : await cosign(text);
   response.set('Cache-Control', 'no-store');
   switch (outcome.kind) {
     case 'cosigned':
@@ -73,6 +74,17 @@ async function addCheckpoint(
     default:
       logRefusal(outcome);
       answerProblem(response, { ...REFUSALS[outcome.kind], reason: outcome.kind });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `undefined` for bytes that are not UTF-8: replacing them would cosign another text than the one that was sent. */
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 

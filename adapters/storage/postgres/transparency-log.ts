@@ -86,7 +86,8 @@ const selectKeys = {
 
 const selectSigners = {
   name: 'log_signers',
-  text: 'select kid, min(closed_at) as first, max(closed_at) as last from checkpoints group by kid order by 2, kid',
+  text: `select kid, min(closed_at) as first, max(closed_at) as last from checkpoints where checkpoint_id > $1
+    group by kid order by 2, kid`,
 };
 
 export function postgresTransparencyLog({ run, transact }: Connections): TransparencyLog {
@@ -145,8 +146,8 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
       return (await run<CosignatureRow>(selectCosignatures)).rows;
     },
 
-    async signers() {
-      return (await run<CheckpointKeyUse>(selectSigners)).rows;
+    async signers(after) {
+      return (await run<CheckpointKeyUse>(selectSigners, [after])).rows;
     },
 
     async keepProblem(witness, problem) {

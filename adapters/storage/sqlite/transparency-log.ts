@@ -48,8 +48,8 @@ const deleteProblem = 'delete from log_problems where witness = ?';
 const deleteProblems = 'delete from log_problems';
 const selectProblems = 'select witness, kind, detail, since from log_problems order by witness';
 const selectKeys = `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`;
-const selectSigners =
-  'select kid, min(closed_at) as first, max(closed_at) as last from checkpoints group by kid order by 2, kid';
+const selectSigners = `select kid, min(closed_at) as first, max(closed_at) as last from checkpoints
+  where checkpoint_id > ? group by kid order by 2, kid`;
 
 export function sqliteTransparencyLog({ read, write }: Connection): TransparencyLog {
   const state = (run: Run) => {
@@ -103,7 +103,7 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
     },
 
     cosignatures: () => read((run) => run<CosignatureRow>(selectCosignatures).rows),
-    signers: () => read((run) => run<CheckpointKeyUse>(selectSigners).rows),
+    signers: (after) => read((run) => run<CheckpointKeyUse>(selectSigners, [after]).rows),
 
     async keepProblem(witness, problem) {
       await write((run) =>

@@ -47,10 +47,15 @@ describe('The doctor, of the log', () => {
     });
   }
 
-  it('warns of a witness that does not answer while readers do not get the newest tree, and of no former witness', () => {
+  it('warns of a witness that does not answer, also if readers get the newest tree, and of no former witness', () => {
     const found = [problem('unavailable', { detail: 'There was no answer.' })];
-    expect(of(state(), found)).to.match(/^ok/);
-    expect(of(behind, found)).to.equal('warning: The witness w.test/1 does not answer. There was no answer.');
+    for (const log of [state(), behind]) {
+      expect(of(log, found)).to.equal('warning: The witness w.test/1 does not answer. There was no answer.');
+    }
+    const two = [problem('wrong_answer'), problem('unavailable', { witness: 'w.test/2' })];
+    expect(of(state(), two)).to.equal(
+      'warning: The witness w.test/1 gave an answer that cannot be used. The witness w.test/2 does not answer.',
+    );
     expect(of(behind, [problem('contradicted', { witness: 'former.test' })])).to.match(/^ok/);
   });
 });

@@ -108,4 +108,32 @@ describe('A key that the ledger does not name', () => {
       await ledger.close();
     }
   });
+
+  it('is not believed for checkpoints after the last one of a published key, also if a sealed record names it', async () => {
+    const ledger = await evidence(sqliteFile, { hasLog: false });
+    try {
+      // Whoever owns the database can write such a record, and the service seals it. The key has the thumbprint 1.
+      await ledger.rotate();
+      const [, detail = ''] = ledger.thumbprints();
+      await ledger.signWith(0);
+      await ledger.append({ event: 'key.activated', reason: 'checkpoint_key', detail });
+      await ledger.seal();
+      await ledger.append({});
+      await ledger.seal();
+      expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'intact', recorded: [] });
+      await ledger.signWith(1);
+      for (let forged = 0; forged < 2; forged += 1) {
+        await ledger.append({});
+        await ledger.seal();
+      }
+      expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'broken', recorded: [1], fault: unknown(3) });
+      // A published key that signs later covers them: its checkpoint has the hash of the one before.
+      await ledger.signWith(0);
+      await ledger.append({});
+      await ledger.seal();
+      expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'intact', recorded: [1] });
+    } finally {
+      await ledger.close();
+    }
+  });
 });

@@ -376,6 +376,25 @@ describe('The witnessing of the log', function () {
       await witnessed([{ url: server.url, vkey: bad.vkey }]);
       expect(server.received).to.have.length(4);
       expect((await stateOf()).published).to.equal(undefined);
+      expect(await problems()).to.deep.equal([
+        ['witness.test/0', 'wrong_answer', 'It named another size at each of 4 requests.'],
+      ]);
+    });
+
+    it('keeps the begin of a problem while only its detail changes, and logs it once', async () => {
+      const [bad] = (await witnesses(1)) as [ServedWitness];
+      await grown(1);
+      const begins: number[] = [];
+      for (const status of [500, 502, 503]) {
+        server.answer = answering('', status);
+        await witnessed([{ url: server.url, vkey: bad.vkey }]);
+        const [{ since } = { since: 0 }] = await fixture.storage.transparencyLog.problems();
+        begins.push(since);
+        clock.advance(3600);
+      }
+      expect(new Set(begins)).to.have.property('size', 1);
+      expect((await problems())[0]?.[2]).to.equal("The answer's status was 503.");
+      expect(log.lines).to.have.length(1);
     });
 
     it('refuses the cosignature of an older tree, and a cosignature whose bits were changed', async () => {

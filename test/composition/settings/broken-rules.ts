@@ -4,6 +4,8 @@
  */
 
 import { generateKeyPairSync } from 'node:crypto';
+import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
+import { COSIGNATURE, formatVerifierKey, makeVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
 import { onSqlite, PEM, signalsMode, type Texts } from './sources.ts';
 
@@ -31,6 +33,11 @@ const witness = (nth: number, key: string | undefined): Texts => ({
   [`${LOG}:Witnesses:${nth}:Url`]: `https://${MARK}.example`,
   [`${LOG}:Witnesses:${nth}:VKey`]: key,
 });
+/** The verifier key of the same key under another name. */
+const renamed = (key: string): string => {
+  const { type, publicKey } = parseVerifierKey(sha256Bytes, key) ?? { type: COSIGNATURE, publicKey: new Uint8Array() };
+  return formatVerifierKey(makeVerifierKey(sha256Bytes, `${MARK}.example`, type, publicKey));
+};
 const OPERATORS = 'Service:Operators';
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
@@ -353,6 +360,11 @@ export const brokenRules: readonly BrokenRule[] = [
     'two witnesses with one name',
     Object.assign({ ...log }, ...[0, 1].map((nth) => witness(nth, WITNESS_KEYS[0]))),
     `${LOG}:Witnesses:1:VKey: has the name of another witness`,
+  ],
+  [
+    'two witnesses with one key under two names',
+    { ...log, ...witness(0, WITNESS_KEYS[0]), ...witness(1, renamed(WITNESS_KEYS[0] ?? '')) },
+    `${LOG}:Witnesses:1:VKey: has the key of another witness`,
   ],
   [
     'a quorum of more witnesses than there are',

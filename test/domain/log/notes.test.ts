@@ -173,9 +173,13 @@ describe('Cosignatures', () => {
     expect(cosignedText(seconds, text)).to.equal(message);
   });
 
-  it('are refused with another length, or a time beyond the safe integers', () => {
+  it('are refused with another length, or a time of which no date can be made', () => {
     expect(decodeCosignature(new Uint8Array(71))).to.equal(undefined);
     expect(decodeCosignature(new Uint8Array(73))).to.equal(undefined);
+    const [last, signature] = [8_640_000_000_000, new Uint8Array(64)];
+    expect(decodeCosignature(encodeCosignature({ seconds: last, signature }))?.seconds).to.equal(last);
+    expect(new Date(last * 1000).toISOString()).to.equal('+275760-09-13T00:00:00.000Z');
+    expect(decodeCosignature(encodeCosignature({ seconds: last + 1, signature }))).to.equal(undefined);
     expect(decodeCosignature(new Uint8Array(72).fill(0xff))).to.equal(undefined);
   });
 

@@ -44,6 +44,8 @@ export interface Evidence {
   publish(): Promise<void>;
   /** Another key signs checkpoints from now on. The former ones are not in the settings. */
   rotate(): Promise<void>;
+  /** The key with this number signs checkpoints from now on, and no record says so. */
+  signWith(number: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -82,21 +84,26 @@ export async function evidence(
   const thumbprints: string[] = [];
   let keys: SigningKeys;
 
+  async function signWith(number: number): Promise<void> {
+    const all = used.map(({ key }) => key);
+    const chosen = await signingKeys(all, all[number]?.keyId);
+    if (chosen.kind !== 'chosen') throw new Error(chosen.kind);
+    keys = chosen.signingKeys;
+  }
+
   async function rotate(): Promise<void> {
     const made = await newSigningKey();
     used.push(made);
-    const all = used.map(({ key }) => key);
-    const chosen = await signingKeys(all, made.key.keyId);
-    if (chosen.kind !== 'chosen') throw new Error(chosen.kind);
-    keys = chosen.signingKeys;
+    await signWith(used.length - 1);
     thumbprints.push(await jwkThumbprint(made.key.publicJwk));
     if (!hasLog) return;
-    const recording = { decisions: storage, log: stored, signingKeys: keys, signer: log, clock };
+    const { size: logged = 0 } = (await stored.state()) ?? {};
+    const recording = { decisions: storage, log: stored, signingKeys: keys, signer: log, clock, logged };
     await recordKeys({ ...recording, thumbprint: jwkThumbprint });
   }
 
   const made: Evidence = {
-    ...{ database, storage, log, witnesses, rotate },
+    ...{ database, storage, log, witnesses, rotate, signWith },
     settings: () => ({
       ...database.settings,
       'Service:Signing:Keys:0:Pem': used.at(-1)?.pem.reveal() ?? '',

@@ -10,6 +10,7 @@ import { wire } from '../../../composition/container.ts';
 import { openMe } from '../../../composition/me.ts';
 import { readSettings } from '../../../composition/settings/read-settings.ts';
 import { loadNoteSigner, loadSigningKeys } from '../../../composition/signing.ts';
+import { transparencyLog } from '../../../composition/transparency-log.ts';
 import { capturedLog } from '../captured-log.ts';
 import { ADMIN_KEY, environmentOf } from '../mandate.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
@@ -55,6 +56,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     signingKeys,
     noteSigner,
     openConsole: undefined,
+    openLog: transparencyLog,
     openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
   });
   const service: TroubledService = {

@@ -55,6 +55,16 @@ describe('The HTTP interface of a witness', () => {
     });
   }
 
+  it('refuses a note that a lenient reader of UTF-8 would change into the one that was signed', async () => {
+    const other = writtenLog(`log.test/${logs++}/\ufffd`);
+    witness.watch(other.vkey);
+    const bytes = Buffer.from(other.request(0));
+    const broken = Buffer.from(bytes.toString('latin1').replaceAll('\xef\xbf\xbd', '\xff'), 'latin1');
+    expect(broken.toString()).to.equal(other.request(0));
+    expect((await send(new Uint8Array(broken))).status).to.equal(400);
+    expect((await send(new Uint8Array(bytes))).status).to.equal(200);
+  });
+
   it('refuses another root of the same size with 409, and logs both notes once, as evidence', async () => {
     expect((await send(log.request(0))).status).to.equal(200);
     const fork = log.fork(2);

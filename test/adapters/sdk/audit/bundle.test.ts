@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { type BundleDemands, verifyBundle } from '../../../../adapters/sdk/audit/audit.ts';
 import type { NoteSigner } from '../../../../application/ports/keys.ts';
+import { cosignedText, encodeCosignature } from '../../../../domain/log/cosignature.ts';
 import { formatNote, type NoteSignature, parseNote } from '../../../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey } from '../../../../domain/log/verifier-key.ts';
 import { runCommand } from '../../../support/command-process.ts';
@@ -242,12 +243,49 @@ describe('An evidence bundle', function () {
       const verdict = await verdictOn(textOf({ ...document, log: { note, keys } }));
       expect(verdict, what).to.include({ verified: false, fault: 'log_note', line: 3 });
     }
+    const untimely = async (seconds: number) => {
+      const signature = encodeCosignature({
+        seconds,
+        signature: ledger.witnesses[0]?.sign(Buffer.from(cosignedText(seconds, text))) ?? new Uint8Array(),
+      });
+      const note = formatNote({ text, signatures: [own, { ...first, signature }] });
+      return verdictOn(textOf({ ...document, log: { note, keys: [ownKey, firstKey] } }));
+    };
+    const last = 8_640_000_000_000;
+    expect(await untimely(last)).to.include({ verified: true });
+    for (const seconds of [last + 1, Number.MAX_SAFE_INTEGER]) {
+      expect(await untimely(seconds), String(seconds)).to.include({ fault: 'log_note', line: 3 });
+    }
     const signatures = [own, second];
     const one = { note: formatNote({ text, signatures }), keys: [ownKey, secondKey] };
     expect(await verdictOn(textOf({ ...document, log: one }))).to.include({ verified: true });
     // The signature of the log fits, and the proofs do not.
     const other = { note: formatNote({ text: larger, signatures: [signedBy(ledger.log, larger)] }), keys: [ownKey] };
     expect(await verdictOn(textOf({ ...document, log: other }))).to.include({ fault: 'not_in_log', line: 5 });
+  });
+
+  it('is refused if a hostile maker nests values many levels deep, or names the members of every object', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const [, selection = '', log = '', , entry = ''] = lines;
+    for (const [line, hostile] of [
+      [2, `"selection":${deep},`],
+      [2, `"selection":{"task_id":${deep}},`],
+      [2, '"selection":{"__proto__":{"task_id":"x"}},'],
+      [2, selection.replace('}', ',"constructor":{}}')],
+      [3, `"log":{"note":${deep},"keys":[]},`],
+      [3, log.replace('{', '{"__proto__":{},')],
+      [5, `{"checkpoint":${deep}},`],
+      [5, `{"checkpoint":{"__proto__":${entry.slice('{"checkpoint":'.length, -1)}},`],
+      [5, '{"__proto__":{"record":{}}},'],
+    ] as const) {
+      const text = [...lines.slice(0, line - 1), hostile, ...lines.slice(line)].join('\n');
+      expect(await verdictOn(`${text}\n`), hostile.slice(0, 60)).to.include({ fault: 'malformed', line });
+    }
+    for (const policy of [deep, `{"log_keys":${deep}}`, '{"__proto__":{"checkpoint_keys":["x"]}}', '{"log_keys":{}}']) {
+      expect(await verifyOnPage(bundle, policy)).to.include({ verified: false, fault: 'policy_malformed' });
+      const error = await verifyBundle(bundle, { policy }).catch((thrown: unknown) => thrown);
+      expect(error, policy.slice(0, 60)).to.be.instanceOf(TypeError);
+    }
   });
 
   it('is refused in every policy that names other keys, or more witnesses than signed', async () => {
