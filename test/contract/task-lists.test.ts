@@ -51,6 +51,30 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     await expire(plusSeconds(NOON, 600));
   });
 
+  it('counts live tasks, all and by agent or person, up to a limit, and says what their last ends are', async () => {
+    const count = (of?: Parameters<ReturnType<typeof storage>['tasks']['countLive']>[0]['of'], most = 1000) =>
+      storage().tasks.countLive({ of, now: NOW, most });
+    const live = all.filter(({ state }) => state === 'live');
+    const [agent] = agents;
+    const [sponsorKey] = sponsors;
+    if (agent === undefined || sponsorKey === undefined) throw new Error('there is no agent or person');
+    const lastExpiry = plusSeconds(NOON, 5000);
+    const longestTokenTtl = Math.max(...agents.map(({ maxTokenTtl }) => maxTokenTtl));
+    expect(await count()).to.deep.equal({ tasks: live.length, lastExpiry, longestTokenTtl });
+    expect(await count(undefined, 5)).to.deep.equal({ tasks: 5, lastExpiry, longestTokenTtl });
+    expect(await count({ agentId: agent.agentId })).to.deep.equal({
+      tasks: live.filter(({ agentId }) => agentId === agent.agentId).length,
+      ...{ lastExpiry, longestTokenTtl: agent.maxTokenTtl },
+    });
+    expect(await count({ sponsorKey })).to.deep.include({
+      tasks: live.filter((task) => task.sponsorKey === sponsorKey).length,
+    });
+    const nobody = parseSponsorKey('nobody') as SponsorKey;
+    expect(await count({ sponsorKey: nobody })).to.deep.equal({
+      ...{ tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined },
+    });
+  });
+
   const idsOf = (tasks: readonly { readonly taskId: TaskId }[]) => tasks.map(({ taskId }) => taskId);
 
   /** Pages of four that each read at most five tasks, so that some have fewer matching tasks, or none. */

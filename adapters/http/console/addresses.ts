@@ -15,6 +15,8 @@ export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)
 export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
 export const delegationPath = (about: About) => withQuery(screens.delegation.path, about);
 export const personPath = (sponsor: string) => withQuery(screens.people.path, { sponsor });
+/** The ledger's records of a task, which the browser can verify there. */
+export const ledgerPath = (taskId: string) => withQuery(screens.ledger.path, { task_id: taskId });
 /** The form that ends tasks. It first says how many, and asks for a reason. */
 export const stopPath = (about: About) => withQuery(screens.stop.path, about);
 

@@ -145,7 +145,7 @@ export function countLiveTasks(knex: Knex, { of, now, most }: LiveTasksQuestion,
   const live = knex
     .select('t.expires_at', 'a.max_token_ttl')
     .from('tasks as t')
-    .join('agents as a', 'a.agent_id', 't.agent_id')
+    .leftJoin('agents as a', 'a.agent_id', 't.agent_id')
     .whereRaw("t.state = 'live' and t.ended_at is null")
     .where('t.expires_at', '>', instant(now))
     .limit(most);

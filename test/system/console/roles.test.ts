@@ -263,4 +263,50 @@ for (const database of databases) {
       }
     });
   });
+
+  describe(`Two operators at the console on ${database.name}`, function () {
+    this.timeout(120_000);
+    let running: ConsoleWithProvider;
+    before(async () => {
+      running = await startWithConsole(database, { 'Service:Operators:TwoPersonUnblock': 'true' });
+    });
+    after(() => running.stop());
+
+    const block = (key: string) => running.mandate.admin('PUT', `/admin/sponsors/${key}/block`);
+    const isBlocked = async (key: string) =>
+      (await running.mandate.admin('GET', `/admin/sponsors/${key}`)).status === 200;
+
+    it('must both ask before a block is lifted, and the page says so to the first', async () => {
+      const [rosa, otto] = [
+        await signedInOperator(running, operators.responder),
+        await signedInOperator(running, operators.second),
+      ];
+      await block('grace');
+      const form = { sponsor_key: 'grace', reason: 'Her account is hers again' };
+      for (let times = 0; times < 2; times += 1) {
+        const first = await rosa.post('/people/unblock', form);
+        expect([first.status, first.headers.get('location')]).to.deep.equal([303, '/people?sponsor=grace']);
+        expect(first.headers.getSetCookie().join()).to.contain('unblock_pending.0');
+        expect(await isBlocked('grace')).to.equal(true);
+      }
+      expect((await otto.post('/people/unblock', form)).headers.getSetCookie().join()).to.contain('unblocked.0');
+      expect(await isBlocked('grace')).to.equal(false);
+      const gone = await otto.post('/people/unblock', form);
+      expect([gone.status, gone.text.includes('This person is not blocked')]).to.deep.equal([404, true]);
+    });
+
+    it('lift no block of themselves: refused, recorded, and the block stays', async () => {
+      const rosa = await signedInOperator(running, operators.responder);
+      await block('rosa');
+      const records = await running.mandate.recorded(async () => {
+        const answer = await rosa.post('/people/unblock', { sponsor_key: 'rosa', reason: 'It is a mistake' });
+        expect([answer.status, answer.text.includes('You may not lift this block')]).to.deep.equal([403, true]);
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([
+        ['sponsor.unblocked', 'deny', 'operator_is_sponsor'],
+        ['operator.acted', 'allow', null],
+      ]);
+      expect(await isBlocked('rosa')).to.equal(true);
+    });
+  });
 }

@@ -15,6 +15,7 @@ for (const database of databases) {
     let agent: RegisteredAgent;
     let live: string;
     let killed: string;
+    let record: number;
     let operator: OperatorAtConsole;
 
     before(async function () {
@@ -30,6 +31,8 @@ for (const database of databases) {
       await other.refresh(String(body.refresh_token));
       killed = String(body.task_id);
       await mandate.admin('DELETE', `/admin/tasks/${killed}`);
+      record = (await mandate.ledger()).find((line) => line.task_id === killed)?.seq ?? 0;
+      await mandate.jobs.seal();
       operator = await service.signedIn(...operatorRoles);
     });
     after(async () => {
@@ -56,6 +59,7 @@ for (const database of databases) {
         'task-killed': `/tasks/${killed}`,
         agents: '/agents',
         agent: `/agents/${agent.id}`,
+        record: `/tasks/${killed}/records/${record}`,
       }) as const;
     const narrow = { viewport: { width: 360, height: 740 } };
 
@@ -109,21 +113,29 @@ for (const database of databases) {
       await close(page);
     });
 
-    it('compare a file without script', async () => {
-      const page = await open('/agents', { javaScriptEnabled: false });
-      const text =
-        'agent_id: fresh\ndisplay_name: Fresh\nallowed_scopes: [x]\nallowed_audiences: [https://x.example]\nmax_delegation_depth: 1\njwks_uri: https://keys.example/jwks.json\n';
-      await page
-        .getByLabel('YAML file of agents')
-        .setInputFiles({ name: 'agents.yaml', mimeType: 'application/yaml', buffer: Buffer.from(text) });
-      await page.getByRole('button', { name: 'Compare' }).click();
-      await page.getByText('the file would register it', { exact: false }).waitFor();
-      await close(page);
-    });
+    for (const javaScriptEnabled of [false, true]) {
+      it(`compare a file ${javaScriptEnabled ? 'with' : 'without'} script`, async () => {
+        const page = await open('/agents', { javaScriptEnabled });
+        const text = [
+          ...['agent_id: fresh', 'display_name: Fresh', 'allowed_scopes: [x]', 'max_delegation_depth: 1'],
+          ...['allowed_audiences: [https://x.example]', 'jwks_uri: https://keys.example/jwks.json'],
+        ].join('\n');
+        const file = { name: 'agents.yaml', mimeType: 'application/yaml', buffer: Buffer.from(text) };
+        await page.getByLabel('YAML file of agents').setInputFiles(file);
+        await page.getByRole('button', { name: 'Compare' }).click();
+        await page.getByText('the file would register it', { exact: false }).waitFor();
+        if (javaScriptEnabled) {
+          expect(await accessibilityFaults(page)).to.deep.equal([]);
+          await screenshot(page, `console-comparison-${database.engine}`);
+        }
+        await close(page);
+      });
+    }
 
     it('show a viewer no way to change anything', async () => {
       const viewer = await service.signedIn('viewer');
-      for (const path of Object.values(paths())) {
+      const { record: _, ...others } = paths();
+      for (const path of Object.values(others)) {
         const page = await open(path, {}, viewer);
         expect(await page.locator('a[href^="/stop"], form[action="/agent/disable"]').count(), path).to.equal(0);
         await close(page);

@@ -7,7 +7,7 @@ import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/reco
 import type { Timeline, TimelineEvent } from '../../../../domain/tasks/timeline.ts';
 import { type Html, html, type Insert } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
-import { agentPath, delegationPath, personPath, recordPath, stopPath, taskPath } from '../addresses.ts';
+import { agentPath, delegationPath, ledgerPath, personPath, recordPath, stopPath, taskPath } from '../addresses.ts';
 import { moment } from '../times.ts';
 import { code, count, isolated, placeOf, wide } from '../words.ts';
 import { type ScopeOrigins, scopeTable } from './scope-table.ts';
@@ -156,7 +156,7 @@ ${wide(
 <td>${checkpoint === undefined ? html`<span class="quiet">not yet</span>` : `checkpoint ${checkpoint}`}</td><td><a href="${recordPath(task.taskId, seq)}">Record ${seq}</a></td></tr>`,
   )}</tbody></table>`,
 )}
-${hasMoreRecords && html`<p class="quiet">These are the oldest ${records.length.toLocaleString('en')}. The ledger has more.</p>`}
+<p>${hasMoreRecords && `These are the oldest ${records.length.toLocaleString('en')}. `}<a href="${ledgerPath(task.taskId)}">Verify them in the ledger</a></p>
 <details class="more"><summary>As JSON, as <code>GET /audit</code> shows them</summary>
 ${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${JSON.stringify(presentRecord(record), undefined, 2)}</pre>`)}
 </details>

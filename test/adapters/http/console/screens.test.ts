@@ -141,7 +141,8 @@ describe('the screen Task', () => {
       .to.include(`href="/tasks/${task.taskId}/records/7"`)
       .and.include('checkpoint 3')
       .and.include('&quot;seq&quot;: 7');
-    expect(page({ task })).not.to.include('/records/').and.not.include('<pre');
+    expect(shown).to.include(`href="/ledger?task_id=${task.taskId}"`);
+    expect(page({ task })).not.to.include('/records/').and.not.include('/ledger').and.not.include('<pre');
   });
 
   it('offers the kill switch to a responder, while the task is live', () => {
