@@ -103,7 +103,7 @@ function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant
   const body =
     reasons.length === 0
       ? html`<p class="quiet">Nothing was refused in the last ${minutes.length} minutes.</p>`
-      : html`<div class="scroll" role="region" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((minute) => html`<th scope="col" class="number">${clock(minute)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
+      : html`<div class="scroll" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((minute) => html`<th scope="col" class="number">${clock(minute)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
 <tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th>${counts.map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}<td class="number">${total}</td></tr>`)}</tbody></table></div>`;
   return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, until ${clock(now)}</span></div>
 ${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}

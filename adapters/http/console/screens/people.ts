@@ -33,7 +33,7 @@ export function renderPeople({ now, source, blocks, nextCursor }: PeopleView): H
 ${
   blocks.length === 0
     ? html`<p class="quiet">No block${source !== undefined && html` by ${BY[source]}`}.</p>`
-    : html`<div class="scroll" role="region" aria-labelledby="blocks" tabindex="0"><table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
+    : html`<div class="scroll" role="group" aria-labelledby="blocks" tabindex="0"><table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
 <tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table></div>`
 }
 ${nextCursor !== undefined && html`<nav class="pages" aria-label="Pages"><a class="button" href="/people?${new URLSearchParams({ ...(source && { source }), cursor: nextCursor }).toString()}">Next page</a></nav>`}

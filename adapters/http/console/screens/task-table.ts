@@ -10,7 +10,7 @@ export function taskTable(
   { now, mayStop }: { readonly now: Instant; readonly mayStop: boolean },
 ): Html {
   if (tasks.length === 0) return html`<p class="quiet">No live task.</p>`;
-  return html`<div class="scroll" role="region" aria-label="Tasks" tabindex="0"><table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Ends</th>${mayStop && html`<th scope="col">Stop</th>`}</tr></thead>
+  return html`<div class="scroll" role="group" aria-label="Tasks" tabindex="0"><table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Ends</th>${mayStop && html`<th scope="col">Stop</th>`}</tr></thead>
 <tbody>${tasks.map(
     (task) => html`<tr>
 <th scope="row"><code>${task.taskId}</code></th>
