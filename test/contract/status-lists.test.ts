@@ -53,11 +53,12 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
   }
 
   const randomness = systemRandomness();
+  const signs = async ({ index }: StatusReference) => `token of ${index}`;
 
   const exchangesOf = (decisions: Storage, audience: string, entries: number) => {
     const openList = listOpener({ decisions, randomness, clock, entries });
     const service = { decisions, randomness, openList, knownLists: new Map(), monotonic: () => performance.now() };
-    return () => openListedTask(service, anOpening(agent, { audience }));
+    return async () => (await openListedTask(service, anOpening(agent, { audience }), signs)).opened;
   };
 
   const statusOf = async ({ task, grantHash }: TaskOpening) =>
@@ -176,8 +177,11 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     const exchange = async (index: number) => {
       drawnIndex = index;
       searched.length = 0;
-      const { kind } = await openListedTask(service, anOpening(agent, { audience }));
-      expect(kind).to.equal('opened');
+      const { opened, token } = await openListedTask(service, anOpening(agent, { audience }), signs);
+      const status = opened.kind === 'opened' ? opened.status : undefined;
+      expect(status).not.to.equal(undefined);
+      // A token is signed before the transaction only if the process drew the index, and used only with that index.
+      expect(token).to.equal(searched.length === 1 && searched[0] === false ? `token of ${status?.index}` : undefined);
       return [...searched];
     };
     expect(await exchange(0)).to.deep.equal([true, true]);
