@@ -150,7 +150,7 @@ export function httpSurfaces(
           return proveInLog({ log: stored, hash: sha256Bytes }, checkpoint, published);
         }),
       streaming: parts.recordStream && {
-        stream: parts.recordStream,
+        ...{ stream: parts.recordStream, clock },
         refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
       },
       log,

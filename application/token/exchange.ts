@@ -101,11 +101,14 @@ export async function exchangeToken(
       refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     };
-    // The token is signed at the same time, with the status that the transaction will probably choose.
-    const { opened, token: signed } =
+    // The token is signed at the same time, unless it names the status that the transaction chooses.
+    const signing = service.statusLists === undefined ? token.sign() : undefined;
+    const [opened, signed] = await Promise.all([
       service.statusLists === undefined
-        ? await beside(service.decisions.decide(openTask, opening), token.sign())
-        : await openListedTask({ ...service, ...service.statusLists }, opening, token.sign);
+        ? service.decisions.decide(openTask, opening)
+        : openListedTask({ ...service, ...service.statusLists }, opening),
+      signing,
+    ]);
     switch (opened.kind) {
       case 'agent_changed':
       case 'no_status_index':
@@ -129,11 +132,6 @@ export async function exchangeToken(
         });
     }
   });
-}
-
-async function beside<Opened>(opening: Promise<Opened>, signing: Promise<string>) {
-  const [opened, token] = await Promise.all([opening, signing]);
-  return { opened, token };
 }
 
 const ANOTHER_AGENT = 'The client_assertion and the actor_token must be of one agent.';

@@ -1,6 +1,6 @@
 /** Opens a task with an index in a status list of its audience, and a list if none has a free index (`Service:StatusLists`). */
 
-import { STATUS_LIST_ID_BYTES, type StatusReference } from '../../domain/tasks/status-list.ts';
+import { STATUS_LIST_ID_BYTES } from '../../domain/tasks/status-list.ts';
 import { openStatusList } from '../decisions/open-status-list.ts';
 import { type OpenVerdict, openTask, type TaskOpening } from '../decisions/open-task.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -70,37 +70,16 @@ const STATUS_DRAWS = 16;
  */
 const ATTEMPTS = 32;
 
-export interface ListedOpening {
-  /** `no_status_index` only after so many attempts. */
-  readonly opened: OpenVerdict;
-  /** Set if the task got the index for which the token was signed. */
-  readonly token: string | undefined;
-}
-
-/**
- * @param sign makes the token of a task with this status. Where the index is likely to be free, it runs beside the
- * transaction, which would else keep this thread waiting
- */
-export async function openListedTask(
-  service: Opening,
-  opening: TaskOpening,
-  sign: (status: StatusReference) => Promise<string>,
-): Promise<ListedOpening> {
+/** The verdict is `no_status_index` only after so many attempts. */
+export async function openListedTask(service: Opening, opening: TaskOpening): Promise<OpenVerdict> {
   const { decisions, randomness, openList, knownLists, monotonic } = service;
   const { audience } = opening.task;
   const known = currentList(service, audience);
   if (known !== undefined && known.searches === 0) {
     const { listId, entries } = known;
     const statusCandidates = randomness.draws(CANDIDATES).map((draw) => ({ listId, index: draw % entries }));
-    const [likely] = statusCandidates;
-    const [opened, token] = await Promise.all([
-      decisions.decide(openTask, { ...opening, statusCandidates }),
-      likely && sign(likely),
-    ]);
-    if (opened.kind !== 'no_status_index') {
-      const isLikely = opened.kind === 'opened' && opened.status?.index === likely?.index;
-      return { opened, token: isLikely ? token : undefined };
-    }
+    const opened = await decisions.decide(openTask, { ...opening, statusCandidates });
+    if (opened.kind !== 'no_status_index') return opened;
     known.searches = SEARCHES;
   } else if (known !== undefined) {
     known.searches -= 1;
@@ -113,7 +92,7 @@ export async function openListedTask(
         knownLists.set(audience, { listId, entries: opened.entries ?? 0, readAtMs: monotonic(), searches: 0 });
       }
     }
-    if (opened.kind !== 'no_status_index' || attempt === ATTEMPTS) return { opened, token: undefined };
+    if (opened.kind !== 'no_status_index' || attempt === ATTEMPTS) return opened;
     await openList(audience);
   }
 }
