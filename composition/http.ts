@@ -29,7 +29,7 @@ import { introspectToken } from '../application/token/introspect.ts';
 import { listOpener } from '../application/token/open-listed-task.ts';
 import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
-import { publishedStatusLists } from '../application/token/status-list.ts';
+import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import type { Trace } from '../domain/trace-context.ts';
@@ -145,7 +145,7 @@ export function httpSurfaces(
       prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
       proveInLog: transparencyLog && ((checkpoint) => transparencyLog.prove(stored, checkpoint)),
       streaming: parts.recordStream && {
-        stream: parts.recordStream,
+        ...{ stream: parts.recordStream, clock },
         refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
       },
       log,
@@ -158,7 +158,9 @@ export function httpSurfaces(
         ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists, measurements },
         ...{ monotonic: () => performance.now(), deflate: zlibDeflate, hash: sha256Bytes },
       }),
-      list: () => parts.storage.statusLists.list(),
+      list: publishedListIds({
+        ...{ clock, ttl, statusLists: parts.storage.statusLists, monotonic: () => performance.now() },
+      }),
       ...{ issuer, ttl },
     },
     transparencyLog: transparencyLog && {

@@ -19,7 +19,7 @@ import { loggedRequests, measuredRequests, tracedRequests } from './observed-req
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
 import { healthRouter } from './public/health.ts';
 import type { LogSurface } from './public/log.ts';
-import { type StatusListSurface, statusListRouter } from './public/status-lists.ts';
+import { type StatusListSurface, statusListEndpoint, statusListRouter } from './public/status-lists.ts';
 import { pathOf, type RouteOf, routeOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
@@ -103,11 +103,13 @@ export function routing(surfaces: HttpSurfaces): Routing {
 
 export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const { endpoints, app, me } = routing(surfaces);
+  const lists = surfaces.statusLists && statusListEndpoint(surfaces.statusLists, surfaces.log);
   const routed = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
     const endpoint = endpoints.get(path);
-    if (endpoint !== undefined) request.endpoint = path;
-    (endpoint ?? app)(request, response);
+    const list = endpoint === undefined ? lists?.(request) : undefined;
+    request.endpoint = endpoint === undefined ? list?.route : path;
+    (endpoint ?? list?.serve ?? app)(request, response);
   };
   const optional = {
     statusLists: surfaces.statusLists !== undefined,

@@ -1,7 +1,8 @@
 /** Validates an operator's access token: a person's token of another audience, with roles. */
 
+import { instantFromSeconds } from '../../domain/instant.ts';
 import { type OperatorPerson, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
-import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, dateClaim, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import { type SubjectValidation, validateSubjectToken } from './validate-subject-token.ts';
@@ -27,5 +28,7 @@ export async function validateOperator(
   if (claims === undefined || issuer === undefined) return denied('subject_malformed');
   const sponsorKey = textClaim(claims, validation.sponsorKeyClaim);
   const roles = rolesIn(claims, validation.roleClaim, validation.roles);
-  return allowed({ kind: 'person', issuer, subject: outcome.value.subject, sponsorKey, roles });
+  const exp = dateClaim(claims, 'exp');
+  const expiresAt = exp === undefined ? undefined : instantFromSeconds(exp + CLOCK_SKEW_SECONDS);
+  return allowed({ kind: 'person', issuer, subject: outcome.value.subject, sponsorKey, roles, expiresAt });
 }

@@ -18,16 +18,19 @@ import type { StatusLists } from '../ports/queries.ts';
 import type { Clock, Deflate, Hash, Monotonic } from '../ports/runtime.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 
-interface StatusListReading {
-  readonly statusLists: Pick<StatusLists, 'find'>;
-  readonly signingKeys: SigningKeys;
+interface ReadTimes {
   readonly clock: Clock;
   readonly monotonic: Monotonic;
+  /** Seconds: `Service:StatusLists:Ttl`. */
+  readonly ttl: number;
+}
+
+interface StatusListReading extends ReadTimes {
+  readonly statusLists: Pick<StatusLists, 'find'>;
+  readonly signingKeys: SigningKeys;
   readonly deflate: Deflate;
   readonly hash: Hash;
   readonly issuer: string;
-  /** Seconds: `Service:StatusLists:Ttl`. */
-  readonly ttl: number;
   /** `Service:StatusLists:Entries`. */
   readonly entries: number;
   readonly measurements: Pick<Measurements, 'statusListRead' | 'statusListFailed'> | undefined;
@@ -43,10 +46,13 @@ export interface PublishedStatusList {
   token(): Promise<Uint8Array>;
 }
 
-interface Read {
-  /** When the read of the tables began: it may not show what was committed later. */
+/** When a read of the tables began: it may not show what was committed later. */
+interface Began {
   readonly readAt: Instant;
   readonly readAtMs: number;
+}
+
+interface Read extends Began {
   readonly list: Promise<PublishedStatusList | undefined>;
 }
 
@@ -65,7 +71,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export function publishedStatusLists(
   service: StatusListReading,
 ): (listId: string) => Promise<PublishedStatusList | undefined> {
-  const { statusLists, signingKeys, clock, monotonic, deflate, hash, issuer, ttl, entries, measurements } = service;
+  const { statusLists, signingKeys, monotonic, deflate, hash, issuer, ttl, entries, measurements } = service;
   const maxLists = Math.floor((4 / 3) * (MAX_BYTES / entries));
   /** The oldest first. */
   const kept = new Map<string, Read>();
@@ -91,14 +97,10 @@ export function publishedStatusLists(
     };
   }
 
-  function isCurrent({ readAt, readAtMs }: Read): boolean {
-    const age = secondsBetween(readAt, clock.now());
-    return age >= 0 && age < ttl && monotonic() - readAtMs < ttl * 1000;
-  }
-
   function begin(listId: string): Read {
-    const readAt = clock.now();
-    const next: Read = { readAt, readAtMs: monotonic(), list: read(listId, readAt) };
+    const began = beginning(service);
+    const { readAt } = began;
+    const next: Read = { ...began, list: read(listId, readAt) };
     kept.delete(listId);
     kept.set(listId, next);
     const drop = () => {
@@ -122,7 +124,38 @@ export function publishedStatusLists(
   return async (listId) => {
     if (!isStatusListId(listId)) return undefined;
     const known = kept.get(listId);
-    const { list } = known !== undefined && isCurrent(known) ? known : begin(listId);
+    const { list } = known !== undefined && isCurrent(service, known) ? known : begin(listId);
     return list;
   };
+}
+
+/**
+ * The returned function lists the ids of all lists, the oldest first. They were read less than `ttl` seconds ago, once for
+ * all who ask.
+ *
+ * @throws StorageUnavailable (the returned function)
+ */
+export function publishedListIds(
+  service: ReadTimes & { readonly statusLists: Pick<StatusLists, 'list'> },
+): () => Promise<readonly string[]> {
+  let latest: (Began & { readonly ids: Promise<readonly string[]> }) | undefined;
+
+  return () => {
+    if (latest !== undefined && isCurrent(service, latest)) return latest.ids;
+    const next = { ...beginning(service), ids: service.statusLists.list() };
+    latest = next;
+    next.ids.catch(() => {
+      if (latest === next) latest = undefined;
+    });
+    return next.ids;
+  };
+}
+
+function beginning({ clock, monotonic }: ReadTimes): Began {
+  return { readAt: clock.now(), readAtMs: monotonic() };
+}
+
+function isCurrent({ clock, monotonic, ttl }: ReadTimes, { readAt, readAtMs }: Began): boolean {
+  const age = secondsBetween(readAt, clock.now());
+  return age >= 0 && age < ttl && monotonic() - readAtMs < ttl * 1000;
 }

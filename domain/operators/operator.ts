@@ -1,5 +1,6 @@
 /** Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. */
 
+import type { Instant } from '../instant.ts';
 import { isTextList } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 
@@ -16,6 +17,8 @@ export interface OperatorPerson {
   readonly sponsorKey: string | undefined;
   /** May be empty. */
   readonly roles: readonly OperatorRole[];
+  /** From this time the access token is not accepted. `undefined` for a person who came without one. */
+  readonly expiresAt?: Instant | undefined;
 }
 
 export type Operator = { readonly kind: 'key' } | OperatorPerson;

@@ -95,8 +95,8 @@ async function fillList(started: Started): Promise<void> {
     ],
   } as const;
   await fillTables(started, ENTRIES, tables);
-  const revoked = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at)
-    select 'tok_' || task_id, task_id, created_at, 'client_revoked', expires_at from tasks
+  const revoked = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
+    select 'tok_' || task_id, task_id, created_at, 'client_revoked', expires_at, status_list from tasks
       where status_list = '${LIST_ID}' and ${CHANCE.replaceAll('$n', '(cast(status_index + 1 as bigint))')} = 9`;
   const list = [
     'list_id, audience, entries, created_at',

@@ -315,6 +315,18 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(await removal).not.to.equal('removed');
   });
 
+  it('are found among the revoked tokens of their own list only', async () => {
+    const { listId } = await openedList(16);
+    const connection = await outside();
+    const array = kind.engine === 'postgres' ? 'json_agg' : 'json_group_array';
+    const select = `select ${statusListColumns(array)} from status_lists l where l.list_id = '${listId}'`;
+    // With the tables' real sizes Postgres reads the few rows of a test without an index.
+    if (kind.engine === 'postgres') await connection.sql('set enable_seqscan = off');
+    const rows = await connection.sql(`${kind.engine === 'postgres' ? 'explain' : 'explain query plan'} ${select}`);
+    const plan = rows.map((row) => row['QUERY PLAN'] ?? row.detail).join('\n');
+    expect(plan).to.contain('revoked_tokens_by_status_list');
+  });
+
   it('are refused by the table to a second task, whatever decided so', async () => {
     const { audience } = await openedList(16);
     const [one, other] = [await drawn(audience, [1]), await drawn(audience, [2])];

@@ -219,6 +219,12 @@ for (const database of databases) {
       stream.close();
     });
 
+    it('ends the stream with the access token: a minute after its expiry, as elsewhere', async () => {
+      // Half a second to two seconds before that minute is over.
+      const token = operatorToken(mandate, { roles: [ROLE_VALUES.auditor], exp: mandate.clock.seconds() - 58 });
+      await (await listen(mandate, { authorization: `Bearer ${token}` })).ended;
+    });
+
     it('refuses the stream to a viewer, and records that', async () => {
       const records = await mandate.recorded(async () => {
         expect((await mandate.get('/audit/stream', { authorization: `Bearer ${tokenOf('viewer')}` })).status).to.equal(

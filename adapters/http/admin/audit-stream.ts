@@ -3,8 +3,11 @@
 import { once } from 'node:events';
 import type { Request, Response } from 'express';
 import type { Opened, RecordStream } from '../../../application/ledger/record-stream.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
+import { secondsBetween } from '../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../domain/ledger/record.ts';
+import type { Operator } from '../../../domain/operators/operator.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { answerRefusal } from '../admission/refusals.ts';
 import { singleHeader } from '../message/head.ts';
@@ -14,6 +17,7 @@ import { parseOrdinal, readQuery } from '../message/query.ts';
 export interface StreamSurface {
   readonly stream: RecordStream;
   readonly streamTimes?: StreamTimes;
+  readonly clock: Clock;
   /** Writes the record of a request that found no place. */
   refuseFull(trace?: Trace): Promise<void>;
 }
@@ -62,8 +66,16 @@ export async function streamRecords(
     case 'unknown_record':
       return answerInvalid(response, fieldErrors(LAST_EVENT_ID, 'No record of this ledger has this number yet.'));
     case 'opened':
-      return send(opened.feed, surface.streamTimes ?? TIMES, response, lasts);
+      return send(opened.feed, timesOf(surface, request.operator), response, lasts);
   }
+}
+
+/** The stream ends when the access token does: a person without a valid token gets no more records. */
+function timesOf({ streamTimes = TIMES, clock }: StreamSurface, operator: Operator | undefined): StreamTimes {
+  const expiresAt = operator?.kind === 'person' ? operator.expiresAt : undefined;
+  if (expiresAt === undefined) return streamTimes;
+  const leftMs = secondsBetween(clock.now(), expiresAt) * 1000;
+  return { ...streamTimes, lifetimeMs: Math.max(0, Math.min(streamTimes.lifetimeMs, leftMs)) };
 }
 
 type Feed = Extract<Opened, { readonly kind: 'opened' }>['feed'];

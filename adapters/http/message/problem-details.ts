@@ -4,10 +4,11 @@
  */
 
 import { STATUS_CODES } from 'node:http';
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { OAuthError } from '../../../domain/denial.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
+import type { ServedResponse } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 
@@ -32,9 +33,13 @@ const MAX_FIELDS = 100;
 /** Longer than all field names of this API. */
 const MAX_FIELD_NAME = 128;
 
-export function answerProblem(response: Response, problem: Problem): void {
+export function answerProblem(response: ServedResponse, problem: Problem): void {
+  const text = JSON.stringify(problemDocument(problem));
   response.reason = problem.reason;
-  response.status(problem.status).type('application/problem+json').json(problemDocument(problem));
+  response.statusCode = problem.status;
+  response.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
 }
 
 export function problemDocument(problem: Omit<Problem, 'reason'>): Record<string, unknown> {
@@ -50,7 +55,7 @@ export function problemDocument(problem: Omit<Problem, 'reason'>): Record<string
   };
 }
 
-export function answerInvalid(response: Response, errors: readonly FieldError[]): void {
+export function answerInvalid(response: ServedResponse, errors: readonly FieldError[]): void {
   const detail = 'Some fields are not acceptable: errors says which and why.';
   answerProblem(response, { status: 400, detail, errors, reason: 'invalid_fields' });
 }
@@ -66,9 +71,9 @@ function byField(errors: readonly FieldError[]): Record<string, readonly string[
   return Object.fromEntries(reported.map(([field, sentences]) => [field, [...sentences]]));
 }
 
-const answers: FaultAnswers = {
+export const problemFaults: FaultAnswers<ServedResponse> = {
   unavailable(response) {
-    response.set('Retry-After', String(DATABASE_RETRY_AFTER));
+    response.setHeader('Retry-After', String(DATABASE_RETRY_AFTER));
     answerProblem(response, {
       status: 503,
       error: 'temporarily_unavailable',
@@ -82,7 +87,7 @@ const answers: FaultAnswers = {
 };
 
 export function answerFaults(log: Log): ErrorRequestHandler {
-  return faultHandler(log, answers);
+  return faultHandler(log, problemFaults);
 }
 
 export const unknownPath: RequestHandler = (request, response) => {

@@ -64,7 +64,12 @@ const insertTasks = {
     )
     insert into task_grants (grant_hash, task_id, scope) select grant_hash, task_id, scope from opened`,
 };
-const insertTokens = insertInto('revoked_tokens', ['jti', 'task_id', 'revoked_at', 'reason', 'forget_at']);
+const insertTokens = {
+  name: 'insert_revoked_tokens',
+  text: `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
+    select jti, task_id, revoked_at, reason, forget_at, (select t.status_list from tasks t where t.task_id = q.task_id)
+      from json_populate_recordset(null::revoked_tokens, $1::json) q`,
+};
 const putBlocks = insertInto(
   'sponsor_blocks',
   ['sponsor_key', 'source', 'kind', 'blocked_at', 'stated_at'],

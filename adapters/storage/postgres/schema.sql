@@ -320,10 +320,13 @@ create table revoked_tokens (
   revoked_at timestamptz not null,
   reason text not null,
   -- From this time no tool server accepts the token, and the row may be deleted.
-  forget_at timestamptz not null
+  forget_at timestamptz not null,
+  -- The list that has the task's status.
+  status_list text collate "C"
 );
 
 create index revoked_tokens_by_forgetting on revoked_tokens (forget_at);
+create index revoked_tokens_by_status_list on revoked_tokens (status_list, task_id) where status_list is not null;
 
 create table spent_assertions (
   agent_id text collate "C" not null,

@@ -39,10 +39,11 @@ export function statusListColumns(array: string): string {
     ),
     indices(
       'with_revoked_token',
-      // A look-up for each revoked token. For a join Postgres would read all tasks of the list.
+      // A look-up for each revoked token of the list. For a join Postgres would read all tasks of the list.
       `(select (
           select o.status_index from tasks o where o.task_id = r.task_id and o.state = 'live' and o.status_list = l.list_id
-        ) as status_index from revoked_tokens r) t where t.status_index is not null`,
+        ) as status_index from revoked_tokens r where r.status_list = l.list_id
+      ) t where t.status_index is not null`,
     ),
   ].join(', ');
 }

@@ -68,7 +68,8 @@ const revokeGrants = `update task_grants set revoked_at = ? ${GIVEN_TASKS}`;
 const deleteGrants = `delete from task_grants ${GIVEN_TASKS}`;
 const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
 
-const insertToken = 'insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at) values (?, ?, ?, ?, ?)';
+const insertToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
+  values (?, ?, ?, ?, ?, (select status_list from tasks where task_id = ?))`;
 
 const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
   on conflict (sponsor_key, source) do update set
@@ -151,7 +152,7 @@ const appliers: Appliers = {
   },
 
   revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>
-    run(insertToken, [tokenId, taskId, at, reason, forgetAt]),
+    run(insertToken, [tokenId, taskId, at, reason, forgetAt, taskId]),
 
   put_block: (run, { sponsorKey, source, kind, blockedAt, statedAt }) =>
     run(putBlock, [storable('sponsor_key', sponsorKey), source, kind, blockedAt, statedAt]),

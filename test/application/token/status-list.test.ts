@@ -4,7 +4,7 @@ import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../../adapters/platform/zlib-deflate.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StoredStatusList } from '../../../application/ports/queries.ts';
-import { publishedStatusLists } from '../../../application/token/status-list.ts';
+import { publishedListIds, publishedStatusLists } from '../../../application/token/status-list.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
@@ -176,6 +176,34 @@ describe('Status lists', () => {
     const refused = find(LIST);
     readOf(1).fail();
     expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+  });
+
+  it('are named once for all who ask while their ids are read, and within the ttl; a failed read is not remembered', async () => {
+    const reads: { answer(ids: readonly string[]): void; fail(): void }[] = [];
+    const list = publishedListIds({
+      ...{ clock: { now: () => now }, monotonic: () => elapsedMs, ttl: TTL },
+      statusLists: {
+        list: () =>
+          new Promise((resolve, reject) => {
+            reads.push({ answer: resolve, fail: () => reject(new StorageUnavailable('away')) });
+          }),
+      },
+    });
+    const asked = [list(), list()];
+    reads[0]?.fail();
+    for (const one of asked) expect(await one.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    const again = [list(), list()];
+    reads[1]?.answer([LIST]);
+    expect(await Promise.all(again)).to.deep.equal([[LIST], [LIST]]);
+    pass(TTL - 0.001);
+    await list();
+    expect(reads).to.have.length(2);
+    pass(0.001);
+    void list();
+    expect(reads).to.have.length(3);
+    pass(1, -100);
+    void list();
+    expect(reads).to.have.length(4);
   });
 
   it('are not looked up for an id that no list can have', async () => {

@@ -71,7 +71,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
     checkpoints: (question) => listCheckpoints({ checkpoints }, question),
     prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
     streaming: {
-      stream,
+      ...{ stream, clock },
       refuseFull: async () => undefined,
       streamTimes: { heartbeatMs, lifetimeMs: 10 * 60_000 },
     },

@@ -23,7 +23,7 @@ export interface StatusLists {
 }
 
 type ListedStatus =
-  /** `ask`: one of the task's tokens was revoked, and only introspection knows which. */
+  /** `ask`: only introspection knows. One of the task's tokens was revoked, or the token is newer than the list. */
   | { readonly kind: 'active' | 'not_active' | 'ask' }
   /** No fresh list of this control plane has the task. */
   | { readonly kind: 'unknown'; readonly retryAfter: string | undefined };
@@ -84,13 +84,14 @@ export function statusLists(parts: Parts): StatusLists {
       if (!isOurs || !isKept || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
         return { kind: 'unknown', retryAfter: undefined };
       }
-      return pollerOf(uri).statusAt(idx);
+      return pollerOf(uri).statusAt(idx, dateClaim(signed, 'iat'));
     },
   };
 }
 
 interface Poller {
-  statusAt(index: number): Promise<ListedStatus>;
+  /** @param issuedAt the `iat` of the token */
+  statusAt(index: number, issuedAt: number | undefined): Promise<ListedStatus>;
   /** Whether it has stopped, and its list has expired: then no earlier list can be replayed to a new poller. */
   isOver(): boolean;
 }
@@ -136,9 +137,17 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
       failures += 1;
     }
     // From the answer on: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
-    if (failures === 0) return clock.after(interval, next);
+    if (failures === 0) return clock.after(untilNext(), next);
     const wait = Math.min(interval, interval * FIRST_RETRY * 2 ** (failures - 1));
     return clock.after(Math.max(0, at + wait - clock.monotonic()), next);
+  }
+
+  /** The next list must come before this one expires, however long `maxAgeMs` is. */
+  function untilNext(): number {
+    if (held === undefined) return interval;
+    const { exp, ttl } = held.list;
+    const halfLeft = ((exp + clockSkewSeconds) * 1000 - now()) / 2;
+    return Math.min(interval, Math.max(halfLeft, ttl * 1000));
   }
 
   function next(): Promise<void> | undefined {
@@ -193,7 +202,7 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
   }
 
   return {
-    async statusAt(index) {
+    async statusAt(index, issuedAt) {
       lastToken = clock.monotonic();
       if (!isPolling) {
         isPolling = true;
@@ -209,7 +218,9 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
       if (list === undefined) return { kind: 'unknown', retryAfter: failure?.retryAfter };
       const value = statusIn(list.bytes, STATUS_BITS, index);
       if (value === taskStatus.valid) return { kind: 'active' };
-      return { kind: value === taskStatus.ask ? 'ask' : 'not_active' };
+      // The list may show the task that had the index before, or an agent that was enabled again.
+      const isNewer = issuedAt !== undefined && issuedAt >= list.iat;
+      return { kind: value === taskStatus.ask || (value !== undefined && isNewer) ? 'ask' : 'not_active' };
     },
     isOver: () => !isPolling && (held === undefined || isExpired(held.list)),
   };

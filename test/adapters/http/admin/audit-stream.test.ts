@@ -6,7 +6,9 @@ import { expect } from 'chai';
 import express from 'express';
 import { streamRecords } from '../../../../adapters/http/admin/audit-stream.ts';
 import { type RecordListener, recordStream } from '../../../../application/ledger/record-stream.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
+import type { Operator } from '../../../../domain/operators/operator.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { openEventStream } from '../../../support/event-stream.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -31,15 +33,19 @@ describe('The stream of records', () => {
   let stream = streamOf();
   let times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
   const app = express();
-  app.get('/', (request, response) =>
-    streamRecords({ stream, streamTimes: times, refuseFull: async () => undefined }, request, response),
-  );
+  let operator: Operator | undefined;
+  app.get('/', (request, response) => {
+    request.operator = operator;
+    const surface = { stream, streamTimes: times, refuseFull: async () => undefined, clock: { now: () => NOON } };
+    return streamRecords(surface, request, response);
+  });
   const server = createServer(app);
   let url = '';
   before(async () => {
     url = `http://127.0.0.1:${await listen(server)}`;
   });
   beforeEach(() => {
+    operator = undefined;
     stream = streamOf();
     newest = 0;
   });
@@ -58,6 +64,18 @@ describe('The stream of records', () => {
     const client = await openEventStream(url, {});
     await client.ended;
     expect(client.headers.get('connection')).to.equal('close');
+  });
+
+  it("ends when the operator's access token expires, if that is earlier, and at once if it has expired", async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    const person = { kind: 'person', issuer: 'https://idp.example', subject: 'ada', sponsorKey: 'ada' } as const;
+    for (const seconds of [0.02, 0, -1]) {
+      operator = { ...person, roles: ['auditor'], expiresAt: plusSeconds(NOON, seconds) };
+      await (await openEventStream(url, {})).ended;
+    }
+    times = { heartbeatMs: 10_000, lifetimeMs: 20 };
+    operator = { ...person, roles: ['auditor'], expiresAt: plusSeconds(NOON, 3600) };
+    await (await openEventStream(url, {})).ended;
   });
 
   it('ends for all listeners when it is closed, and refuses later ones', async () => {

@@ -32,7 +32,8 @@ describe('A tool server with status lists', () => {
     const given = options ?? { statusList, onError: () => undefined };
     const toolServer = fixture.toolServer(given);
     const status = index === undefined ? {} : { status: statusMember(plane, index) };
-    const token = plane.token({ ...status, ...claims });
+    // The list is newer than the token.
+    const token = plane.token({ iat: seconds() - 1, ...status, ...claims });
     const policy = toolServer.policy({ scope: ['jira:read'], highRisk });
     const access = await toolServer.authorize({ token, route: 'x', policy });
     const decided = access.kind === 'allowed' ? 'allowed' : access.reason;
@@ -57,6 +58,14 @@ describe('A tool server with status lists', () => {
     expect(await decide({ index: 3, statusList: refuse })).to.deep.equal(['allowed', 1, 1]);
     plane.answerIntrospection = answering({ active: false });
     expect(await decide({ index: 3, statusList: refuse })).to.deep.equal(['not_active', 2, 2]);
+  });
+
+  it('introspects a token that is newer than the list, if the list would refuse it', async () => {
+    const claims = { iat: seconds() + 1 };
+    expect(await decide({ index: 0, claims })).to.deep.equal(['allowed', 1, 0]);
+    expect(await decide({ index: 1, claims })).to.deep.equal(['allowed', 2, 1]);
+    plane.answerIntrospection = answering({ active: false });
+    expect(await decide({ index: 2, claims, statusList: refuse })).to.deep.equal(['not_active', 3, 2]);
   });
 
   it('introspects a high-risk request whatever its list says, unless the list refuses it', async () => {

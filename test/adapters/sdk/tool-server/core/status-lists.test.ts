@@ -503,6 +503,38 @@ describe('A tool server that polls status lists', () => {
     expect(plane.server.received).to.deep.equal([]);
   });
 
+  it('lets introspection decide about a token that is newer than the list: its index may have been of another task', async () => {
+    const kindAt = (iat: unknown, index: number = OVER) => askFor({ iat, status: statusMember(plane, index) });
+    expect(await kindAt(seconds() - 1)).to.equal('not_active');
+    for (const iat of [seconds(), seconds() + 1]) expect(await kindAt(iat)).to.equal('ask');
+    expect([await kindAt(seconds(), VALID), await kindAt(seconds(), ENTRIES)]).to.deep.equal(['active', 'not_active']);
+    for (const iat of [undefined, null, `${seconds()}`]) expect(await kindAt(iat)).to.equal('not_active');
+  });
+
+  it('polls before its list expires, however long maxAgeMs is', async () => {
+    lists = make(60_000, 600_000);
+    const ttl = 1;
+    plane.answerStatus = async (...call) => {
+      const [iat, exp] = [seconds(), seconds() + 12 * ttl];
+      sendList(await signList(plane, iat, LISTED, { claims: { exp, ttl } }))(...call);
+    };
+    for (let passed = 0; passed < 900_000; passed += 5000) {
+      expect(await both(), `after ${passed} ms`).to.deep.equal(DECIDED);
+      await clock.advance(5000);
+    }
+    expect(asked()).to.be.within(20, 30);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('polls no sooner than after the ttl, however soon its list expires', async () => {
+    await serve({ claims: { exp: seconds() - SKEW + 1, ttl: 2 } });
+    await both();
+    await clock.advance(1999);
+    expect(asked()).to.equal(1);
+    await clock.advance(1);
+    expect(asked()).to.equal(2);
+  });
+
   it('asks no list about a token that expired over a minute ago: its index may be that of another task', async () => {
     const kindAt = (exp: number) => askFor({ exp, status: statusMember(plane, OVER) });
     expect(await kindAt(seconds() - 60)).to.equal('unknown');
@@ -729,7 +761,7 @@ describe('A tool server that polls status lists', () => {
   it('keeps no process alive', async () => {
     const tool = new URL('../../../../../adapters/sdk/tool-server/core/tool-server.ts', import.meta.url).href;
     const options = { issuer: plane.issuer, audience: AUDIENCE, statusList: { maxAgeMs: 600_000 } };
-    const token = plane.token({ status: statusMember(plane, OVER) });
+    const token = plane.token({ iat: seconds() - 1, status: statusMember(plane, OVER) });
     const program = `
       const { createToolServer } = await import(${JSON.stringify(tool)});
       const toolServer = createToolServer({ ...${JSON.stringify(options)}, now: () => ${clock.now()}, onAccess: () => {} });
