@@ -5,7 +5,6 @@
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { LIMITS, type Limits, type LimitsByUse } from '../../adapters/storage/postgres/limits.ts';
@@ -15,6 +14,7 @@ import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
 import { capturedLog } from './captured-log.ts';
 import { NOON } from './domain-fixtures.ts';
+import { memoryFolder } from './memory-folder.ts';
 import { movedClock } from './moved-clock.ts';
 import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.ts';
 import { type Storage, withMethods } from './storage.ts';
@@ -55,7 +55,7 @@ export const sqliteFile: TestDatabase = {
   name: 'SQLite',
   engine: 'sqlite',
   async fresh(schema = 'applied') {
-    const directory = mkdtempSync(join(tmpdir(), 'mandate-sqlite-'));
+    const directory = mkdtempSync(join(memoryFolder(), 'mandate-sqlite-'));
     const path = join(directory, 'mandate.sqlite');
     const open: FreshDatabase['open'] = async (options) =>
       withMethods(await openSqlite({ path }, surroundingsOf(options)));

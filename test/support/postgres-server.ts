@@ -8,6 +8,7 @@ import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync } from '
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../../scripts/free-port.ts';
+import { memoryFolder } from './memory-folder.ts';
 
 export interface PostgresServer {
   /** A libpq URI without a password. */
@@ -78,8 +79,9 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
   const owner = serverAccount();
   const home = mkdtempSync(join(tmpdir(), 'mandate-postgres-'));
   const programs = await reachablePrograms(home, owner);
-  const data = join(home, 'data');
-  if (owner !== undefined) chownSync(home, owner.uid, owner.gid);
+  // The programs stay in `home`: a file system in memory may be mounted with `noexec`.
+  const data = mkdtempSync(join(durable ? tmpdir() : memoryFolder(), 'mandate-postgres-data-'));
+  for (const folder of [home, data]) if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   execFileSync(
     programs.initdb,
     ['-D', data, '-U', SUPERUSER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
@@ -110,7 +112,7 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
         child.stdin?.end();
         await ended;
       }
-      rmSync(home, { recursive: true, force: true });
+      for (const folder of [home, data]) rmSync(folder, { recursive: true, force: true });
     },
     halt: (how) => tell(how, HALTED),
     start: () => tell('start', READY),
@@ -140,8 +142,8 @@ function serverOn(port: number): PostgresServer {
 }
 
 /**
- * The shell runs the server until standard input ends, then stops it and removes its data. So none remains if this
- * process is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT
+ * The shell runs the server until standard input ends, then stops it and removes its folders: its own and "$2", the
+ * data. So none remains if this process is killed. SIGINT is Postgres's fast shutdown, SIGQUIT its immediate one. A frozen server needs SIGCONT
  * first.
  */
 const SUPERVISED = `
@@ -153,7 +155,7 @@ const SUPERVISED = `
       start) "$0" "$@" & server=$! ;;
     esac
   done
-  kill -QUIT $server; kill -CONT $server; wait $server; cd / && rm -rf "$OLDPWD"`;
+  kill -QUIT $server; kill -CONT $server; wait $server; cd / && rm -rf "$OLDPWD" "$2"`;
 const HALTED = 'the server has ended';
 const READY = 'ready to accept connections';
 
