@@ -162,6 +162,8 @@ describe('The sign-in', () => {
             authenticatedAt: instantFromSeconds(Number(provider.claims.auth_time)),
           },
           issuedAt: instantFromSeconds(Number(provider.claims.iat)),
+          issuer: provider.issuer,
+          claims: provider.claims,
         });
         const request = tokenRequest();
         expect(`${server.url}${request?.path}`).to.equal(provider.metadata.token_endpoint);

@@ -60,7 +60,7 @@ describe('logOut', () => {
 
       it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
-        const none = { remembered: undefined, closed: undefined };
+        const none = { remembered: undefined, closed: undefined, closedOperators: undefined };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
         expect(logOut.asks({ ...signal, remember })).to.deep.equal({ ...asked, ...none, remembered });
@@ -79,8 +79,10 @@ describe('logOut', () => {
         const page = { ...signal, keepsTasks: true, closesSessions: remember } as const;
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
         const closed = ask('logout', pageName);
-        const asked = { accepted: ask('signal_accepted', acceptance), remembered: undefined, closed, live: undefined };
-        expect(logOut.asks(page)).to.deep.equal(asked);
+        expect(logOut.asks(page)).to.deep.equal({
+          ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
+          ...{ closed, closedOperators: undefined },
+        });
         const { verdict, effects } = logOut.judge(page, { accepted: false });
         expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
         expect(effects.slice(1, -1)).to.deep.equal([

@@ -226,7 +226,8 @@ export const refusalCases: readonly RefusalCase[] = [
     reason: 'not_active',
     what: 'a task that is over by its status list',
     options: { statusList: {} },
-    token: (plane) => plane.token({ status: statusMember(plane, 5) }),
+    // The list is newer than the token.
+    token: (plane) => plane.token({ iat: NOW - 60, status: statusMember(plane, 5) }),
     prepare: async (plane) => {
       plane.answerStatus = sendList(await signList(plane, NOW, { 5: 1 }));
     },

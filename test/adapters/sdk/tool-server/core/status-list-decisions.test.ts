@@ -33,7 +33,7 @@ describe('A tool server with status lists', () => {
     const toolServer = fixture.toolServer(given);
     const status = index === undefined ? {} : { status: statusMember(plane, index) };
     // The list is newer than the token.
-    const token = plane.token({ iat: seconds() - 1, ...status, ...claims });
+    const token = plane.token({ iat: seconds() - 60, ...status, ...claims });
     const policy = toolServer.policy({ scope: ['jira:read'], highRisk });
     const access = await toolServer.authorize({ token, route: 'x', policy });
     const decided = access.kind === 'allowed' ? 'allowed' : access.reason;
