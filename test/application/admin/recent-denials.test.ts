@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { recentDenials } from '../../../application/admin/recent-denials.ts';
 import type { LedgerAnswer, LedgerQuestion } from '../../../application/ledger/query.ts';
-import { type Instant, plusSeconds } from '../../../domain/instant.ts';
+import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
 import { formatCursor } from '../../../domain/ledger/page-cursor.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
-import { NOON } from '../../support/domain-fixtures.ts';
 
-/** 30 seconds into its minute. */
+/** The beginning of a minute. */
+const NOON = instantFromSeconds(1_789_653_300);
 const NOW = plusSeconds(NOON, 30);
 
 function aDenial(at: Instant, reason: string | undefined, count?: number): LedgerRecord {

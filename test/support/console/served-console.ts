@@ -125,7 +125,6 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
         shows: { ...rest, ledger: showLedger, checkpoints: showCheckpoints, doctor: showDoctor },
         reads: {} as Screens['reads'],
         acts: Object.fromEntries(Object.keys(forms).map((name) => [name, noAct])) as Screens['acts'],
-        reads: { compare: elsewhere },
       },
     ),
   );
