@@ -81,7 +81,9 @@ describe('The pictures of the console', function () {
   const signedIn = async (options: object): Promise<Page> => {
     const context = await browse({ ...devices.desktop, deviceScaleFactor: 1, ...options });
     const [name, value] = operator.cookie;
-    await context.addCookies([{ name, value, url: running.origin, httpOnly: true, secure: true, sameSite: 'Lax' }]);
+    // Chromium sends a secure cookie to a loopback address over plain http, too.
+    const url = running.origin.replace('http:', 'https:');
+    await context.addCookies([{ name, value, url, httpOnly: true, secure: true, sameSite: 'Lax' }]);
     return context.newPage();
   };
 

@@ -111,7 +111,7 @@ async function connect() {
     isOver = true;
     say(
       outcome === 'session_over' ? 'Your session has ended: sign in again.' : 'You no longer have the role Auditor.',
-      'bad',
+      'fault',
     );
     toggle.disabled = true;
     return;
@@ -120,7 +120,7 @@ async function connect() {
   const wait = outcome === 'ended' ? 0 : RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
   if (outcome !== 'ended') {
     failures += 1;
-    say('The connection is lost: trying again …', 'bad');
+    say('The connection is lost: trying again …', 'fault');
   }
   setTimeout(connect, wait);
 }

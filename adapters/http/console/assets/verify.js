@@ -297,7 +297,7 @@ async function verifyRecords({ keys, say, address }) {
           ? { message: unproven(record, found) }
           : await verifyRecord(record, found.proof, keys);
       (verdict.verified ? good : bad).push({ seq, message: verdict.message });
-      mark(seq, verdict.verified ? 'good' : 'bad', verdict.verified ? 'verified' : 'NOT VERIFIED');
+      mark(seq, verdict.verified ? 'good' : 'fault', verdict.verified ? 'verified' : 'NOT VERIFIED');
     }
     say(`${number(good.length, 'record')} verified …`);
   }
@@ -309,7 +309,7 @@ async function verifyRecords({ keys, say, address }) {
     return outcome(good.length > 0 ? 'good' : 'warn', title, element('p', text), ...rest);
   }
   return outcome(
-    'bad',
+    'fault',
     `${number(bad.length, 'record')} NOT verified`,
     named(bad),
     element('p', `${number(good.length, 'record')} verified.`),
@@ -340,7 +340,7 @@ async function verifyChain({ keys, marks, say, address }) {
     const page = await read(`${address.chain}?after=${next}&limit=${MOST_CHECKPOINTS}`);
     const verdict = await verifyCheckpoints(page.checkpoints, keys, { after, marks, more: page.next_after !== null });
     if (!verdict.verified)
-      return outcome('bad', 'The chain of checkpoints is NOT intact', element('p', verdict.message));
+      return outcome('fault', 'The chain of checkpoints is NOT intact', element('p', verdict.message));
     count += page.checkpoints.length;
     after = page.checkpoints.at(-1) ?? after;
     next = page.next_after;

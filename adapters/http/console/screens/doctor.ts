@@ -20,7 +20,7 @@ export function renderDoctor({ findings, at, now }: DoctorView): Html {
   const [failed, warnings] = [count('failed'), count('warning')];
   const verdict =
     failed > 0
-      ? html`<p class="banner bad"><strong>${number(failed, 'check')} failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`
+      ? html`<p class="banner fault"><strong>${number(failed, 'check')} failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`
       : html`<p class="banner ${warnings > 0 ? 'warn' : 'good'}"><strong>No check failed.</strong> ${warnings > 0 && `${number(warnings, 'warning')}.`}</p>`;
   const sorted = ORDER.flatMap((status) => findings.filter((finding) => finding.status === status));
   return html`${verdict}

@@ -35,10 +35,18 @@ function renderRecord(record: LedgerRecord, now: Instant): Html {
 <span>${parties(record)}</span>
 <span class="seal" data-verdict="${seq}">${checkpoint === undefined ? html`<span class="quiet">not sealed yet</span>` : html`<span class="quiet">sealed in ${checkpoint}</span>`}</span>
 </summary>
-<pre tabindex="0" aria-label="Record ${seq} as JSON" data-record="${seq}">${JSON.stringify(presentRecord(record), null, 2)}</pre>
+<pre tabindex="0" aria-label="Record ${seq} as JSON" data-record="${seq}">${visibleJson(presentRecord(record))}</pre>
 ${links.length > 0 && html`<ul class="inline">${links}</ul>`}
 </details></li>`;
 }
+
+/** Signs that nobody sees, or that turn the direction of writing, are escaped: an auditor sees what is verified. */
+function visibleJson(value: object): string {
+  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, 2).replace(HIDDEN, (sign) => sign.split('').map(asEscape).join(''));
+}
+
+const HIDDEN = /(?!\n)\p{C}|(?! )\p{Z}/gu;
 
 /** Without the day if it is today. */
 function clockOf(at: Instant, now: Instant): Html {

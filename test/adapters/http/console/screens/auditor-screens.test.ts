@@ -47,6 +47,14 @@ describe('The screen Ledger', () => {
     });
   });
 
+  it('escapes signs that nobody sees in the JSON, and keeps what it says', () => {
+    const sponsor = 'ada\u202egro.elpmaxe\u00a0\u{e0041}é😀';
+    const shown = ledger({ records: [record({ sponsor })] });
+    const json = /<pre [^>]*data-record="7">(.*?)<\/pre>/s.exec(shown)?.[1]?.replaceAll('&quot;', '"') ?? '';
+    expect(json).to.include('"ada\\u202egro.elpmaxe\\u00a0\\udb40\\udc41é😀"');
+    expect(JSON.parse(json).sponsor).to.equal(sponsor);
+  });
+
   it('says whether a record is sealed, and that nothing or no more matches', () => {
     expect(ledger({ records: [record({})] })).to.include('sealed in 2');
     expect(ledger({ records: [record({ checkpoint: undefined })] })).to.include('not sealed yet');
