@@ -309,7 +309,7 @@ async function verifyRecords({ keys, say, address }) {
     return outcome(good.length > 0 ? 'good' : 'warn', title, element('p', text), ...rest);
   }
   return outcome(
-    'bad',
+    'fault',
     `${number(bad.length, 'record')} NOT verified`,
     named(bad),
     element('p', `${number(good.length, 'record')} verified.`),
