@@ -148,7 +148,10 @@ describe('Packages:', () => {
       expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
         ...['LICENSE', 'README.md', 'package.json'],
         ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
-        ...['me/page/assets/me.css', 'pages/assets/mark.svg', 'console/assets/console.css'].map((path) => `dist/adapters/http/${path}`),
+        ...['me/page/assets/me.css', 'pages/assets/mark.svg'].map((path) => `dist/adapters/http/${path}`),
+        ...['console.css', 'records.css', 'views.css']
+          .map((name) => `console/assets/${name}`)
+          .map((path) => `dist/adapters/http/${path}`),
         'adapters/http/openapi.json',
       ]);
       const sources = await Promise.all(
@@ -157,6 +160,7 @@ describe('Packages:', () => {
       const own = sources.flat().filter((file) => file.endsWith('.ts') && !file.startsWith('adapters/sdk/'));
       expect(files.filter((file) => file.endsWith('.js'))).to.have.members([
         'dist/adapters/http/me/page/assets/me.js',
+        ...['stream.js', 'verify.js'].map((name) => `dist/adapters/http/console/assets/${name}`),
         ...own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
       ]);
     });

@@ -7,13 +7,11 @@ import type { AuditSurface } from '../../../adapters/http/admin/audit-router.ts'
 import type { Act, Show } from '../../../adapters/http/console/asked.ts';
 import { type ConsoleSurface, consoleRouter, type Screens } from '../../../adapters/http/console/console-router.ts';
 import { assets } from '../../../adapters/http/console/layout.ts';
-import type { OverviewSurface } from '../../../adapters/http/console/overview-surface.ts';
 import { showCheckpoints } from '../../../adapters/http/console/screens/checkpoints-route.ts';
 import { showDoctor } from '../../../adapters/http/console/screens/doctor-route.ts';
 import { showLedger } from '../../../adapters/http/console/screens/ledger-route.ts';
 import { renderLiveRecords } from '../../../adapters/http/console/screens/live-records.ts';
 import { forms, screens } from '../../../adapters/http/console/screens.ts';
-import type { ViewsSurface } from '../../../adapters/http/console/views-surface.ts';
 import { eventLoopTurn, timeLimit } from '../../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
@@ -106,8 +104,6 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
           overview: {} as ConsoleSurface['overview'],
         },
         audit,
-        overview: {} as OverviewSurface,
-        views: {} as ViewsSurface,
         sessions: {
           async find() {
             uses += 1;
