@@ -244,6 +244,8 @@ for (const kind of databases) {
       ]);
       const agent = await instance.agent();
       for (let task = 0; task < 2; task += 1) expect((await agent.exchange()).status).to.equal(200);
+      // The service has told for `Ttl` that there is none.
+      instance.clock.advance(5);
       const [stored, published] = await ofLists();
       expect([stored?.status, stored?.sentence.replace(/opened .+?\. /, '')]).to.deep.equal([
         ...[
@@ -254,7 +256,7 @@ for (const kind of databases) {
       expect([published?.status, published?.sentence]).to.deep.equal([
         ...['ok', 'Service:Issuer answers with a current status list.'],
       ]);
-      clock.advance(3600);
+      clock.advance(3610);
       expect((await ofLists())[1]?.sentence).to.match(/a status list that is 36\d\d seconds old/);
       await instance.stop();
     });
@@ -442,7 +444,9 @@ for (const kind of databases) {
       await expectFinding(vacant, 'operators', 'warning', /: viewer, registrar\. Only the admin key/);
       const silent = { 'Service:Operators:Issuer': 'http://127.0.0.1:9' };
       await expectFinding(silent, 'operators discovery', 'failed', /^Its metadata could not be read\./);
-      const off = Object.fromEntries(Object.keys({ ...OPERATORS, ...silent }).map((key) => [key, undefined]));
+      const ofConsole = ['Service:Operators:ClientId', 'Service:Console:Port', 'Service:Console:Origin'];
+      const all = [...Object.keys({ ...OPERATORS, ...silent }), ...ofConsole];
+      const off = Object.fromEntries(all.map((key) => [key, undefined]));
       expect((await examine(off)).map(({ check }) => check).join()).not.to.include('operators');
     });
 

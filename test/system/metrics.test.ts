@@ -222,8 +222,8 @@ for (const database of databases) {
             key.startsWith(name) ? (new RegExp(`[{,]${label}="([^"]*)"`).exec(key)?.[1] ?? []) : [],
           ),
         );
-      // This service has no status lists, no surface for people, and no transparency log.
-      const served = surfaces.filter((surface) => !['status_lists', 'me', 'log'].includes(surface));
+      // This service has no status lists, no surface for people, no transparency log, and no console.
+      const served = surfaces.filter((surface) => !['status_lists', 'me', 'log', 'console'].includes(surface));
       expect([...labelsOf('mandate_requests_total', 'surface')]).to.have.members(served);
       expect([...labelsOf('mandate_requests_total', 'outcome')]).to.have.members([...outcomes]);
       expect([...ledgerEvents]).to.include.members([...labelsOf('mandate_denials_total', 'event')]);

@@ -41,7 +41,7 @@ const renamed = (key: string): string => {
 const OPERATORS = 'Service:Operators';
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
-const withConsole: Texts = {
+export const withConsole: Texts = {
   ...ROLE,
   [`${OPERATORS}:ClientId`]: `${MARK}-console`,
   'Service:Console:Port': '5200',

@@ -6,7 +6,7 @@
 import { catalogue, removedSettings } from '../../../composition/settings/catalogue.ts';
 import type { Setting } from '../../../composition/settings/setting.ts';
 import { NOTE_KEY, WITNESS_KEYS } from '../../support/note-vectors.ts';
-import { brokenRules, MARK, transmitter } from './broken-rules.ts';
+import { brokenRules, MARK, transmitter, withConsole } from './broken-rules.ts';
 import { onSqlite, type Texts } from './sources.ts';
 
 export interface WrongConfiguration {
@@ -35,6 +35,7 @@ const COMPANY: Readonly<Record<string, Texts>> = {
   ...Object.fromEntries(
     ['Issuer', 'Audience', 'BearerToken', 'PreviousBearerToken'].map((field) => [`Service:Ssf:${field}`, transmitter]),
   ),
+  'Service:Console:Port': withConsole,
   'Service:Audit:Sink:BearerToken': { 'Service:Audit:Sink:Url': `https://${MARK}-sink.example` },
 };
 
