@@ -105,9 +105,13 @@ const CONSOLE: Route = {
 const CONSOLE_READING: Route = { ...CONSOLE, work: 'other' };
 const CONSOLE_SIGN_IN: Route = { ...CONSOLE_READING, takesForm: false };
 const CONSOLE_PROOF: Route = { ...CONSOLE, work: 'proof' };
-const CONSOLE_PROOF_PATH = /^\/tasks\/[^/]+\/records\//;
-/** Screens that only read, and may read much: they must not hold up stops. */
-const CONSOLE_READING_PATH = /^\/(?:assets|delegation|tasks|agents|agent\/compare|ledger|stream|doctor)(?:\/|$)/;
+const CONSOLE_PROOF_PATH = /^\/(?:tasks\/[^/]+\/records\/|ledger\/proofs$)/;
+/**
+ * Screens that only read, and may read much, and the sign-out, which waits for the identity provider: they must not hold
+ * up stops.
+ */
+const CONSOLE_READING_PATH =
+  /^\/(?:assets|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out)(?:\/|$)/;
 
 /** Routes of the console's own listener. */
 export function consoleRouteOf(target: string): Route {

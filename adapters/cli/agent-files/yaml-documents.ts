@@ -94,19 +94,33 @@ const ONE_FIELD: ReadonlySet<YAMLError['code']> = new Set(['DUPLICATE_KEY', 'TAG
 const NAMELESS = 'A name must be a string.';
 const UNREADABLE = 'Contains a value that JSON does not have, an unknown anchor, or too many repetitions.';
 
-/** The value as JSON. `undefined` if JSON has no such number, or if aliases expand without limit. */
+/** Characters, about: far more than any registration. Aliases can make a short file mean a long text. */
+const MOST_SAID = 1_048_576;
+
+/** The value as JSON. `undefined` if JSON has no such value, or if aliases repeat too much. */
 function asJson(read: () => unknown): Json | undefined {
   try {
     const value = read() ?? null;
-    return isSayable(value) ? (JSON.parse(JSON.stringify(value)) as Json) : undefined;
+    // The library does not limit aliases of empty lists. So the length is known before anything is repeated.
+    return lengthOf(value, new Map()) <= MOST_SAID ? (JSON.parse(JSON.stringify(value)) as Json) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isSayable(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every(isSayable);
+/** Infinite for what JSON cannot say. Aliases share objects: each is measured once. */
+function lengthOf(value: unknown, known: Map<object, number>): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value === 'number') return Number.isFinite(value) ? 1 : Number.POSITIVE_INFINITY;
+  if (typeof value !== 'object' || value === null) return 1;
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  // Until it is measured: a value that contains itself has no end.
+  known.set(value, Number.POSITIVE_INFINITY);
+  let length = 2;
+  for (const [name, member] of Object.entries(value)) length += name.length + lengthOf(member, known);
+  known.set(value, length);
+  return length;
 }
 
 /** Sentences for faults. The library's own messages are not used, because they quote the text. */

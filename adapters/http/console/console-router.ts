@@ -240,13 +240,15 @@ const MALFORMED_FORM: Extract<Done, { readonly kind: 'refused' }> = {
 function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): RequestHandler {
   const { route, screen, title } = readForms[name];
   return async (request, response) => {
-    const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
-    if (body.kind === 'aborted') return;
+    // First: the request already has a permit, which a slow sender without a session must not keep.
     const session = await sessionOf(surface, request);
     if (session === undefined) {
+      discardRest(request);
       await surface.refuse('missing_token', request.trace);
       return answer(response, { status: 401, reason: 'session_over' }, renderMessage('session_over'));
     }
+    const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
+    if (body.kind === 'aborted') return;
     // Its token could not be read, and it does nothing.
     const refuse = (done: typeof TOO_LARGE) =>
       answer(response, done, renderRefusal(done, screens[screen].path, session));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { routeOf } from '../../../adapters/http/routes.ts';
+import { consoleRouteOf, routeOf } from '../../../adapters/http/routes.ts';
 import { type Surface, surfaces } from '../../../application/ports/telemetry.ts';
 
 const paths: readonly (readonly [path: string, surface: Surface])[] = [
@@ -82,6 +82,38 @@ describe('The path of a person’s own surface', () => {
     });
   }
   it('is its first segment', () => expect(routeOf('/means', { me: true })).to.equal(routeOf('/nothing')));
+});
+
+describe('The path of a page of the console', () => {
+  for (const [path, work, takesForm] of [
+    ['/', 'revoking', true],
+    ['/people?sponsor=ada', 'revoking', true],
+    ['/stop?sponsor=ada', 'revoking', true],
+    ['/stop/person', 'revoking', true],
+    ['/people/block', 'revoking', true],
+    ['/agent/disable', 'revoking', true],
+    // A slow identity provider must not hold up stops.
+    ['/sign-in', 'other', false],
+    ['/callback?code=x', 'other', false],
+    ['/sign-out', 'other', true],
+    ['/delegation?state=live', 'other', true],
+    ['/tasks/task_1', 'other', true],
+    ['/agents/someone', 'other', true],
+    ['/agent/compare', 'other', true],
+    ['/ledger', 'other', true],
+    ['/ledger/chain?after=0', 'other', true],
+    ['/stream', 'other', true],
+    ['/doctor', 'other', true],
+    // A proof computes on the only thread.
+    ['/tasks/task_1/records/7', 'proof', true],
+    ['/ledger/proofs?seqs=1,2', 'proof', true],
+  ] as const) {
+    it(`${path} has the permits of ${work}${takesForm ? ', and its form is read before it waits for one' : ''}`, () => {
+      const { surface, event, bucket, metric, ...route } = consoleRouteOf(path);
+      expect([surface, event, bucket, metric]).to.deep.equal(['console', 'admin.denied', 'main', 'console']);
+      expect([route.work, route.takesForm]).to.deep.equal([work, takesForm]);
+    });
+  }
 });
 
 describe('A SCIM path', () => {

@@ -3,6 +3,7 @@ import { operatorRoles } from '../../../domain/operators/operator.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { databases } from '../../support/databases.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
+import { rawConnection } from '../../support/raw-http.ts';
 
 const REASON = 'incident 4711';
 const START_LIMIT_MS = 120_000;
@@ -216,6 +217,15 @@ for (const database of databases) {
       });
       expect(added).to.deep.equal([]);
       expect((await service.mandate.admin('GET', `/admin/agents/${agent.id}`)).body).to.deep.equal(body);
+    });
+
+    it('do not wait for the file of a sender without a session, who would keep a permit meanwhile', async () => {
+      const connection = await rawConnection(service.origin);
+      connection.send(
+        'POST /agent/compare HTTP/1.1\r\nHost: console.test\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n--b',
+      );
+      expect(await connection.until('\r\n\r\n')).to.match(/^HTTP\/1\.1 401 /);
+      connection.leave();
     });
 
     it('say what is wrong with a dropped file', async () => {

@@ -265,4 +265,13 @@ describe('Agent files', () => {
     const said = await problemsOf(laughs.join('\n'));
     expect(said.some((each) => each.endsWith('or too many repetitions.'))).to.equal(true);
   });
+
+  it('cannot exhaust the reader by repeating lists that are empty', async () => {
+    const laughs = ['a: &a [[], [], [], [], [], [], [], [], []]'];
+    for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg', 'ih', 'ji'].map((pair) => pair.split(''))) {
+      laughs.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
+    }
+    const said = await problemsOf(laughs.join('\n'));
+    expect(said.some((each) => each.endsWith('or too many repetitions.'))).to.equal(true);
+  }).timeout(5000);
 });
