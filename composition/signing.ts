@@ -129,7 +129,7 @@ export async function loadNoteSigner(
   const refusal = (problem: string) =>
     new StartupError([describeSettingError({ key: setting, problem, accepted: LOG_KEY_FILE })]);
   if (read.kind === 'unusable') throw refusal(read.problem);
-  // Whoever owns the log would also be the witness that readers trust against them.
+  // The owner of the log would also be the witness that readers trust against the owner.
   const { publicKey } = read.signer.key;
   const isWitness = witnesses.some(({ key }) => Buffer.compare(key.publicKey, publicKey) === 0);
   if (isWitness) throw refusal('is also the key of a witness in Service:Audit:Log:Witnesses');

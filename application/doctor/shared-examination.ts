@@ -10,7 +10,7 @@ export interface Report {
   readonly at: Instant;
 }
 
-/** Each run opens connections of its own. So long, all who ask get the findings of the last one. */
+/** Each run opens new connections. For this time, every request gets the findings of the last run. */
 export const REPORT_LASTS_SECONDS = 15;
 
 /** @param examine runs all checks. It resolves within their time limit */

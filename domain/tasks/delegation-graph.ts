@@ -64,7 +64,7 @@ export interface DelegationRow extends Omit<DelegatedTask, 'taskId' | 'state'> {
   readonly newest: TaskId;
 }
 
-/** How many people, agents and tool servers keep nodes of their own: as many as fit, in these steps. */
+/** How many people, agents and tool servers keep a separate node: as many as fit, in these steps. */
 const KEPT = [40, 30, 20, 14, 10, 7, 5, 3, 2, 1] as const;
 
 /**

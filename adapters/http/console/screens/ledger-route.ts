@@ -1,4 +1,4 @@
-/** Reads what the screen *Ledger* shows. Its parameters are those of `GET /audit`; an empty field of the form is none. */
+/** Reads what the screen *Ledger* shows. Its parameters are those of `GET /audit`; an empty field of the form is ignored. */
 
 import type { Request } from 'express';
 import { plusSeconds, toShortText } from '../../../../domain/instant.ts';

@@ -40,7 +40,7 @@ ${links.length > 0 && html`<ul class="inline">${links}</ul>`}
 </details></li>`;
 }
 
-/** Signs that nobody sees, or that turn the direction of writing, are escaped: an auditor sees what is verified. */
+/** Escapes invisible characters and those that change the direction of writing: an auditor sees what is verified. */
 function visibleJson(value: object): string {
   const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value, null, 2).replace(HIDDEN, (sign) => sign.split('').map(asEscape).join(''));

@@ -45,7 +45,7 @@ function rect(style: string, scale: Scale, from: Instant, until: Instant): Html 
   return html`<rect class="${style}" x="${x.toFixed(2)}%" width="${Math.max(LEAST, right - x).toFixed(2)}%" y="2" height="${HEIGHT - 4}" rx="3"/>`;
 }
 
-/** Its part after the end of the task has another colour: there it still works where nobody asks the service. */
+/** The part after the end of the task has another colour: there the token still works at tool servers that do not introspect. */
 function tokenBar({ from, until, revokedAt }: TokenBar, scale: Scale, end: Instant | undefined): Html {
   const over = revokedAt ?? end;
   if (over === undefined || over >= until) return rect('token', scale, from, until);
