@@ -3,9 +3,9 @@
  * "POST /backchannel-logout").
  */
 
-import { plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
-import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { type CompactJws, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { logOut } from '../decisions/log-out.ts';
 import type { SignalVerdict } from '../decisions/signal.ts';
@@ -73,32 +73,21 @@ async function decide(
 ): Promise<LogoutOutcome> {
   const { decisions, clock, refuseLoggedOut } = service;
 
-  // 1. The identity provider signed the token.
+  // 1. The identity provider signed the token, and it is a recent logout token for this service.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
+  const at = clock.now();
   // The claim is not trusted yet. It only says whose keys must verify it.
   const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
-  const { providerKeys, clients } = own === undefined ? service : { ...own, clients: [own.client] };
-  const signature = await providerKeys.verify(jws, trace);
-  if (signature.kind !== 'verified') {
-    return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
-  }
+  const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, at, trace));
+  // Behind `Service:UpstreamIdp:MetadataUrl`, the upstream provider may be the same one, with other clients.
+  const isForOthers = ofOperators?.kind === 'refused' && ofOperators.reason === 'logout_audience_mismatch';
+  const read = ofOperators === undefined || isForOthers ? await readToken(jws, service, at, trace) : ofOperators;
+  if (read.kind === 'refused') return ofOperators?.kind === 'refused' ? ofOperators : read;
+  const { issuer, accepted, first } = read;
 
-  // 2. It is a recent logout token for this service.
-  const { issuer } = signature;
-  const at = clock.now();
-  const verdicts = clients.map((client) => ({
-    ...client,
-    verdict: judgeLogoutToken(jws, { issuer, audience: client.audience, now: at }),
-  }));
-  const accepted = verdicts.flatMap(({ verdict, ...client }) =>
-    verdict.kind === 'accepted' ? [{ ...client, verdict }] : [],
-  );
-  const [first] = accepted;
-  if (first === undefined) return reasonOf(verdicts.map(({ verdict }) => verdict));
-
-  // 3. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
-  const { jti, forgetAt, loggedOut, issuedAt } = first.verdict;
+  // 2. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
+  const { jti, forgetAt, loggedOut, issuedAt } = first;
   const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
   const endsTasks = accepted.some((client) => client.endsTasks);
   return decisions.decide(logOut, {
@@ -107,12 +96,45 @@ async function decide(
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
     closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
     closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
-    isOfOperators: own !== undefined,
+    isOfOperators: read === ofOperators,
   });
 }
 
+type ReadToken =
+  | {
+      readonly kind: 'accepted';
+      readonly issuer: string;
+      /** The clients for which it is. */
+      readonly accepted: readonly LogoutClient[];
+      readonly first: Extract<LogoutVerdict, { readonly kind: 'accepted' }>;
+    }
+  | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+
+/** Verifies and judges the token by the keys and the clients of one provider. */
+async function readToken(
+  jws: CompactJws,
+  { providerKeys, clients }: Pick<AcceptLogout, 'providerKeys' | 'clients'>,
+  at: Instant,
+  trace: Trace | undefined,
+): Promise<ReadToken> {
+  const signature = await providerKeys.verify(jws, trace);
+  if (signature.kind !== 'verified') {
+    return { kind: 'refused', reason: `logout_${providerFault(signature.kind)}` };
+  }
+  const { issuer } = signature;
+  const verdicts = clients.map((client) => ({
+    client,
+    verdict: judgeLogoutToken(jws, { issuer, audience: client.audience, now: at }),
+  }));
+  const accepted = verdicts.flatMap(({ verdict, client }) => (verdict.kind === 'accepted' ? [client] : []));
+  const [first] = verdicts.flatMap(({ verdict }) => (verdict.kind === 'accepted' ? [verdict] : []));
+  return first === undefined
+    ? reasonOf(verdicts.map(({ verdict }) => verdict))
+    : { kind: 'accepted', issuer, accepted, first };
+}
+
 /** A token for one of the clients has the reason of that client's check. */
-function reasonOf(verdicts: readonly LogoutVerdict[]): LogoutOutcome {
+function reasonOf(verdicts: readonly LogoutVerdict[]): Extract<ReadToken, { readonly kind: 'refused' }> {
   const refusals = verdicts.flatMap((verdict) => (verdict.kind === 'refused' ? [verdict] : []));
   const [first = { kind: 'refused', reason: 'logout_audience_mismatch' } as const] = refusals;
   return refusals.find(({ reason }) => reason !== 'logout_audience_mismatch') ?? first;

@@ -7,6 +7,7 @@ import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 import { makeSigningKey } from '../support/signing-key.ts';
 
@@ -104,6 +105,29 @@ for (const database of databases) {
       expect(lines.map((line) => line.reason)).to.deep.equal(lines.map(() => 'sponsor_logged_out'));
       for (const task of tasks) expect(await introspect(task)).to.deep.include({ active: false });
       expect(await introspect(grace)).to.deep.include({ active: true });
+    });
+
+    it('accepts the tokens of its client if the operators have another client of the same provider', async () => {
+      const instance = await mandate.another({
+        ...OPERATORS,
+        'Service:UpstreamIdp:Issuer': '',
+        'Service:UpstreamIdp:MetadataUrl': `${provider.issuer}/.well-known/openid-configuration`,
+        'Service:Operators:ClientId': 'mandate-console',
+        'Service:Operators:Issuer': provider.issuer,
+        PORT: '0',
+      });
+      const task = await newTask();
+      expectAccepted(await instance.post(PATH, { logout_token: sign({ iat: instance.clock.seconds() }) }));
+      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+      const kept = await newTask();
+      expectAccepted(await instance.post(PATH, { logout_token: sign({ aud: 'mandate-console' }) }));
+      expect(await introspect(kept)).to.deep.include({ active: true });
+      const lines = await mandate.recorded(async () => {
+        const answer = await instance.post(PATH, { logout_token: sign({ aud: 'another-client' }) });
+        expect(answer.status).to.equal(400);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_audience_mismatch']]);
+      await instance.stop();
     });
 
     it('records the sponsor whose task ended, or null if no task ended', async () => {
