@@ -158,7 +158,7 @@ function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict
  * A recorded key is believed if a record names its thumbprint, and a published key signed a checkpoint after that record or
  * over it: all before such a checkpoint is covered by its signature, through the hashes that link the checkpoints. For the
  * same reason a published key must have signed after each checkpoint of a recorded key: otherwise an owner of the database
- * could have a key of their own recorded, and continue the ledger with it.
+ * could have another key recorded, and continue the ledger with it.
  */
 function recordedKeys(keys: readonly RecordedKey[]) {
   const needed = new Map<RecordedKey, number>();

@@ -233,14 +233,22 @@ export const rules: readonly Rule[] = [
     const names = witnesses.map(({ VKey }) => VKey?.name);
     for (const [at, { index }] of witnesses.entries()) {
       if (names[at] === undefined || names.indexOf(names[at]) === at) continue;
-      wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the name of another witness', 'a witness of its own');
+      wrong(
+        `Service:Audit:Log:Witnesses:${index}:VKey`,
+        'has the name of another witness',
+        'the key of a different witness',
+      );
     }
     // Two names of one key would count twice towards the quorum.
     const keys = witnesses.map(({ VKey }) => VKey && encodeBase64(VKey.publicKey));
     for (const [at, { index }] of witnesses.entries()) {
       const isNamedTwice = names[at] !== undefined && names.indexOf(names[at]) !== at;
       if (keys[at] === undefined || keys.indexOf(keys[at]) === at || isNamedTwice) continue;
-      wrong(`Service:Audit:Log:Witnesses:${index}:VKey`, 'has the key of another witness', 'a witness of its own');
+      wrong(
+        `Service:Audit:Log:Witnesses:${index}:VKey`,
+        'has the key of another witness',
+        'the key of a different witness',
+      );
     }
     if (settings['Service:Audit:Log:Quorum'] <= witnesses.length) return;
     wrong('Service:Audit:Log:Quorum', 'is more than the number of witnesses', 'at most the number of witnesses');

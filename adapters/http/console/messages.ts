@@ -34,7 +34,7 @@ const messages = {
   },
   provider_unavailable: {
     title: 'The identity provider does not answer',
-    text: 'Nobody can sign in until it does. Calls with the admin key still work.',
+    text: 'No operator can sign in until it answers. Calls with the admin key still work.',
     to: '/sign-in',
     action: 'Try again',
   },
