@@ -93,6 +93,12 @@ function unpacked(): string {
   return folder;
 }
 
+/** Waits until the page says that text, which the next page does after a write. Fails if it says another one. */
+export async function expectSaid(page: Page, text: string): Promise<void> {
+  const exactly = new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
+  await page.locator('[role=status]').first().filter({ hasText: exactly }).waitFor({ state: 'attached' });
+}
+
 /** Signs a person, by default Ada, in at the test provider's own pages. */
 export async function signIn(page: Page, person: Pick<Person, 'username' | 'password'> = ada): Promise<void> {
   await page.getByLabel('Name').fill(person.username);

@@ -2,7 +2,15 @@
 
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { accessibilityFaults, browse, closeBrowser, devices, screenshot, signIn } from '../../support/browser.ts';
+import {
+  accessibilityFaults,
+  browse,
+  closeBrowser,
+  devices,
+  expectSaid,
+  screenshot,
+  signIn,
+} from '../../support/browser.ts';
 import {
   type ConsoleWithProvider,
   operators,
@@ -39,7 +47,6 @@ for (const database of databases) {
     };
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} console ${name}`);
     const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
-    const said = (page: Page) => page.locator('main > [role=status]').first().textContent();
 
     it('ends a task from Now: within fifteen seconds the next refresh is refused', async () => {
       const grant = await agent.grant();
@@ -59,7 +66,7 @@ for (const database of databases) {
         await shot(page, '2 stop');
         await page.getByLabel('Reason').fill('The agent loops, incident 4711');
         await press(page, 'End 1 task');
-        expect(await said(page)).to.equal('Ended 1 task.');
+        await expectSaid(page, 'Ended 1 task.');
         const refused = await agent.refresh(grant);
         expect(refused.body).to.include({ error: 'access_denied', reason: 'task_revoked' });
         expect(performance.now() - began).to.be.lessThan(15_000);
@@ -75,7 +82,7 @@ for (const database of databases) {
       // What was done is said once, and no address says it.
       expect(page.url()).to.equal(`${running.origin}/`);
       await page.reload();
-      expect(await said(page)).to.equal('');
+      await expectSaid(page, '');
       expect(await page.locator('table.counts').textContent()).to.contain('task_revoked');
       await shot(page, '3 denials');
       await page.context().close();
@@ -96,7 +103,7 @@ for (const database of databases) {
       await page.getByLabel('Type ada to confirm').fill('ada');
       await page.getByLabel('Reason').fill('Ada lost her laptop');
       await press(page, 'End 2 tasks');
-      expect(await said(page)).to.equal('Ended 2 tasks.');
+      await expectSaid(page, 'Ended 2 tasks.');
       for (const grant of [first, second]) expect((await agent.refresh(grant)).body.reason).to.equal('task_revoked');
 
       const third = await agent.grant();
@@ -104,7 +111,7 @@ for (const database of databases) {
       await page.getByLabel(`Type ${agent.id} to confirm`).fill(agent.id);
       await page.getByLabel('Reason').fill('The agent was replaced');
       await press(page, 'End 1 task');
-      expect(await said(page)).to.equal('Ended 1 task.');
+      await expectSaid(page, 'Ended 1 task.');
       expect((await agent.refresh(third)).body.reason).to.equal('task_revoked');
       await page.context().close();
     });
@@ -120,12 +127,12 @@ for (const database of databases) {
       await page.keyboard.press('Tab');
       await page.keyboard.type('Account taken over, incident 4712');
       await page.keyboard.press('Enter');
-      expect(await said(page)).to.equal('Blocked. Ended 1 task.');
+      await expectSaid(page, 'Blocked. Ended 1 task.');
       expect((await agent.refresh(grant)).body.error).to.equal('access_denied');
       expect((await agent.exchange()).body.reason).to.equal('sponsor_disabled');
       await page.getByLabel('Reason').fill('The account is hers again');
       await press(page, 'Lift the block');
-      expect(await said(page)).to.equal("Lifted the operators' block.");
+      await expectSaid(page, "Lifted the operators' block.");
       expect((await agent.exchange()).status).to.equal(200);
       await page.context().close();
     });

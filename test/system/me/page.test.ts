@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ulid } from 'ulid';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { accessibilityFaults, browse, closeBrowser, screenshot, signIn } from '../../support/browser.ts';
+import { accessibilityFaults, browse, closeBrowser, expectSaid, screenshot, signIn } from '../../support/browser.ts';
 import { databases } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
@@ -43,7 +43,6 @@ for (const database of databases) {
     };
     const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
     const shot = (page: Page, name: string) => screenshot(page, `${database.name} ${name}`);
-    const said = (page: Page) => page.getByRole('status').first().textContent();
     const task = async (agent: RegisteredAgent): Promise<string> => String((await agent.exchange()).body.task_id);
     const pauseAll = async (page: Page): Promise<void> => {
       await page.locator('summary', { hasText: 'Pause agents' }).click();
@@ -59,14 +58,14 @@ for (const database of databases) {
       await shot(page, '1 tasks');
       const records = await mandate.recorded(async () => {
         await page.locator(`[id="${tasks[0]}"]`).getByRole('button').click();
-        expect(await said(page)).to.equal('1 task stopped.');
+        await expectSaid(page, '1 task stopped.');
         await shot(page, '2 stopped one');
         await press(page, 'Stop all 2 tasks of Jira triage');
-        expect(await said(page)).to.equal('2 tasks stopped.');
+        await expectSaid(page, '2 tasks stopped.');
         await page.locator('summary', { hasText: 'Stop everything' }).click();
         await shot(page, '3 asked');
         await press(page, 'Stop all my tasks');
-        expect(await said(page)).to.equal('1 task stopped.');
+        await expectSaid(page, '1 task stopped.');
       });
       expect(fieldsOf(records, 'event', 'decision', 'reason', 'task_id', 'sponsor')).to.have.deep.members(
         tasks.map((id) => ['task.revoked', 'allow', 'sponsor_stopped', id, ada.username]),
@@ -74,7 +73,7 @@ for (const database of databases) {
       // The address says nothing, and the outcome is shown once.
       expect(page.url()).to.equal(`${mandate.issuer}/me`);
       await page.reload();
-      expect(await said(page)).to.equal('');
+      await expectSaid(page, '');
       expect(await page.locator('#history ~ *, .history li').first().isVisible()).to.equal(true);
       expect(await page.locator('.history').textContent()).to.contain('You stopped it');
       await shot(page, '4 nothing live');
@@ -95,7 +94,7 @@ for (const database of databases) {
       const paused = await mandate.recorded(async () => {
         await page.locator('summary', { hasText: 'Pause agents' }).click();
         await press(page, 'Pause all agents');
-        expect(await said(page)).to.equal('Agents are paused. 1 task stopped.');
+        await expectSaid(page, 'Agents are paused. 1 task stopped.');
       });
       expect(fieldsOf(paused, 'event', 'reason', 'task_id')).to.deep.equal([
         ['sponsor.blocked', 'sponsor_paused', null],
@@ -117,7 +116,7 @@ for (const database of databases) {
       await shot(page, '6 resume');
       const resumed = await mandate.recorded(async () => {
         await press(page, 'Let agents act for me again');
-        expect(await said(page)).to.equal('Agents may act for you again.');
+        await expectSaid(page, 'Agents may act for you again.');
       });
       expect(fieldsOf(resumed, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([
         ['sponsor.unblocked', 'allow', 'sponsor_resumed', ada.username],
@@ -143,7 +142,7 @@ for (const database of databases) {
       mandate.clock.advance(-301);
       await page.reload();
       await press(page, 'Let agents act for me again');
-      expect(await said(page)).to.equal('Agents may act for you again.');
+      await expectSaid(page, 'Agents may act for you again.');
       await page.context().close();
     });
 
@@ -155,7 +154,7 @@ for (const database of databases) {
       await stale.goto(`${mandate.issuer}/me`);
       await mandate.block(ada.username, 'disabled');
       await stale.locator('.task button').first().click();
-      expect(await said(stale)).to.equal('No task was running.');
+      await expectSaid(stale, 'No task was running.');
       await page.reload();
       expect(await page.locator('.history li').first().textContent()).to.contain('An administrator blocked agents');
       await pauseAll(page);
@@ -177,7 +176,7 @@ for (const database of databases) {
       expect((await triage.exchange()).body.reason).to.equal('sponsor_disabled');
       await page.goto(`${mandate.issuer}/me/resume`);
       await press(page, 'Let agents act for me again');
-      expect(await said(page)).to.equal('Agents may act for you again.');
+      await expectSaid(page, 'Agents may act for you again.');
       expect((await triage.exchange()).status).to.equal(200);
       await page.context().close();
     });
@@ -208,7 +207,7 @@ for (const database of databases) {
       await page.locator('summary', { hasText: 'Stop everything' }).click();
       const records = await mandate.recorded(async () => {
         await press(page, 'Stop all my tasks');
-        expect(await said(page)).to.equal('1000 tasks stopped.');
+        await expectSaid(page, '1000 tasks stopped.');
       });
       expect(new Set(fieldsOf(records, 'event', 'reason', 'sponsor').map(String))).to.deep.equal(
         new Set([`task.revoked,sponsor_stopped,${ada.username}`]),
@@ -252,14 +251,14 @@ for (const database of databases) {
       await page.locator('summary', { hasText: 'Agenten pausieren' }).click();
       await shot(page, '7 without script');
       await page.locator(`[id="${id}"]`).getByRole('button', { name: 'Stoppen' }).click();
-      expect(await said(page)).to.equal('1 Aufgabe gestoppt.');
+      await expectSaid(page, '1 Aufgabe gestoppt.');
       await page.locator('summary', { hasText: 'Agenten pausieren' }).click();
       await press(page, 'Alle Agenten pausieren');
-      expect(await said(page)).to.equal('Agenten sind pausiert. Es lief keine Aufgabe.');
+      await expectSaid(page, 'Agenten sind pausiert. Es lief keine Aufgabe.');
       // The provider dates a sign-in only if it is asked, so the person goes there once more.
       await page.getByRole('link', { name: 'Agenten wieder erlauben' }).click();
       await press(page, 'Agenten dürfen wieder für mich handeln');
-      expect(await said(page)).to.equal('Agenten dürfen wieder für Sie handeln.');
+      await expectSaid(page, 'Agenten dürfen wieder für Sie handeln.');
       await page.context().close();
     });
 
@@ -272,9 +271,9 @@ for (const database of databases) {
       const stop = (page: Page) => page.locator(`[id="${id}"]`).getByRole('button').click();
       const records = await mandate.recorded(async () => {
         await stop(first);
-        expect(await said(first)).to.equal('1 task stopped.');
+        await expectSaid(first, '1 task stopped.');
         await stop(second);
-        expect(await said(second)).to.equal('No task was running.');
+        await expectSaid(second, 'No task was running.');
       });
       expect(fieldsOf(records, 'event', 'task_id')).to.deep.equal([['task.revoked', id]]);
       await first.context().close();
