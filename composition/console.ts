@@ -19,6 +19,7 @@ import {
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
+import type { Digest } from '../application/ports/runtime.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
@@ -59,7 +60,7 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
   const { settings, clock } = parts;
   return traceable(parts, (storage) => ({
     countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
-    countBlocks: () => storage.sponsors.countBlocks(),
+    countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
@@ -84,8 +85,13 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   };
 }
 
-function sessionService({ clock, randomness }: ConsoleNeeds, storage: Storage) {
-  return { decisions: storage, operatorSessions: storage.operatorSessions, digest: sha256, clock, randomness };
+/** A session is stored under a hash of its secret and of the settings that gave its roles: it ends as these change. */
+function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: Storage) {
+  const { issuer, roleClaim, roles } = operatorsChoice(settings) ?? {};
+  const upstream = [settings['Service:UpstreamIdp:Issuer'], settings['Service:UpstreamIdp:SponsorKeyClaim']];
+  const given = JSON.stringify([issuer, roleClaim, roles, ...upstream]);
+  const digest: Digest = (secret) => sha256(`${secret} ${given}`);
+  return { decisions: storage, operatorSessions: storage.operatorSessions, digest, clock, randomness };
 }
 
 function signIn(
@@ -117,6 +123,8 @@ function signIn(
       async open(signedIn, earlier, trace) {
         const operator = operatorOf(signedIn, claims);
         if (operator.roles.length === 0) {
+          // The browser is this person's now: it must not go on as whoever used it before.
+          if (earlier !== undefined) await closeOperatorsSession(service, earlier);
           await operators.refuseRole(operator, 'GET /callback', trace);
           return { kind: 'refused', reason: 'no_role' };
         }

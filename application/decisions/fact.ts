@@ -93,6 +93,8 @@ export interface OpenStatusList {
 export interface PendingUnblock {
   readonly issuer: string;
   readonly subject: string;
+  /** As whom blocks name the first operator. */
+  readonly operatorKey: string;
   /** From this time it no longer counts. */
   readonly forgetAt: Instant;
 }

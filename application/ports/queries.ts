@@ -189,8 +189,8 @@ export interface Sponsors {
   /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
   list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
 
-  /** How many people are blocked, and by how many blocks of each source. */
-  countBlocks(): Promise<BlockCount>;
+  /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
+  countBlocks(most: number): Promise<BlockCount>;
 }
 
 export interface BlockCount {

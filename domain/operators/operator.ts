@@ -23,11 +23,6 @@ export interface OperatorPerson {
 
 export type Operator = { readonly kind: 'key' } | OperatorPerson;
 
-/** Whether blocks name this operator by the key, or may do so: a token without the claim does not say. */
-export function mayBe({ subject, sponsorKey }: OperatorPerson, key: string): boolean {
-  return subject === key || sponsorKey === key || sponsorKey === undefined;
-}
-
 /** The role by which an operator may do what needs this role. `undefined` if they may not. */
 export function roleFor(operator: Operator, needed: OperatorRole): OperatorRole | 'key' | undefined {
   if (operator.kind === 'key') return 'key';

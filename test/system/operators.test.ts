@@ -523,6 +523,24 @@ for (const database of databases) {
       await mandate.stop();
     });
 
+    it('are one person if blocks name them alike, whatever their sub: two lifts by them are one', async () => {
+      const settings = { ...TWO_PERSONS, 'Service:UpstreamIdp:SponsorKeyClaim': 'email' };
+      const mandate = await startMandate({ database, settings });
+      const block = '/admin/sponsors/mallory@people.example/block';
+      await mandate.admin('PUT', block);
+      const lift = async (sub: string, email: string) => {
+        const token = operatorToken(mandate, { sub, email, roles: ROLE_VALUES.responder });
+        return (await sendAs(mandate, token, `DELETE ${block}`, { reason: WHY })).status;
+      };
+      const records = await mandate.recorded(async () => {
+        expect(await lift('olga-at-the-api', 'olga@people.example')).to.equal(202);
+        expect(await lift('olga-in-the-console', 'olga@people.example')).to.equal(202);
+      });
+      expect(records.map(({ event }) => event)).to.deep.equal(['operator.acted', 'operator.acted']);
+      expect(await lift('oscar-at-the-api', 'oscar@people.example')).to.equal(204);
+      await mandate.stop();
+    });
+
     it('get 503 while the keys of their provider cannot be fetched, and the admin key still opens', async () => {
       const own = await startIdentityProvider();
       await own.goDown();

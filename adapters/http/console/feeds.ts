@@ -27,7 +27,11 @@ const proofs: Feed = async ({ audit }, request, response) => {
   if (seqs === undefined) return answerInvalid(response, [{ field: 'seqs', sentence: SEQS_SENTENCE }]);
   const memory: BlockMemory = {};
   const found: unknown[] = [];
-  for (const seq of seqs) found.push({ seq, ...presentOutcome(audit, await audit.prove(seq, memory)) });
+  for (const seq of seqs) {
+    // A browser that has left needs no more proofs.
+    if (response.destroyed) return;
+    found.push({ seq, ...presentOutcome(audit, await audit.prove(seq, memory)) });
+  }
   response.json({ proofs: found });
 };
 

@@ -78,8 +78,9 @@ const putBlocks = insertInto(
 );
 const putPendingUnblocks = insertInto(
   'pending_unblocks',
-  ['sponsor_key', 'iss', 'sub', 'forget_at'],
-  'on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at',
+  ['sponsor_key', 'iss', 'sub', 'operator_key', 'forget_at'],
+  `on conflict (sponsor_key) do update
+    set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at`,
 );
 const putLogouts = insertInto(
   'logouts',
@@ -283,10 +284,11 @@ const statements: Statements = {
     {
       query: putPendingUnblocks,
       values: [
-        rows(effects, ({ sponsorKey, issuer, subject, forgetAt }) => ({
+        rows(effects, ({ sponsorKey, issuer, subject, operatorKey, forgetAt }) => ({
           sponsor_key: storable('sponsor_key', sponsorKey),
           iss: storable('iss', issuer),
           sub: storable('sub', subject),
+          operator_key: storable('operator_key', operatorKey),
           forget_at: bindInstant(forgetAt),
         })),
       ],

@@ -227,11 +227,15 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => ({ users: row?.users ?? 0, inactive: row?.inactive ?? 0 }),
   ),
 
-  pending_unblock: lookup<'pending_unblock', { iss: string; sub: string; forget_at: string }>(
+  pending_unblock: lookup<'pending_unblock', { iss: string; sub: string; operator_key: string; forget_at: string }>(
     'key text',
-    'select iss, sub, forget_at::text from pending_unblocks p where p.sponsor_key = q.key',
+    'select iss, sub, operator_key, forget_at::text from pending_unblocks p where p.sponsor_key = q.key',
     (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
-    ([row]) => row && { issuer: row.iss, subject: row.sub, forgetAt: readInstant(row.forget_at) },
+    ([row]) =>
+      row && {
+        ...{ issuer: row.iss, subject: row.sub, operatorKey: row.operator_key },
+        forgetAt: readInstant(row.forget_at),
+      },
   ),
 };
 

@@ -17,10 +17,10 @@ import {
   BLOCK_COLUMNS,
   type BlockCountRow,
   type BlockRow,
-  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  selectBlockCount,
   toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
@@ -229,7 +229,7 @@ const findBlocks = {
   text: `select ${BLOCK_COLUMNS} from sponsor_blocks where sponsor_key = $1 ${OLDEST_FIRST}`,
 };
 
-const countBlocks = { name: 'count_blocks', text: COUNT_BLOCKS };
+const countBlocks = { name: 'count_blocks', text: selectBlockCount('$1') };
 
 /** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
 const ofSource: OfSource = (select, source, after) =>
@@ -247,8 +247,8 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
         (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
       );
     },
-    async countBlocks() {
-      return toBlockCount((await run<BlockCountRow>(countBlocks)).rows);
+    async countBlocks(most) {
+      return toBlockCount((await run<BlockCountRow>(countBlocks, [most])).rows);
     },
   };
 }

@@ -58,10 +58,16 @@ export function pageOfBlocks(
     .orderByRaw('blocked_at desc, sponsor_key desc, source desc');
 }
 
-/** A person may have a block of each source, so the people are counted apart. */
-export const COUNT_BLOCKS = `select source, count(*) as blocks,
-  (select count(*) from (select distinct sponsor_key from sponsor_blocks) people) as people
-  from sponsor_blocks group by source`;
+/**
+ * A person may have a block of each source, so the people are counted apart.
+ *
+ * @param most the statement's parameter: how many blocks are counted at most
+ */
+export const selectBlockCount = (
+  most: string,
+) => `with counted as (select sponsor_key, source from sponsor_blocks limit ${most})
+  select source, count(*) as blocks, (select count(distinct sponsor_key) from counted) as people
+  from counted group by source`;
 
 export interface BlockCountRow {
   readonly source: BlockSource;

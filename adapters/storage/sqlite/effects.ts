@@ -76,8 +76,9 @@ const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked
     kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
 const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
 
-const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, forget_at) values (?, ?, ?, ?)
-  on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, forget_at = excluded.forget_at`;
+const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, operator_key, forget_at) values (?, ?, ?, ?, ?)
+  on conflict (sponsor_key) do update
+    set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at`;
 const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?';
 
 const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
@@ -159,11 +160,12 @@ const appliers: Appliers = {
 
   remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
 
-  put_pending_unblock: (run, { sponsorKey, issuer, subject, forgetAt }) =>
+  put_pending_unblock: (run, { sponsorKey, issuer, subject, operatorKey, forgetAt }) =>
     run(putPendingUnblock, [
       storable('sponsor_key', sponsorKey),
       storable('iss', issuer),
       storable('sub', subject),
+      storable('operator_key', operatorKey),
       forgetAt,
     ]),
   remove_pending_unblock: (run, { sponsorKey }) => run(removePendingUnblock, [storable('sponsor_key', sponsorKey)]),

@@ -22,13 +22,13 @@ const readers: Readers = {
   blocks: readBlocks,
 
   pending_unblock: (run, sponsorKey) => {
-    const query = 'select iss, sub, forget_at from pending_unblocks where sponsor_key = ?';
-    const row = first<{ iss: string; sub: string; forget_at: Instant }>(
+    const query = 'select iss, sub, operator_key, forget_at from pending_unblocks where sponsor_key = ?';
+    const row = first<{ iss: string; sub: string; operator_key: string; forget_at: Instant }>(
       run,
       query,
       storable('sponsor_key', sponsorKey),
     );
-    return row && { issuer: row.iss, subject: row.sub, forgetAt: row.forget_at };
+    return row && { issuer: row.iss, subject: row.sub, operatorKey: row.operator_key, forgetAt: row.forget_at };
   },
 
   assertion_spent: (run, { agentId, jti }) =>

@@ -19,10 +19,10 @@ import {
   BLOCK_COLUMNS,
   type BlockCountRow,
   type BlockRow,
-  COUNT_BLOCKS,
   type OfSource,
   OLDEST_FIRST,
   pageOfBlocks,
+  selectBlockCount,
   toBlockCount,
   toBlocks,
 } from '../rows/block-row.ts';
@@ -209,12 +209,14 @@ export function findBlocks(run: Run, sponsorKey: SponsorKey): readonly SponsorBl
 const ofSource: OfSource = (select, source, after) =>
   select.whereRaw('source = ? and (blocked_at, sponsor_key) < (?, ?)', [source, ...after]);
 
+const countBlocks = selectBlockCount('?');
+
 export function sqliteSponsors({ read }: Connection): Sponsors {
   return {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     list: (question) =>
       read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
-    countBlocks: () => read((run) => toBlockCount(run<BlockCountRow>(COUNT_BLOCKS).rows)),
+    countBlocks: (most) => read((run) => toBlockCount(run<BlockCountRow>(countBlocks, [most]).rows)),
   };
 }
 

@@ -60,6 +60,8 @@ create table pending_unblocks (
   sponsor_key text primary key,
   iss text not null,
   sub text not null,
+  -- As whom blocks name the first operator: `sub` may be another one for each client of the provider.
+  operator_key text not null,
   -- From this time it no longer counts.
   forget_at integer not null
 ) strict, without rowid;

@@ -82,11 +82,13 @@ export interface OperatorsBrowser {
   ): Promise<Answer>;
   formToken(): Promise<string>;
   cookies(): string;
+  /** Another person signs in, in the same browser, at the provider's own sign-in form. @returns as `signedIn` */
+  signIn(person: Person): Promise<Answer>;
 }
 
 /** Signs an operator in without a real browser. */
 export async function signedInOperator({ origin }: ConsoleWithProvider, person: Person): Promise<OperatorsBrowser> {
-  const browser = makeBrowser();
+  let browser = makeBrowser();
   const cookies = () =>
     browser
       .cookies(`${origin}/`)
@@ -95,12 +97,26 @@ export async function signedInOperator({ origin }: ConsoleWithProvider, person: 
       .join('; ');
   const get: OperatorsBrowser['get'] = (path, headers = {}) =>
     sendTo(`${origin}${path}`, { headers: { accept: 'text/html', cookie: cookies(), ...headers } });
-  const back = await passThePages(browser, new URL(`${origin}/sign-in`), person, `${origin}/callback`);
-  const signedIn = await get(`${back.pathname}${back.search}`);
-  browser.keep(signedIn.headers);
+  const signIn: OperatorsBrowser['signIn'] = async (somebody) => {
+    // The provider's own session would sign in who signed in before.
+    const next = makeBrowser();
+    next.keep(
+      new Headers(
+        cookies()
+          .split('; ')
+          .map((cookie) => ['set-cookie', cookie]),
+      ),
+    );
+    browser = next;
+    const back = await passThePages(browser, new URL(`${origin}/sign-in`), somebody, `${origin}/callback`);
+    const answer = await get(`${back.pathname}${back.search}`);
+    browser.keep(answer.headers);
+    return answer;
+  };
+  const signedIn = await signIn(person);
   const formToken = async () => /name="form_token" value="([^"]+)"/.exec((await get('/')).text)?.[1] ?? '';
   return {
-    ...{ signedIn, get, cookies, formToken },
+    ...{ signedIn, get, cookies, formToken, signIn },
     post: async (path, fields = {}, headers = {}) =>
       sendTo(`${origin}${path}`, {
         method: 'POST',

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { adminRoutes } from '../../../adapters/http/admin/roles.ts';
 import { feeds, forms, readForms, screens } from '../../../adapters/http/console/screens.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
+import { freePort } from '../../../scripts/free-port.ts';
 import {
   type ConsoleWithProvider,
   type OperatorsBrowser,
@@ -12,7 +13,7 @@ import {
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
 import { databases } from '../../support/databases.ts';
-import { fieldsOf } from '../../support/mandate.ts';
+import { fieldsOf, sendTo } from '../../support/mandate.ts';
 
 type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
 const ROLES: readonly Role[] = ['viewer', 'auditor', 'registrar', 'responder'];
@@ -172,6 +173,33 @@ for (const database of databases) {
       expect(fieldsOf(records, 'event', 'reason', 'detail')).to.deep.equal([
         ['admin.denied', 'operator_role_missing', detail.toString()],
       ]);
+    });
+
+    it('ends the session of the browser when a person without a role signs in there', async () => {
+      const browser = await signedInOperator(running, operators.responder);
+      expect((await browser.get('/')).status).to.equal(200);
+      const records = await running.mandate.recorded(async () => {
+        expect((await browser.signIn(operators.none)).status).to.equal(403);
+        expect((await browser.get('/')).headers.get('location')).to.equal('/sign-in');
+      });
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'operator_role_missing']]);
+    });
+
+    it('ends a session when the settings that gave its roles change', async () => {
+      const { get, cookies } = await signedInOperator(running, operators.responder);
+      const headers = { accept: 'text/html', cookie: cookies() };
+      for (const [settings, location] of [
+        [{}, undefined],
+        [{ 'Service:Operators:Roles:Responder': 'stops-agents' }, '/sign-in'],
+        [{ 'Service:Operators:RoleClaim': 'groups' }, '/sign-in'],
+      ] as const) {
+        const port = await freePort();
+        const changed = await running.mandate.another({ ...settings, 'Service:Console:Port': String(port) });
+        const answer = await sendTo(`http://127.0.0.1:${port}/`, { headers });
+        expect(answer.headers.get('location') ?? undefined, JSON.stringify(settings)).to.equal(location);
+        await changed.stop();
+      }
+      expect((await get('/')).status).to.equal(200);
     });
 
     it('refuses a form without a session, from another origin, and without its form token: recorded, and nothing changes', async () => {

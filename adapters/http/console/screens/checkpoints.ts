@@ -6,6 +6,7 @@ import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/ch
 import { type Html, html } from '../../pages/html.ts';
 import { moment } from '../times.ts';
 import { renderVerification } from './verification.ts';
+import { visibleJson } from './visible-json.ts';
 
 export interface CheckpointsView {
   readonly now: Instant;
@@ -50,5 +51,5 @@ function row(checkpoint: Checkpoint, now: Instant): Html {
   return html`<tr id="checkpoint-${checkpointId}"><th scope="row">${checkpointId}</th>
 <td>${moment(closedAt, now)}</td><td>${firstSeq} to ${lastSeq}</td><td>${treeSize}</td>
 <td><details><summary><code>${rootHash.slice(0, 16)}…</code> <span class="quiet">by ${kid.slice(0, 12)}</span></summary>
-<pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${JSON.stringify(presentCheckpoint(checkpoint), null, 2)}</pre></details></td></tr>`;
+<pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${visibleJson(presentCheckpoint(checkpoint))}</pre></details></td></tr>`;
 }

@@ -57,10 +57,11 @@ function liveFigure({ live, now }: NowView): Html {
 
 function blockedFigure({ blocked: { people, bySource } }: NowView): Html {
   const sources = Object.entries(bySource).map(([source, blocks]) => `${source} ${blocks}`);
+  const isCut = Object.values(bySource).reduce((sum, blocks) => sum + blocks, 0) >= MOST_COUNTED;
   return figure(
     'blocked',
     'Blocked people',
-    html`<a href="/people">${amount(people)}</a>`,
+    html`<a href="/people">${people.toLocaleString('en')}${isCut && ' or more'}</a>`,
     sources.join(' · ') || 'by no source',
   );
 }

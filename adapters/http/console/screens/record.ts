@@ -6,6 +6,7 @@ import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/reco
 import { type Html, html } from '../../pages/html.ts';
 import { taskPath } from '../addresses.ts';
 import { code } from '../words.ts';
+import { visibleJson } from './visible-json.ts';
 
 export interface RecordView {
   readonly taskId: string;
@@ -40,5 +41,5 @@ ${json('The proof', { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index
 }
 
 function json(label: string, value: unknown): Html {
-  return html`<pre tabindex="0" aria-label="${label}">${JSON.stringify(value, undefined, 2)}</pre>`;
+  return html`<pre tabindex="0" aria-label="${label}">${visibleJson(value)}</pre>`;
 }

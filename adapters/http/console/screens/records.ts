@@ -4,6 +4,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
 import { type Html, html, type Insert } from '../../pages/html.ts';
+import { visibleJson } from './visible-json.ts';
 
 /** The field of a search, and the words for its link. */
 const FILTERS = [
@@ -39,14 +40,6 @@ function renderRecord(record: LedgerRecord, now: Instant): Html {
 ${links.length > 0 && html`<ul class="inline">${links}</ul>`}
 </details></li>`;
 }
-
-/** Escapes invisible characters and those that change the direction of writing: an auditor sees what is verified. */
-function visibleJson(value: object): string {
-  const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value, null, 2).replace(HIDDEN, (sign) => sign.split('').map(asEscape).join(''));
-}
-
-const HIDDEN = /(?!\n)\p{C}|(?! )\p{Z}/gu;
 
 /** Without the day if it is today. */
 function clockOf(at: Instant, now: Instant): Html {

@@ -12,6 +12,7 @@ import { moment } from '../times.ts';
 import { code, count, isolated, placeOf, wide } from '../words.ts';
 import { type ScopeOrigins, scopeTable } from './scope-table.ts';
 import { drawTimeline, MOST_BARS } from './timeline-bars.ts';
+import { visibleJson } from './visible-json.ts';
 
 export interface TaskView extends ScopeOrigins {
   readonly task: ShownTask;
@@ -158,7 +159,7 @@ ${wide(
 )}
 <p>${hasMoreRecords && `These are the oldest ${records.length.toLocaleString('en')}. `}<a href="${ledgerPath(task.taskId)}">Verify them in the ledger</a></p>
 <details class="more"><summary>As JSON, as <code>GET /audit</code> shows them</summary>
-${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${JSON.stringify(presentRecord(record), undefined, 2)}</pre>`)}
+${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${visibleJson(presentRecord(record))}</pre>`)}
 </details>
 </section>`;
 }
