@@ -22,7 +22,7 @@ import {
   sponsorCheckChoice,
   transmitterChoice,
 } from '../settings/alternatives.ts';
-import type { SettingsSection } from '../settings/settings.ts';
+import type { Settings, SettingsSection } from '../settings/settings.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   asking,
@@ -153,6 +153,7 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
     ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
+    claims: claimsOf(whole),
     fileProblem: () => pageFileProblem(whole),
     document: () => provider.document(),
   });
@@ -188,16 +189,22 @@ function ofOperators(settings: DoctorSettings, access: NetworkAccess): readonly 
   });
 }
 
+/** The claim that names a person, unless it is in every ID token. */
+function claimsOf({ 'Service:UpstreamIdp:SponsorKeyClaim': claim }: Settings): readonly string[] {
+  return claim === 'sub' ? [] : [claim];
+}
+
 /** No examination without the console. */
 function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
   const chosen = whole && consoleChoice(whole);
   if (whole === undefined || chosen === undefined) return [];
-  const issuer = operatorsChoice(whole)?.issuer;
+  const { issuer, roleClaim } = operatorsChoice(whole) ?? {};
   const { provider } =
     issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
   return signInExaminations({
     ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
     returnAddress: `${chosen.origin}/callback`,
+    claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
     fileProblem: async () => undefined,
     document: () => provider.document(),
   });

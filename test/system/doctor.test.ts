@@ -35,6 +35,8 @@ const SECRET = 'zq7-recognisable-secret-zq7';
 /** The identity provider's correct answer about a user that does not exist. */
 const unknownUser = answering({}, 404);
 
+const endpointsAt = (url: string) => ({ authorization_endpoint: `${url}/a`, token_endpoint: `${url}/t` });
+
 const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
 
 for (const kind of databases) {
@@ -441,13 +443,130 @@ for (const kind of databases) {
     it('warns of roles that nobody has, and finds operators whose provider does not answer', async () => {
       const [viewer, registrar] = ['Service:Operators:Roles:Viewer', 'Service:Operators:Roles:Registrar'];
       const vacant = { [viewer]: undefined, [registrar]: undefined };
-      await expectFinding(vacant, 'operators', 'warning', /: viewer, registrar\. Only the admin key/);
+      await expectFinding(
+        vacant,
+        'operators',
+        'warning',
+        /: viewer, registrar\. Only the holder of the admin key can do the work of: registrar\.$/,
+      );
+      // Every other role reads what a viewer reads.
+      await expectFinding({ [viewer]: undefined }, 'operators', 'warning', /, so no operator has them: viewer\.$/);
       const silent = { 'Service:Operators:Issuer': 'http://127.0.0.1:9' };
       await expectFinding(silent, 'operators discovery', 'failed', /^Its metadata could not be read\./);
       const ofConsole = ['Service:Operators:ClientId', 'Service:Console:Port', 'Service:Console:Origin'];
       const all = [...Object.keys({ ...OPERATORS, ...silent }), ...ofConsole];
       const off = Object.fromEntries(all.map((key) => [key, undefined]));
       expect((await examine(off)).map(({ check }) => check).join()).not.to.include('operators');
+    });
+
+    it("finds what is wrong with the operators' own provider: a redirect, another issuer, unusable keys", async () => {
+      const server = await startLoopback(answering({}));
+      const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
+      const answers = (metadata: Handler, keys: Handler) => {
+        server.answer = (request, response) => (request.path === '/k' ? keys : metadata)(request, response);
+      };
+      const find = (check: string, sentence: RegExp) =>
+        expectFinding({ 'Service:Operators:Issuer': server.url }, check, 'failed', sentence);
+      const redirect: Handler = (_request, response) => {
+        response.writeHead(302, { location: '/elsewhere' }).end();
+      };
+      answers(redirect, answering({}));
+      await find(
+        'operators discovery',
+        /^Its metadata could not be read\. .*That is a redirect, and none is followed\.$/,
+      );
+      answers(answering({ ...document, issuer: 'https://another.example' }), answering({}));
+      await find('operators discovery', /^Its metadata could not be read\. /);
+      answers(answering(document), answering({}, 404));
+      await find('operators keys', /^Its keys could not be fetched\. .*404/);
+      answers(answering(document), answering({ keys: [] }));
+      await find('operators keys', /^Its keys could not be fetched\. /);
+      await server.close();
+    });
+
+    it('says what the console needs at its provider: the return address, the keys, the logout address, the claims', async () => {
+      const clientOf = async (changes: Settings) =>
+        (await examine(changes)).find(({ check }) => check === 'console client');
+      const client = await clientOf({ 'Service:Operators:RoleClaim': 'realm_access.roles' });
+      expect(client?.status).to.equal('ok');
+      for (const part of [
+        'the client mandate-console needs the return address https://console.mandate.example/callback',
+        `its key set ${mandate.issuer}/.well-known/jwks.json (private_key_jwt, ES256)`,
+        `the back-channel logout address ${mandate.issuer}/backchannel-logout.`,
+      ]) {
+        expect(client?.sentence).to.include(part);
+      }
+      expect(client?.sentence).to.match(/ Its ID tokens need these claims: realm_access\.roles\.$/);
+      const other = await clientOf({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
+      expect(other?.sentence).to.match(/ Its ID tokens need these claims: roles, oid\.$/);
+    });
+
+    for (const [whose, setting, changes] of [
+      ["the operators' own provider", 'Service:Operators:Issuer', {}],
+      [
+        'the upstream provider, if operators have no other',
+        'Service:UpstreamIdp:Issuer',
+        { 'Service:Operators:Issuer': undefined },
+      ],
+    ] as const) {
+      it(`finds what the metadata lacks for the sign-in at the console, at ${whose}`, async () => {
+        const server = await startLoopback(answering({}));
+        const verdict = async (lacking: object) => {
+          const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
+          server.answer = answering({ ...document, ...lacking });
+          const found = await examine({ ...changes, [setting]: server.url });
+          return found.find(({ check }) => check === 'console provider');
+        };
+        expect((await verdict({}))?.status).to.equal('ok');
+        for (const [lacking, named] of [
+          [{ authorization_endpoint: undefined }, 'authorization_endpoint'],
+          [{ token_endpoint: undefined }, 'token_endpoint'],
+          [{ response_types_supported: ['id_token'] }, 'the response type code'],
+          [{ code_challenge_methods_supported: ['plain'] }, 'the code challenge method S256'],
+          [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
+          [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, 'client assertions signed with ES256'],
+        ] as const) {
+          // The console has no secret, so the remedy names none.
+          expect(await verdict(lacking), named).to.deep.equal({
+            check: 'console provider',
+            status: 'failed',
+            sentence: `Operators cannot sign in at the console. By its metadata the provider lacks ${named}.`,
+            remedy: 'Turn it on at the provider.',
+          });
+        }
+        server.answer = answering({}, 503);
+        const unread = await examine({ ...changes, [setting]: server.url });
+        expect(unread.find(({ check }) => check === 'console provider')).to.include({
+          status: 'skipped',
+          sentence: 'Its metadata could not be read.',
+        });
+        await server.close();
+      });
+    }
+
+    it('names settings of the console and of operators that are wrong, and has no check of a console without a port', async () => {
+      const port = await complaints({ 'Service:Console:Port': undefined });
+      expect(port.map(({ check, sentence }) => `${check}: ${sentence}`).join()).to.match(
+        /^settings: .*Service:Console:Origin/,
+      );
+      const origin = await complaints({ 'Service:Console:Origin': undefined });
+      expect(origin.map(({ check, sentence }) => `${check}: ${sentence}`).join()).to.match(
+        /^settings: .*Service:Console:Origin/,
+      );
+      const none = { 'Service:Console:Port': undefined, 'Service:Console:Origin': undefined };
+      const found = await examine({ ...none, 'Service:Operators:ClientId': undefined });
+      expect(found.filter(({ check }) => check.startsWith('console'))).to.deep.equal([]);
+      const roles = Object.fromEntries(
+        Object.keys(OPERATORS)
+          .filter((key) => key.includes(':Roles:'))
+          .map((key) => [key, undefined]),
+      );
+      const noRole = await examine(roles);
+      expect(noRole.find(({ check }) => check === 'settings')).to.include({ status: 'failed' });
+      expect(noRole.find(({ check }) => check === 'operators')).to.include({
+        status: 'skipped',
+        sentence: 'Its settings are wrong.',
+      });
     });
 
     it('warns of iss_sub subjects if security events are received and the sponsor key claim is not sub', async () => {
@@ -468,8 +587,7 @@ for (const kind of databases) {
       expect(without.filter(({ check }) => check.startsWith('sign-in'))).to.deep.equal([]);
       const server = await startLoopback(answering({}));
       const offered = (changes: object) => {
-        const endpoints = { authorization_endpoint: `${server.url}/a`, token_endpoint: `${server.url}/t` };
-        const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpoints, ...changes };
+        const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url), ...changes };
         server.answer = answering(document);
         return examine({ 'Service:UpstreamIdp:Issuer': server.url });
       };
