@@ -2,7 +2,12 @@
 
 import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
-import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
+import {
+  agentKeysExamination,
+  examineConsoleAddress,
+  ownAddressExamination,
+  sinkExamination,
+} from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
@@ -201,13 +206,25 @@ function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly E
   const { issuer, roleClaim } = operatorsChoice(whole) ?? {};
   const { provider } =
     issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
-  return signInExaminations({
-    ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
-    returnAddress: `${chosen.origin}/callback`,
-    claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
-    fileProblem: async () => undefined,
-    document: () => provider.document(),
-  });
+  return [
+    ...signInExaminations({
+      ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
+      returnAddress: `${chosen.origin}/callback`,
+      claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
+      fileProblem: async () => undefined,
+      document: () => provider.document(),
+    }),
+    {
+      check: 'console address',
+      async examine() {
+        // The code of the console is loaded only with its settings.
+        const { assets } = await import('../../adapters/http/console/layout.ts');
+        const { path, bytes } = assets.style;
+        const content = bytes.toString('utf8');
+        return examineConsoleAddress({ url: `${chosen.origin}${path}`, content, ask: asking(access) });
+      },
+    },
+  ];
 }
 
 function ofAgentKeys(settings: DoctorSettings): Examination {

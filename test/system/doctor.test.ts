@@ -5,8 +5,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import { assets } from '../../adapters/http/console/layout.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
@@ -34,6 +36,20 @@ const SECRET = 'zq7-recognisable-secret-zq7';
 
 /** The identity provider's correct answer about a user that does not exist. */
 const unknownUser = answering({}, 404);
+
+/** Left out of most tests: this process does not trust the certificate of a console on loopback. */
+const CONSOLE = {
+  'Service:Operators:ClientId': 'mandate-console',
+  'Service:Console:Port': '5200',
+  'Service:Console:Origin': 'https://console.mandate.example',
+} as const;
+const AUTHORITY = new URL('../support/tls/ca.pem', import.meta.url);
+
+/** Answers as the proxy in front of the console does. */
+const consoleBehindProxy: Handler = ({ path }, response) => {
+  const { style } = assets;
+  response.writeHead(path === style.path ? 200 : 404, { 'content-type': style.type }).end(style.bytes);
+};
 
 const endpointsAt = (url: string) => ({ authorization_endpoint: `${url}/a`, token_endpoint: `${url}/t` });
 
@@ -88,9 +104,6 @@ for (const kind of databases) {
         ...transmitter.settings,
         ...OPERATORS,
         'Service:Operators:Issuer': staff.issuer,
-        'Service:Operators:ClientId': 'mandate-console',
-        'Service:Console:Port': '5200',
-        'Service:Console:Origin': 'https://console.mandate.example',
         'Service:AgentKeys:BlockPrivateNetworks': 'true',
         'Service:Me:ClientId': 'mandate-page',
         'Service:Audit:Sink:Url': `http://127.0.0.1:${sinkPort}/records`,
@@ -153,7 +166,12 @@ for (const kind of databases) {
     }
 
     it('prints a line for each check and exits with 0 if nothing is wrong', async () => {
-      const { code, out, err } = await runCommand(['doctor'], good);
+      const proxy = await startLoopback(consoleBehindProxy, { tls: true });
+      const { code, out, err } = await runCommand(['doctor'], {
+        ...{ ...good, ...CONSOLE, 'Service:Console:Origin': proxy.url },
+        NODE_EXTRA_CA_CERTS: fileURLToPath(AUTHORITY),
+      });
+      await proxy.close();
       expect(err).to.equal('');
       const lines = out.trim().split('\n');
       expect(lines.filter((line) => !/^(ok|skipped) /.test(line)).slice(0, -1), out).to.deep.equal([]);
@@ -187,7 +205,7 @@ for (const kind of databases) {
     it('prints no secret, neither as text nor as JSON, and exits with 3 if a check fails', async () => {
       const long = (name: string) => `${SECRET}-${name}-0123456789-0123456789`;
       const settings = {
-        ...good,
+        ...{ ...good, ...CONSOLE },
         ...(isPostgres
           ? {
               'Service:Database:ConnectionString': `postgresql://mandate_app:${SECRET}@127.0.0.1:9/x`,
@@ -453,9 +471,7 @@ for (const kind of databases) {
       await expectFinding({ [viewer]: undefined }, 'operators', 'warning', /, so no operator has them: viewer\.$/);
       const silent = { 'Service:Operators:Issuer': 'http://127.0.0.1:9' };
       await expectFinding(silent, 'operators discovery', 'failed', /^Its metadata could not be read\./);
-      const ofConsole = ['Service:Operators:ClientId', 'Service:Console:Port', 'Service:Console:Origin'];
-      const all = [...Object.keys({ ...OPERATORS, ...silent }), ...ofConsole];
-      const off = Object.fromEntries(all.map((key) => [key, undefined]));
+      const off = Object.fromEntries(Object.keys({ ...OPERATORS, ...silent }).map((key) => [key, undefined]));
       expect((await examine(off)).map(({ check }) => check).join()).not.to.include('operators');
     });
 
@@ -486,7 +502,7 @@ for (const kind of databases) {
 
     it('says what the console needs at its provider: the return address, the keys, the logout address, the claims', async () => {
       const clientOf = async (changes: Settings) =>
-        (await examine(changes)).find(({ check }) => check === 'console client');
+        (await examine({ ...CONSOLE, ...changes })).find(({ check }) => check === 'console client');
       const client = await clientOf({ 'Service:Operators:RoleClaim': 'realm_access.roles' });
       expect(client?.status).to.equal('ok');
       for (const part of [
@@ -514,7 +530,7 @@ for (const kind of databases) {
         const verdict = async (lacking: object) => {
           const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
           server.answer = answering({ ...document, ...lacking });
-          const found = await examine({ ...changes, [setting]: server.url });
+          const found = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
           return found.find(({ check }) => check === 'console provider');
         };
         expect((await verdict({}))?.status).to.equal('ok');
@@ -535,7 +551,7 @@ for (const kind of databases) {
           });
         }
         server.answer = answering({}, 503);
-        const unread = await examine({ ...changes, [setting]: server.url });
+        const unread = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
         expect(unread.find(({ check }) => check === 'console provider')).to.include({
           status: 'skipped',
           sentence: 'Its metadata could not be read.',
@@ -545,28 +561,50 @@ for (const kind of databases) {
     }
 
     it('names settings of the console and of operators that are wrong, and has no check of a console without a port', async () => {
-      const port = await complaints({ 'Service:Console:Port': undefined });
-      expect(port.map(({ check, sentence }) => `${check}: ${sentence}`).join()).to.match(
-        /^settings: .*Service:Console:Origin/,
-      );
-      const origin = await complaints({ 'Service:Console:Origin': undefined });
-      expect(origin.map(({ check, sentence }) => `${check}: ${sentence}`).join()).to.match(
-        /^settings: .*Service:Console:Origin/,
-      );
-      const none = { 'Service:Console:Port': undefined, 'Service:Console:Origin': undefined };
-      const found = await examine({ ...none, 'Service:Operators:ClientId': undefined });
-      expect(found.filter(({ check }) => check.startsWith('console'))).to.deep.equal([]);
-      const roles = Object.fromEntries(
-        Object.keys(OPERATORS)
-          .filter((key) => key.includes(':Roles:'))
-          .map((key) => [key, undefined]),
-      );
-      const noRole = await examine(roles);
+      for (const missing of ['Service:Console:Port', 'Service:Console:Origin', 'Service:Operators:ClientId']) {
+        const found = await examine({ ...CONSOLE, [missing]: undefined });
+        const wrong = found.find(({ check, status }) => check === 'settings' && status === 'failed');
+        expect(wrong?.sentence, missing).to.match(/Service:(Console:(Port|Origin)|Operators:ClientId)/);
+      }
+      expect((await examine({})).filter(({ check }) => check.startsWith('console'))).to.deep.equal([]);
+      const roles = Object.keys(OPERATORS).filter((key) => key.includes(':Roles:'));
+      const noRole = await examine(Object.fromEntries(roles.map((key) => [key, undefined])));
       expect(noRole.find(({ check }) => check === 'settings')).to.include({ status: 'failed' });
       expect(noRole.find(({ check }) => check === 'operators')).to.include({
-        status: 'skipped',
-        sentence: 'Its settings are wrong.',
+        ...{ status: 'skipped', sentence: 'Its settings are wrong.' },
       });
+    });
+
+    it('warns if the origin of the console leads nowhere, elsewhere, or to another release', async () => {
+      const proxy = await startLoopback(consoleBehindProxy);
+      // A development host may have a plain origin.
+      const development = { ...CONSOLE, NODE_ENV: 'development', 'Service:Console:Origin': proxy.url };
+      const verdict = async (answer: Handler) => {
+        proxy.answer = answer;
+        return (await examine(development)).find(({ check }) => check === 'console address');
+      };
+      expect(await verdict(consoleBehindProxy)).to.deep.equal({
+        ...{ check: 'console address', status: 'ok' },
+        sentence: 'Service:Console:Origin answers with the console of this release.',
+      });
+      const redirect: Handler = (_request, response) => {
+        response.writeHead(301, { location: 'https://elsewhere.example/' }).end();
+      };
+      for (const [answer, sentence] of [
+        [answering('<h1>It works!</h1>'), /^What answers at Service:Console:Origin is not the console\.$/],
+        [answering({}, 404), /did not answer with the console of this release\. The answer's status was 404\.$/],
+        [redirect, /status was 301\. That is a redirect, and none is followed\.$/],
+      ] as const) {
+        const found = await verdict(answer);
+        expect(found?.status, `${sentence}`).to.equal('warning');
+        expect(found?.sentence).to.match(sentence);
+        expect(found?.remedy).to.match(/\.$/);
+      }
+      await proxy.close();
+      const silent = await verdict(answering({}));
+      expect(silent?.status).to.equal('warning');
+      expect(silent?.sentence).to.match(/did not answer with the console of this release\. .*ECONNREFUSED/);
+      expect(silent?.remedy).to.include('Service:Console:Port');
     });
 
     it('warns of iss_sub subjects if security events are received and the sponsor key claim is not sub', async () => {
