@@ -233,15 +233,21 @@ for (const database of databases) {
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'no' }],
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'a\u0007bell' }],
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'x'.repeat(201) }],
+        ['reason', { sponsor_key: 'grace', typed: 'grace', reason: `${'😀'.repeat(100)}x` }],
         ['typed', { sponsor_key: 'grace', typed: 'Grace', reason: 'The name is another one' }],
         ['sponsor_key', { sponsor_key: '', typed: '', reason: 'There is no name' }],
       ] as const;
       for (const [field, fields] of cases) {
-        const answer = await post('/people/block', fields);
-        expect([answer.status, answer.text.includes(`<code>${field}</code>`)], JSON.stringify(fields)).to.deep.equal([
-          400,
-          true,
-        ]);
+        const records = await running.mandate.recorded(async () => {
+          const answer = await post('/people/block', fields);
+          expect([answer.status, answer.text.includes(`<code>${field}</code>`)], JSON.stringify(fields)).to.deep.equal([
+            400,
+            true,
+          ]);
+        });
+        // With a usable reason the request is an act, whatever it ended with. It explains no other record.
+        const acts = records.map(({ event, detail }) => [event, new URLSearchParams(String(detail)).get('seq')]);
+        expect(acts, JSON.stringify(fields)).to.deep.equal(field === 'reason' ? [] : [['operator.acted', '']]);
       }
       expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
     });
