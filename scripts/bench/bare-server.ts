@@ -7,8 +7,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** As long as the service keeps an idle connection. */
-const KEEP_ALIVE_MS = 75_000;
-const BODY = 'x'.repeat(4000);
+const KEEP_ALIVE_MS = 65_000;
+const BODY = 'x'.repeat(19_255);
 
 const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, ({ headers }, response) => {
   const isKnown = headers['if-none-match'] !== undefined;
