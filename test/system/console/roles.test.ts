@@ -280,6 +280,7 @@ for (const database of databases) {
         ['/people?cursor=abc', 'cursor'],
         ['/people?sponsor=a%20b', 'sponsor'],
         ['/ledger?decision=maybe', 'decision'],
+        ['/doctor?x=1', 'x'],
       ]) {
         const answer = await get(path ?? '');
         expect([answer.status, answer.text.includes(`<code>${field}</code>`)], path).to.deep.equal([400, true]);
