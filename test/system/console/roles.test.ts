@@ -320,12 +320,23 @@ for (const database of databases) {
       ];
       await block('grace');
       const form = { sponsor_key: 'grace', reason: 'Her account is hers again' };
+      const saysPending = async () =>
+        (await otto.get('/people?sponsor=grace')).text.includes('A second, different one must ask as well, until');
+      expect(await saysPending()).to.equal(false);
       for (let times = 0; times < 2; times += 1) {
         const first = await rosa.post('/people/unblock', form);
         expect([first.status, first.headers.get('location')]).to.deep.equal([303, '/people?sponsor=grace']);
         expect(first.headers.getSetCookie().join()).to.contain('unblock_pending.0');
         expect(await isBlocked('grace')).to.equal(true);
       }
+      // Each page that is read keeps the session for another quarter of an hour.
+      for (let minutes = 0; minutes < 60; minutes += 12) {
+        expect(await saysPending()).to.equal(true);
+        await rosa.get('/');
+        running.mandate.clock.advance(12 * 60);
+      }
+      expect(await saysPending()).to.equal(false);
+      expect((await rosa.post('/people/unblock', form)).headers.getSetCookie().join()).to.contain('unblock_pending.0');
       expect((await otto.post('/people/unblock', form)).headers.getSetCookie().join()).to.contain('unblocked.0');
       expect(await isBlocked('grace')).to.equal(false);
       const gone = await otto.post('/people/unblock', form);
