@@ -26,6 +26,7 @@ import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
+import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
 export function openConsole(parts: ConsoleNeeds): HttpApp {
@@ -85,13 +86,19 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   };
 }
 
-/** A session is stored under a hash of its secret and of the settings that gave its roles: it ends as these change. */
 function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: Storage) {
+  return {
+    ...{ decisions: storage, operatorSessions: storage.operatorSessions, clock, randomness },
+    digest: sessionDigest(settings),
+  };
+}
+
+/** A session is stored under a hash of its secret and of the settings that gave its roles: it ends as these change. */
+export function sessionDigest(settings: Settings): Digest {
   const { issuer, roleClaim, roles } = operatorsChoice(settings) ?? {};
   const upstream = [settings['Service:UpstreamIdp:Issuer'], settings['Service:UpstreamIdp:SponsorKeyClaim']];
   const given = JSON.stringify([issuer, roleClaim, roles, ...upstream]);
-  const digest: Digest = (secret) => sha256(`${secret} ${given}`);
-  return { decisions: storage, operatorSessions: storage.operatorSessions, digest, clock, randomness };
+  return (secret) => sha256(`${secret} ${given}`);
 }
 
 function signIn(

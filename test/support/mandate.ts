@@ -8,6 +8,7 @@ import { placeBlock } from '../../application/decisions/place-block.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
+import type { Settings } from '../../composition/settings/settings.ts';
 import { variableOf } from '../../composition/startup-error.ts';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { freePort } from '../../scripts/free-port.ts';
@@ -40,6 +41,7 @@ export type Form = Readonly<Record<string, string | undefined>>;
 export interface Mandate {
   readonly url: string;
   readonly issuer: string;
+  readonly settings: Settings;
   readonly provider: IdentityProvider;
   readonly clock: MovedClock;
   readonly log: CapturedLog;
@@ -188,7 +190,8 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     HOST: '127.0.0.1',
     ...given,
   };
-  const service = await startService(settingsFrom(everything), {
+  const settings = settingsFrom(everything);
+  const service = await startService(settings, {
     clock,
     log,
     network: httpNetwork({ ca: testAuthority, ...options.network }),
@@ -212,6 +215,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
   const ledger = () => recordsOf(admin);
   const mandate: Mandate = {
     url,
+    settings,
     provider,
     clock,
     log,

@@ -1,8 +1,9 @@
 /** A running Mandate with its console, and operators with sessions of it. */
 
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
-import { sha256, systemRandomness } from '../../../adapters/platform/system-crypto.ts';
+import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { openOperatorsSession } from '../../../application/admin/operator-sessions.ts';
+import { sessionDigest } from '../../../composition/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../databases.ts';
@@ -54,7 +55,8 @@ export async function startConsole(
     },
   });
   const storage = await fresh.open();
-  const parts = { decisions: storage, clock: mandate.clock, randomness: systemRandomness(), digest: sha256 };
+  const digest = sessionDigest(mandate.settings);
+  const parts = { decisions: storage, clock: mandate.clock, randomness: systemRandomness(), digest };
   return {
     ...{ mandate, origin },
     async signedIn(...roles) {
