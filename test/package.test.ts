@@ -164,6 +164,7 @@ describe('Packages:', () => {
         .filter((file) => file.endsWith('.ts') && (!file.startsWith('adapters/sdk/') || ofAudit.includes(file)));
       expect(files.filter((file) => file.endsWith('.js'))).to.have.members([
         'dist/adapters/http/me/page/assets/me.js',
+        'dist/adapters/http/pages/assets/renewal.js',
         ...['stream.js', 'verify.js'].map((name) => `dist/adapters/http/console/assets/${name}`),
         ...own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),
       ]);

@@ -33,6 +33,11 @@ export function readMark(base: string): Asset {
   return readAsset(import.meta.url, base, 'mark', 'svg');
 }
 
+/** The script that renews parts of a page. */
+export function readRenewal(base: string): Asset {
+  return readAsset(import.meta.url, base, 'renewal', 'js');
+}
+
 /** @param base the path of the router, which it does not see */
 export function serveAssets(router: Router, base: string, assets: readonly Asset[]): void {
   for (const { path, type, bytes } of assets) {

@@ -46,6 +46,7 @@ const FORMS: Readonly<Record<keyof typeof forms, readonly Role[]>> = {
 };
 const READ_FORMS: Readonly<Record<keyof typeof readForms, readonly Role[]>> = { compare: ROLES };
 const FEEDS: Readonly<Record<keyof typeof feeds, readonly Role[]>> = {
+  now: ROLES,
   stream: only('auditor'),
   proofs: only('auditor'),
   chain: only('auditor'),
