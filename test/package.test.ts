@@ -148,7 +148,9 @@ describe('Packages:', () => {
       expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
         ...['LICENSE', 'README.md', 'package.json'],
         ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
-        ...['me/page/assets/me.css', 'pages/assets/mark.svg'].map((path) => `dist/adapters/http/${path}`),
+        ...['me/page/assets/me.css', 'pages/assets/mark.svg', 'pages/assets/pages.css'].map(
+          (path) => `dist/adapters/http/${path}`,
+        ),
         ...['console.css', 'records.css', 'views.css']
           .map((name) => `console/assets/${name}`)
           .map((path) => `dist/adapters/http/${path}`),

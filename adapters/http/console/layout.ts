@@ -2,11 +2,12 @@
 
 import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
-import { type Asset, readAsset, readMark, readRenewal } from '../pages/assets.ts';
+import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
 import { type Html, html, type Insert } from '../pages/html.ts';
 import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
+  common: readCommonStyle(''),
   style: readAsset(import.meta.url, '', 'console', 'css'),
   views: readAsset(import.meta.url, '', 'views', 'css'),
   records: readAsset(import.meta.url, '', 'records', 'css'),
@@ -37,6 +38,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Mandate console</title>
 <link rel="icon" href="${assets.mark.path}">
+<link rel="stylesheet" href="${assets.common.path}">
 <link rel="stylesheet" href="${assets.style.path}">
 <link rel="stylesheet" href="${assets.views.path}">
 <link rel="stylesheet" href="${assets.records.path}">

@@ -33,6 +33,11 @@ export function readMark(base: string): Asset {
   return readAsset(import.meta.url, base, 'mark', 'svg');
 }
 
+/** What the style of every page begins with. */
+export function readCommonStyle(base: string): Asset {
+  return readAsset(import.meta.url, base, 'pages', 'css');
+}
+
 /** The script that renews parts of a page. */
 export function readRenewal(base: string): Asset {
   return readAsset(import.meta.url, base, 'renewal', 'js');

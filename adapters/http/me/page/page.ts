@@ -80,11 +80,12 @@ function documentOf(head: { base: string; language: Language; title: string }, b
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="${base}${assets.mark.path}">
+<link rel="stylesheet" href="${base}${assets.common.path}">
 <link rel="stylesheet" href="${base}${assets.style.path}">
 </head>
 <body>
 <div class="page">
-<a class="hidden button" href="#main">${texts[language].skip}</a>
+<a class="skip button" href="#main">${texts[language].skip}</a>
 ${body}
 </div>
 </body>
