@@ -1,6 +1,6 @@
 /** Binds what the console's screens read, beside the use cases of the API, to its ports. */
 
-import { describeFileProblem, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
+import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
 import type { ViewsSurface } from '../adapters/http/console/views-surface.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
@@ -11,6 +11,9 @@ import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
 import { traceable } from './traces.ts';
+
+/** All other requests wait while a file is parsed: this takes less than 100 ms. It is enough for some 50 agents. */
+const COMPARED_AT_ONCE = { tokens: 4000, aliases: 20 };
 
 export function consoleViews(
   parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clock'>,
@@ -25,6 +28,8 @@ export function consoleViews(
       : undefined,
     delegations: (question) => findDelegations({ tasks, clock, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
+      const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);
+      if (excess !== undefined) return { kind: 'too_much', problem: describeFileProblem(excess) };
       // The rules of every service, as `mandate agent apply` checks a file; this service's own rules come after.
       const judge = { agentKeys, rules: CERTAIN_RULES };
       const read = await readAgentBytes(file, bytes, (declaration) => judgeDraft(judge, draftOf(declaration)));

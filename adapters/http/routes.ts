@@ -111,7 +111,7 @@ const CONSOLE_PROOF_PATH = /^\/(?:tasks\/[^/]+\/records\/|ledger\/proofs$)/;
  * up stops.
  */
 const CONSOLE_READING_PATH =
-  /^\/(?:assets|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out)(?:\/|$)/;
+  /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out)(?:\/|$)/;
 
 /** Routes of the console's own listener. */
 export function consoleRouteOf(target: string): Route {

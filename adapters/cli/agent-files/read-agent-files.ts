@@ -16,7 +16,7 @@ import {
 import { parseIsoDuration } from '../../../domain/duration.ts';
 import { isTextList } from '../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
-import { readYaml, type YamlMapping, type YamlReading } from './yaml-documents.ts';
+import { findExcess, readYaml, type YamlLimits, type YamlMapping, type YamlReading } from './yaml-documents.ts';
 
 /** An error in a file of agents, with its position. It quotes nothing of the file but field names. */
 export interface FileProblem {
@@ -47,6 +47,12 @@ type Judge = (declaration: Declaration) => Promise<RegistrationVerdict>;
 
 export async function readAgentFiles(files: readonly string[], judge: Judge): Promise<AgentFiles> {
   return judgeAll(await Promise.all(files.map(readFile)), judge);
+}
+
+/** Where a file that was sent has more than the limits allow. @param file the name in the problem */
+export function findExcessIn(file: string, bytes: Uint8Array, limits: YamlLimits): FileProblem | undefined {
+  const excess = findExcess(Buffer.from(bytes).toString('utf8'), limits);
+  return excess && { file, field: undefined, ...excess };
 }
 
 /** Reads one file that was sent. @param file the name in the problems */

@@ -3,7 +3,16 @@
  * repeated names, tags outside the core schema, merged mappings.
  */
 
-import { type Document, isMap, isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type ParsedNode,
+  parseAllDocuments,
+  type YAMLError,
+} from 'yaml';
 import type { Json } from '../../../domain/tokens/strict-json.ts';
 
 interface YamlField {
@@ -27,6 +36,29 @@ interface YamlProblem {
 export interface YamlReading {
   readonly mappings: readonly YamlMapping[];
   readonly problems: readonly YamlProblem[];
+}
+
+/** How much of a text may be parsed where others wait meanwhile: the library's time grows with the square of it. */
+export interface YamlLimits {
+  /** Names, values, signs and spaces between them, in the whole text. */
+  readonly tokens: number;
+  /** Anchors and aliases together. */
+  readonly aliases: number;
+}
+
+/** The first place where a text has more than the limits allow. Takes time for each token up to there, and no more. */
+export function findExcess(text: string, { tokens, aliases }: YamlLimits): YamlProblem | undefined {
+  let [line, read, repeats] = [1, 0, 0];
+  for (const token of new Lexer().lex(text)) {
+    read += 1;
+    if (read > tokens)
+      return { line, sentence: 'Up to here the file has as many names and values as are read at once.' };
+    if (/^[*&]/.test(token)) repeats += 1;
+    if (repeats > aliases)
+      return { line, sentence: `Up to here the file has more than ${aliases} anchors and aliases.` };
+    line += token.split('\n').length - 1;
+  }
+  return undefined;
 }
 
 /** Later faults of a document are usually consequences of the first ones. */

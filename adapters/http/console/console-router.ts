@@ -20,6 +20,7 @@ import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
+import { methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 import { serveAssets } from '../pages/assets.ts';
 import { isOwnForm } from '../pages/own-form.ts';
@@ -87,12 +88,19 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: S
     // After a refused form its address stays in the browser.
     router.get(path, (_request, response) => redirect(response, screens[screen].path));
   }
+  // As in the API, another method is refused without a record, whatever the role.
+  router.all(pathsOf(screens, feeds, assets), methodNotAllowed('GET, HEAD'));
+  router.all(pathsOf(forms, readForms), methodNotAllowed('GET, HEAD, POST'));
   router.use((request, response) => {
     discardRest(request);
     answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
   });
   router.use(answerFaultsWithPages(surface.log));
   return router;
+}
+
+function pathsOf(...tables: readonly Readonly<Record<string, { readonly path: string }>>[]): string[] {
+  return tables.flatMap((table) => Object.values(table).map(({ path }) => path));
 }
 
 export function answerFaultsWithPages(log: Log): ErrorRequestHandler {

@@ -1,4 +1,4 @@
-/** What the scripts of the console read: new records, and the proofs and checkpoints for the verification in the browser. */
+/** What the scripts of the console read: *Now*, new records, and the proofs and checkpoints for the verification in the browser. */
 
 import type { BlockMemory, ProofOutcome } from '../../../application/ledger/prove.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
@@ -7,6 +7,7 @@ import { streamRecords } from '../admin/audit-stream.ts';
 import { answerInvalid } from '../message/problem-details.ts';
 import { parseOrdinal, readQuery } from '../message/query.ts';
 import type { Asked, Feed } from './asked.ts';
+import { renewNow } from './screens/now-route.ts';
 import type { FeedName } from './screens.ts';
 
 /** A page of records has more only if its `limit` says so: the script then asks again. */
@@ -37,7 +38,7 @@ const proofs: Feed = async ({ audit }, request, response) => {
 
 const chain: Feed = ({ audit }, request, response) => answerCheckpoints(audit, request, response);
 
-export const feedAnswers: Readonly<Record<FeedName, Feed>> = { stream, proofs, chain };
+export const feedAnswers: Readonly<Record<FeedName, Feed>> = { now: renewNow, stream, proofs, chain };
 
 function parseSeqs(text: string): readonly number[] | undefined {
   const seqs = text.split(',').map(parseOrdinal);

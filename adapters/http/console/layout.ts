@@ -2,16 +2,18 @@
 
 import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
-import { type Asset, readAsset, readMark } from '../pages/assets.ts';
+import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
 import { type Html, html, type Insert } from '../pages/html.ts';
 import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {
+  common: readCommonStyle(''),
   style: readAsset(import.meta.url, '', 'console', 'css'),
   views: readAsset(import.meta.url, '', 'views', 'css'),
   records: readAsset(import.meta.url, '', 'records', 'css'),
   stream: readAsset(import.meta.url, '', 'stream', 'js'),
   verify: readAsset(import.meta.url, '', 'verify', 'js'),
+  renewal: readRenewal(''),
   mark: readMark(''),
 } as const;
 
@@ -36,6 +38,7 @@ export function renderDocument(frame: Frame, body: Html): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Mandate console</title>
 <link rel="icon" href="${assets.mark.path}">
+<link rel="stylesheet" href="${assets.common.path}">
 <link rel="stylesheet" href="${assets.style.path}">
 <link rel="stylesheet" href="${assets.views.path}">
 <link rel="stylesheet" href="${assets.records.path}">
@@ -70,7 +73,7 @@ function header({ operator, formToken }: NonNullable<Frame['signedIn']>, current
 <p class="brand"><img src="${assets.mark.path}" alt=""> Mandate</p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
 ${may(roleOf(stop)) && link(stop.path, stop.title, current === 'stop', 'button kill')}
-<div class="who"><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
+<div class="who" data-signed-in><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
 }

@@ -68,12 +68,13 @@ export type FormName = keyof typeof forms;
 interface ConsoleFeed {
   readonly path: string;
   readonly route: AdminRoute;
-  /** Whether a request counts as a use of the session. The stream connects again by itself. */
+  /** Whether a request counts as a use of the session. The stream and *Now* ask again by themselves. */
   readonly renews: boolean;
 }
 
 /** What the scripts of the console read. */
 export const feeds = {
+  now: { path: '/now', route: 'GET /admin/tasks', renews: false },
   stream: { path: '/stream', route: 'GET /audit/stream', renews: false },
   proofs: { path: '/ledger/proofs', route: 'GET /audit/records/{seq}/proof', renews: true },
   chain: { path: '/ledger/chain', route: 'GET /audit/checkpoints', renews: true },

@@ -33,6 +33,16 @@ export function readMark(base: string): Asset {
   return readAsset(import.meta.url, base, 'mark', 'svg');
 }
 
+/** What the style of every page begins with. */
+export function readCommonStyle(base: string): Asset {
+  return readAsset(import.meta.url, base, 'pages', 'css');
+}
+
+/** The script that renews parts of a page. */
+export function readRenewal(base: string): Asset {
+  return readAsset(import.meta.url, base, 'renewal', 'js');
+}
+
 /** @param base the path of the router, which it does not see */
 export function serveAssets(router: Router, base: string, assets: readonly Asset[]): void {
   for (const { path, type, bytes } of assets) {

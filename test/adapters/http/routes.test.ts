@@ -103,6 +103,7 @@ describe('The path of a page of the console', () => {
     ['/ledger', 'other', true],
     ['/ledger/chain?after=0', 'other', true],
     ['/stream', 'other', true],
+    ['/now', 'other', true],
     ['/doctor', 'other', true],
     // A proof computes on the only thread.
     ['/tasks/task_1/records/7', 'proof', true],

@@ -73,7 +73,8 @@ export async function startWithConsole(
 export interface OperatorsBrowser {
   /** The answer to the return address. */
   readonly signedIn: Answer;
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** @param method by default `GET` */
+  get(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>;
   /** Posts a form as a page of the console does. Given fields replace the form token. */
   post(
     path: string,
@@ -95,8 +96,8 @@ export async function signedInOperator({ origin }: ConsoleWithProvider, person: 
       .split('; ')
       .filter((cookie) => cookie.startsWith('__Host-mandate-console'))
       .join('; ');
-  const get: OperatorsBrowser['get'] = (path, headers = {}) =>
-    sendTo(`${origin}${path}`, { headers: { accept: 'text/html', cookie: cookies(), ...headers } });
+  const get: OperatorsBrowser['get'] = (path, headers = {}, method = 'GET') =>
+    sendTo(`${origin}${path}`, { method, headers: { accept: 'text/html', cookie: cookies(), ...headers } });
   const signIn: OperatorsBrowser['signIn'] = async (somebody) => {
     // The provider's own session would sign in who signed in before.
     const next = makeBrowser();

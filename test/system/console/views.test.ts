@@ -6,6 +6,12 @@ import type { RegisteredAgent } from '../../support/mandate.ts';
 import { rawConnection } from '../../support/raw-http.ts';
 
 const REASON = 'incident 4711';
+/** A form with a longer file is refused before it is read. */
+const MOST_BYTES = 65_000;
+/** Of the event loop, for one file. */
+const HELD_UP_MS = 100;
+/** Characters of a page about any file. */
+const MOST_SHOWN = 30_000;
 const START_LIMIT_MS = 120_000;
 
 for (const database of databases) {
@@ -226,6 +232,62 @@ for (const database of databases) {
       );
       expect(await connection.until('\r\n\r\n')).to.match(/^HTTP\/1\.1 401 /);
       connection.leave();
+    });
+
+    const fill = (unit: (nth: number) => string, before = '', after = '', length = MOST_BYTES) => {
+      let text = before;
+      for (let nth = 0; text.length + unit(nth).length + after.length < length; nth += 1) text += unit(nth);
+      return text + after;
+    };
+    const laughs = (lines: number) =>
+      `a0: &a0 [[], [], []]\n${Array.from({ length: lines }, (_, nth) => `a${nth + 1}: &a${nth + 1} [*a${nth}, *a${nth}, *a${nth}]\n`).join('')}`;
+    const TOO_MUCH = 'The file has more than this page reads.';
+    const TOO_LONG = 'The file is too long';
+    const WRONG = 'The file is not what <code>mandate agent apply</code> reads.';
+    const hostile: Readonly<Record<string, readonly [file: string, said: string, where: string]>> = {
+      'small keys in 1 MiB': [fill((nth) => `${nth}: 1\n`, '', '', 1_048_576), TOO_LONG, 'less than 64 KiB'],
+      'small keys': [fill((nth) => `k${nth}: 1\n`), TOO_MUCH, 'The file:572: '],
+      'as many small keys as are read': [fill((nth) => `k${nth}: 1\n`, '', '', 4200), WRONG, 'The file:1: k0: '],
+      'an alias in each field': [fill((nth) => `k${nth}: *a\n`, 'a: &a x\n'), TOO_MUCH, 'The file:21: '],
+      'unknown aliases': [fill((nth) => `k${nth}: *z\n`), TOO_MUCH, 'The file:21: '],
+      'aliases of aliases': [laughs(1000), TOO_MUCH, 'The file:6: '],
+      'few aliases of aliases': [laughs(4), WRONG, 'The file:1: a0: '],
+      'as many aliases as are read': [
+        fill(
+          (nth) => `${nth},`,
+          'a: &a [',
+          `]\n${Array.from({ length: 19 }, (_, nth) => `b${nth}: *a\n`).join('')}`,
+          3000,
+        ),
+        WRONG,
+        'The file:1: a: ',
+      ],
+      'lists in lists': [`a: ${'['.repeat(30_000)}${']'.repeat(30_000)}`, TOO_MUCH, 'The file:1: '],
+      'as many lists in lists as are read': [`a: ${'['.repeat(1500)}${']'.repeat(1500)}`, WRONG, 'The file:1: '],
+      'mappings in lines': [fill((nth) => `${' '.repeat(nth)}a:\n`), WRONG, 'The file:1: a: '],
+      'tiny registrations': [fill(() => '--- {}\n'), TOO_MUCH, 'The file:800: '],
+      'as many tiny registrations as are read': [fill(() => '--- {}\n', '', '', 5500), WRONG, 'more problems'],
+    };
+    for (const [what, [file, said, where]] of Object.entries(hostile)) {
+      it(`hold up nobody with a file of ${what}: it is refused, with the place, in under ${HELD_UP_MS} ms of CPU time`, async () => {
+        const times: number[] = [];
+        // The first run also compiles the code, and other tests run beside this one.
+        for (let run = 0; run < 5 && Math.min(...times) >= HELD_UP_MS; run += 1) {
+          const before = process.cpuUsage();
+          const { text } = await viewer.upload('/agent/compare', file);
+          const { user, system } = process.cpuUsage(before);
+          times.push((user + system) / 1000);
+          expect(text).to.include(said).and.include(where);
+          expect(text.length).to.be.below(MOST_SHOWN);
+        }
+        expect(Math.min(...times), times.map(Math.round).join(', ')).to.be.below(HELD_UP_MS);
+      });
+    }
+
+    it('compare a file with stars in its texts, which are no aliases', async () => {
+      const stars = `${'* star &c\n  '.repeat(50)}`;
+      const { text } = await viewer.upload('/agent/compare', `display_name: |\n  ${stars}`);
+      expect(text).to.include(WRONG);
     });
 
     it('say what is wrong with a dropped file', async () => {

@@ -10,10 +10,21 @@ import { screens } from '../screens.ts';
 import type { Comparison } from '../views-surface.ts';
 import { code, count, isolated, wide } from '../words.ts';
 
+/** Nobody reads more, and a short file can have thousands. */
+const MOST_PROBLEMS = 100;
+
 export function renderComparison(comparison: Comparison): Html {
+  if (comparison.kind === 'too_much') {
+    return html`<p class="banner warn">The file has more than this page reads. Nothing was compared. Compare parts of it, or use <code>mandate agent apply --dry-run</code>.</p>
+<ul class="points"><li>${isolated(comparison.problem)}</li></ul>
+${back()}`;
+  }
   if (comparison.kind === 'wrong') {
+    const { problems } = comparison;
+    const more = problems.length - MOST_PROBLEMS;
     return html`<p class="banner warn">The file is not what <code>mandate agent apply</code> reads. Nothing was compared.</p>
-<ul class="points">${comparison.problems.map((problem) => html`<li>${isolated(problem)}</li>`)}</ul>
+<ul class="points">${problems.slice(0, MOST_PROBLEMS).map((problem) => html`<li>${isolated(problem)}</li>`)}</ul>
+${more > 0 && html`<p>${count(more, 'more problem')}.</p>`}
 ${back()}`;
   }
   const { agents } = comparison;
@@ -60,8 +71,9 @@ function shownValue(side: Registration, field: RegistrationField, other: Registr
   const [value, others] = [read(side, field), read(other, field)];
   if (value === undefined) return html`<span class="quiet">not set</span>`;
   if (typeof value === 'string') return code(value);
+  const inOther = new Set(typeof others === 'string' ? [] : others);
   return html`<ul class="plain">${value.map((item) =>
-    Array.isArray(others) && others.includes(item)
+    inOther.has(item)
       ? html`<li>${code(item)}</li>`
       : html`<li><mark>${code(item)}</mark> <span class="quiet">only here</span></li>`,
   )}</ul>`;

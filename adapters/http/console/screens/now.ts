@@ -7,7 +7,8 @@ import { type Instant, secondsBetween, toMillisecondText } from '../../../../dom
 import { type Html, html, type Insert } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
 import { MOST_COUNTED } from '../overview-surface.ts';
-import { moment } from '../times.ts';
+import { feeds } from '../screens.ts';
+import { clock, moment } from '../times.ts';
 import { taskTable } from './task-table.ts';
 
 export interface NowView {
@@ -20,23 +21,49 @@ export interface NowView {
   readonly hasSink: boolean;
   /** `undefined` for an operator who is no auditor. */
   readonly denials: RecentDenials | undefined;
-  /** The place of the stream of decisions, for an auditor. */
-  readonly stream: Insert;
   readonly mayStop: boolean;
 }
 
-export function renderNow(view: NowView): Html {
-  return html`<div class="figures">
+/** @param stream the place of the stream of decisions, for an auditor */
+export function renderNow(view: NowView, stream: Insert): Html {
+  return html`<div data-renew-from="${feeds.now.path}">
+<p class="banner warn" id="offline" role="status" hidden>This page could not be renewed: what it shows is old. It tries again every 15 seconds.</p>
+${figures(view)}
+${stream}
+${newestTasks(view)}
+</div>
+<template id="over"><p class="banner warn" role="alert">Your session has ended. What was here is shown no longer.</p>
+<p><a class="button main" href="/sign-in">Sign in again</a></p></template>`;
+}
+
+/** The parts that renewal.js replaces. */
+export function renderRenewed(view: NowView): Html {
+  return html`${figures(view)}
+${newestTasks(view)}`;
+}
+
+function figures(view: NowView): Html {
+  const { denials, now } = view;
+  return html`<div id="figures" data-renewed>
+<p class="quiet">As of ${time(now, clock(now))}</p>
+<div class="figures">
 ${liveFigure(view)}
 ${blockedFigure(view)}
 ${sealingFigure(view)}
 ${outboxFigure(view)}
 </div>
-${view.denials !== undefined && denialsSection(view.denials, view.now)}
-${view.stream}
-<section aria-labelledby="newest"><div class="heading"><h2 id="newest">Newest live tasks</h2></div>
+${denials !== undefined && denialsSection(denials, now)}
+</div>`;
+}
+
+function newestTasks(view: NowView): Html {
+  return html`<section id="newest-tasks" data-renewed aria-labelledby="newest"><div class="heading"><h2 id="newest">Newest live tasks</h2></div>
 ${taskTable(view.newest, view)}
 </section>`;
+}
+
+function time(at: Instant, words: string): Html {
+  return html`<time datetime="${toMillisecondText(at)}">${words}</time>`;
 }
 
 function figure(id: string, label: string, value: Insert, more: Insert, isLate = false): Html {
@@ -95,18 +122,17 @@ function isLate(oldest: Instant | undefined, now: Instant): boolean {
 
 function age(oldest: Instant | undefined, now: Instant, none: string): Insert {
   if (oldest === undefined) return none;
-  const text = toMillisecondText(oldest);
-  return html`<time datetime="${text}">${duration('en', Math.max(0, Math.floor(secondsBetween(oldest, now))))}</time>`;
+  return time(oldest, duration('en', Math.max(0, Math.floor(secondsBetween(oldest, now)))));
 }
 
 function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant): Html {
-  const clock = (at: Instant) => toMillisecondText(at).slice('2026-11-24T'.length, '2026-11-24T09:30'.length);
+  const minute = (at: Instant) => toMillisecondText(at).slice('2026-11-24T'.length, '2026-11-24T09:30'.length);
   const body =
     reasons.length === 0
       ? html`<p class="quiet">Nothing was refused in the last ${minutes.length} minutes.</p>`
-      : html`<div class="scroll" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((minute) => html`<th scope="col" class="number">${clock(minute)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
+      : html`<div class="scroll" id="denials-table" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((at) => html`<th scope="col" class="number">${minute(at)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
 <tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th>${counts.map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}<td class="number">${total}</td></tr>`)}</tbody></table></div>`;
-  return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, until ${clock(now)}</span></div>
+  return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, until ${minute(now)}</span></div>
 ${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}
 ${body}</section>`;
 }

@@ -10,9 +10,9 @@ export function taskTable(
   { now, mayStop }: { readonly now: Instant; readonly mayStop: boolean },
 ): Html {
   if (tasks.length === 0) return html`<p class="quiet">No live task.</p>`;
-  return html`<div class="scroll" role="group" aria-label="Tasks" tabindex="0"><table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Ends</th>${mayStop && html`<th scope="col">Stop</th>`}</tr></thead>
+  return html`<div class="scroll" id="tasks-table" role="group" aria-label="Tasks" tabindex="0"><table class="tasks"><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Ends</th>${mayStop && html`<th scope="col">Stop</th>`}</tr></thead>
 <tbody>${tasks.map(
-    (task) => html`<tr>
+    (task) => html`<tr id="${task.taskId}">
 <th scope="row"><code>${task.taskId}</code></th>
 <td><bdi>${task.displayName ?? task.agentId}</bdi></td>
 <td><a href="/people?sponsor=${encodeURIComponent(task.sponsorKey)}"><bdi>${task.sponsorKey}</bdi></a></td>

@@ -16,14 +16,14 @@ export function renderMe(view: MeView, language: Language): string {
   const words = texts[language];
   const { base, notice } = view;
   const body = html`<header>
-<p><img src="${base}${assets.mark.path}" alt=""><span>${words.signedInAs(isolated(view.person))}</span></p>
-${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}
+<p><img src="${base}${assets.mark.path}" alt=""><span data-signed-in>${words.signedInAs(isolated(view.person))}</span></p>
+<div data-signed-in>${form(view, '/me/sign-out', html`<button class="plain">${words.signOut}</button>`)}</div>
 </header>
-<main id="main" data-now="${toMillisecondText(view.now)}" data-session-ms="${view.sessionTtl * 1000}">
+<main id="main" data-renew-from="" data-session-ms="${view.sessionTtl * 1000}">
 <h1>${words.title}</h1>
 <div role="status">${notice !== undefined && html`<p class="banner good">${words.notice(notice)}</p>`}</div>
 <p class="banner warn" id="offline" role="status" hidden>${words.offline}</p>
-<div id="renewed">
+<div id="renewed" data-renewed data-now="${toMillisecondText(view.now)}">
 ${banners(view, words, language)}
 ${liveTasks(view, words, language)}
 ${endedTasks(view, words, language)}
@@ -35,7 +35,8 @@ ${pages(view, words)}
 </section>
 </main>
 <template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
-<script type="module" src="${base}${assets.script.path}"></script>`;
+<script type="module" src="${base}${assets.script.path}"></script>
+<script type="module" src="${base}${assets.renewal.path}"></script>`;
   return documentOf({ base, language, title: words.title }, body);
 }
 
@@ -79,11 +80,12 @@ function documentOf(head: { base: string; language: Language; title: string }, b
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="${base}${assets.mark.path}">
+<link rel="stylesheet" href="${base}${assets.common.path}">
 <link rel="stylesheet" href="${base}${assets.style.path}">
 </head>
 <body>
 <div class="page">
-<a class="hidden button" href="#main">${texts[language].skip}</a>
+<a class="skip button" href="#main">${texts[language].skip}</a>
 ${body}
 </div>
 </body>

@@ -1,4 +1,4 @@
-/** Counts the rows that Postgres reads for a page of tasks or blocks: few, beside many others and by any filter. */
+/** Counts the rows that Postgres reads for a page of tasks or blocks, or to count them: few, beside many others. */
 
 import { expect } from 'chai';
 import createKnex from 'knex';
@@ -6,7 +6,7 @@ import pg from 'pg';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresSponsors, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
-import type { TasksQuestion } from '../../../../application/ports/queries.ts';
+import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';
@@ -21,6 +21,8 @@ const LIMIT = 10;
 /** For each task of a page: its entry and its row, and the entries of its agent and its grant. */
 const FEW = 6 * LIMIT + OVERDUE;
 const MOST_READ = 500;
+/** The agent of each counted task is read by its id at most. */
+const AGENT_ENTRIES = 1;
 const at = `'${toMicrosecondText(NOON)}'::timestamptz`;
 
 const STATISTICS = { current: true, 'of empty tables': false };
@@ -65,8 +67,8 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
       await database.drop();
     });
 
-    const run: Run = async <Row>(query: Parameters<Run>[0]) => {
-      const native = 'text' in query ? { sql: query.text, bindings: [] } : query.toSQL().toNative();
+    const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
+      const native = 'text' in query ? { sql: query.text, bindings: values } : query.toSQL().toNative();
       const result = await client.query({ text: native.sql, values: [...native.bindings] });
       return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
     };
@@ -134,6 +136,30 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
         expect(rows).to.be.within(MOST_READ, MOST_READ + FEW);
       });
     }
+
+    // The overdue tasks are among these.
+    const counted: Readonly<Record<string, readonly [of: LiveTasksQuestion['of'], live: number]>> = {
+      'all people': [undefined, TASKS / 3 - OVERDUE],
+      'an agent': [{ agentId: 'agent-0' as AgentId }, TASKS / 3 / NAMES - OVERDUE],
+      'a person': [{ sponsorKey: 'person-0' as SponsorKey }, TASKS / 3 / NAMES - OVERDUE],
+    };
+    for (const [what, [of, live]] of Object.entries(counted)) {
+      for (const most of [MOST_READ, TASKS]) {
+        const expected = Math.min(live, most);
+        it(`reads few more than ${expected} tasks to count at most ${most} live ones of ${what}`, async () => {
+          const [count, rows] = await rowsReadBy(() => tasks.countLive({ of, now: plusSeconds(NOON, 60), most }));
+          expect(count.tasks).to.equal(expected);
+          expect(rows).to.be.within(expected, expected + OVERDUE + AGENT_ENTRIES * expected);
+        });
+      }
+    }
+
+    it(`reads ${MOST_READ} blocks to count at most ${MOST_READ}, and all only to count them all`, async () => {
+      for (const most of [MOST_READ, TASKS]) {
+        const [{ people }, rows] = await rowsReadBy(() => sponsors.countBlocks(most));
+        expect([people, rows]).to.deep.equal([most, most]);
+      }
+    });
 
     for (const source of [undefined, 'admin', 'scim'] as const) {
       for (const after of [

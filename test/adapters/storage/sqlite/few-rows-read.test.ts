@@ -20,7 +20,7 @@ import {
 } from '../../../../adapters/storage/sqlite/queries.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
-import type { TasksQuestion } from '../../../../application/ports/queries.ts';
+import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
 import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
@@ -232,6 +232,34 @@ describe('SQLite', () => {
       const isSorted = plan.some((one) => one.includes('TEMP B-TREE'));
       // Few tasks are past their time, and a search reads a limited number: both may be sorted.
       expect(isSorted, plan.join('\n')).to.equal(what === 'the tasks whose time is up' || what.includes('audience'));
+    });
+  }
+
+  const countOf = (of: LiveTasksQuestion['of']) => storage.tasks.countLive({ of, now: NOON, most: 10 });
+  const COUNTS: Readonly<Record<string, readonly [() => Promise<unknown>, string]>> = {
+    'all live tasks': [() => countOf(undefined), 'SEARCH t USING INDEX tasks_live_by_expiry (expires_at>?)'],
+    'the live tasks of an agent': [
+      () => countOf({ agentId }),
+      'SEARCH t USING INDEX tasks_by_agent (agent_id=? AND state=?)',
+    ],
+    'the live tasks of a person': [
+      () => countOf({ sponsorKey }),
+      'SEARCH t USING INDEX tasks_by_sponsor (sponsor_key=? AND state=?)',
+    ],
+    // Its limit ends the scan.
+    blocks: [
+      () => storage.sponsors.countBlocks(10),
+      'SCAN sponsor_blocks USING COVERING INDEX sponsor_blocks_by_source',
+    ],
+  };
+  for (const [what, [count, step]] of Object.entries(COUNTS)) {
+    it(`counts ${what} along an index up to the limit, and scans nothing else`, async () => {
+      await count();
+      const [text = '', ...more] = [...run];
+      expect(more).to.deep.equal([]);
+      expect(text).to.match(/\blimit\b/);
+      const plan = (await planOf(text)).filter((one) => /^(SCAN (?!counted\b)|SEARCH (?!a\b))/.test(one));
+      expect(plan, plan.join('\n')).to.deep.equal([step]);
     });
   }
 

@@ -1,8 +1,5 @@
-// Counts down, and renews the page. Every action works without this script.
+// Counts down. Every action works without this script.
 
-const RENEW_EVERY_MS = 15_000;
-/** A page that nobody has touched for so long waits until its session is over: renewing it would prolong the session. */
-const ATTENDED_MS = 5 * 60_000;
 const TICK_MS = 1000;
 /** In milliseconds, as times.ts has them in seconds. */
 const UNITS = [
@@ -16,14 +13,12 @@ const language = document.documentElement.lang;
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
 const timeOfDay = new Intl.DateTimeFormat(language, { timeStyle: 'short' });
 const dateAndTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
-const main = document.querySelector('#main');
-const offline = document.querySelector('#offline');
 
 /** The difference between the server's clock and this one. */
-let ahead = aheadOf(main);
+let ahead = readAhead();
 
-function aheadOf(element) {
-  return Date.parse(element.dataset.now) - Date.now();
+function readAhead() {
+  return Date.parse(document.querySelector('#renewed').dataset.now) - Date.now();
 }
 
 function distance(ms) {
@@ -46,66 +41,10 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-let touchedAt = Date.now();
-let timer;
-
-function renewLater() {
-  clearTimeout(timer);
-  const isAttended = Date.now() - touchedAt < ATTENDED_MS;
-  timer = setTimeout(renew, isAttended ? RENEW_EVERY_MS : Number(main.dataset.sessionMs) + RENEW_EVERY_MS);
-}
-
-async function renew() {
-  renewLater();
-  if (document.visibilityState !== 'visible') return;
-  let answer;
-  try {
-    answer = await fetch(location.href, { redirect: 'manual' });
-  } catch {
-    offline.hidden = false;
-    return;
-  }
-  // The redirect to the sign-in: the session has ended. The tasks are shown no longer.
-  if (answer.type === 'opaqueredirect' || answer.status === 401) {
-    clearTimeout(timer);
-    document.removeEventListener('visibilitychange', renew);
-    main.replaceChildren(document.querySelector('#over').content.cloneNode(true));
-    for (const signedIn of document.querySelectorAll('header form, header span')) signedIn.remove();
-    return;
-  }
-  offline.hidden = answer.ok;
-  if (answer.ok) replaceWith(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-}
-
-/** Replaces the tasks. Keeps the focus, and questions that are open. */
-function replaceWith(page) {
-  const current = document.querySelector('#renewed');
-  const next = page.querySelector('#renewed');
-  if (next === null) return;
-  for (const { id } of current.querySelectorAll('details[open]')) {
-    const same = next.querySelector(`#${CSS.escape(id)}`);
-    if (same !== null) same.open = true;
-  }
-  const focused = current.contains(document.activeElement) ? document.activeElement : null;
-  const focus = focused?.id || focused?.closest('details')?.id;
-  current.replaceWith(document.adoptNode(next));
-  ahead = aheadOf(page.querySelector('#main'));
-  showTimes();
-  if (!focus) return;
-  const found = document.getElementById(focus);
-  (found?.querySelector(focused.tagName) ?? found)?.focus({ preventScroll: true });
-}
-
 showTimes();
 setInterval(showTimes, TICK_MS);
-renewLater();
-document.addEventListener('visibilitychange', renew);
-for (const touch of ['pointerdown', 'keydown', 'scroll']) {
-  addEventListener(
-    touch,
-    () => {
-      touchedAt = Date.now();
-    },
-    { passive: true },
-  );
-}
+// Of renewal.js.
+document.addEventListener('renewed', () => {
+  ahead = readAhead();
+  showTimes();
+});

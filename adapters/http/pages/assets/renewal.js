@@ -1,0 +1,112 @@
+// Renews the parts of a page, while the page is visible. Every page works without this script.
+//
+// Parts have `data-renewed` and an id. The element with `data-renew-from` holds them, and names the address that answers
+// with the same parts: its own address if the value is empty. Its `data-session-ms` says that a renewal counts as a use of
+// the session, and after how long without use the session ends.
+
+const RENEW_EVERY_MS = 15_000;
+/** A page that nobody has touched for so long waits until its session is over: renewing it would prolong the session. */
+const ATTENDED_MS = 5 * 60_000;
+/** Less than the time between two requests: a later one must not hide that the service does not answer. */
+const ANSWER_MS = 10_000;
+
+const holder = document.querySelector('[data-renew-from]');
+const offline = document.querySelector('#offline');
+
+let touchedAt = Date.now();
+let timer;
+let requests = 0;
+
+function renewLater() {
+  clearTimeout(timer);
+  const { sessionMs } = holder.dataset;
+  const isAttended = sessionMs === undefined || Date.now() - touchedAt < ATTENDED_MS;
+  timer = setTimeout(renew, isAttended ? RENEW_EVERY_MS : Number(sessionMs) + RENEW_EVERY_MS);
+}
+
+async function renew() {
+  renewLater();
+  if (document.visibilityState !== 'visible') return;
+  requests += 1;
+  const mine = requests;
+  const answer = await ask().catch(() => 'none');
+  // A later request answers instead.
+  if (mine !== requests) return;
+  if (answer === 'session_over') return end();
+  offline.hidden = answer !== 'none';
+  if (answer !== 'none') replaceWith(new DOMParser().parseFromString(answer, 'text/html'));
+}
+
+async function ask() {
+  const address = holder.dataset.renewFrom || location.href;
+  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) });
+  // The redirect to the sign-in.
+  if (answer.type === 'opaqueredirect' || answer.status === 401) return 'session_over';
+  return answer.ok ? answer.text() : 'none';
+}
+
+/** What the page showed is shown no longer. */
+function end() {
+  clearTimeout(timer);
+  document.removeEventListener('visibilitychange', renew);
+  holder.replaceChildren(document.querySelector('#over').content.cloneNode(true));
+  for (const signedIn of document.querySelectorAll('[data-signed-in]')) signedIn.remove();
+}
+
+/** Keeps the focus, questions that are open, and how far tables are scrolled. */
+function replaceWith(page) {
+  for (const current of document.querySelectorAll('[data-renewed]')) {
+    const next = page.getElementById(current.id);
+    // Another person has signed in, who does not see this part.
+    if (next === null) current.remove();
+    else if (!current.isEqualNode(next)) replacePart(current, document.adoptNode(next));
+  }
+  document.dispatchEvent(new Event('renewed'));
+}
+
+function replacePart(current, next) {
+  const focused = current.contains(document.activeElement) ? document.activeElement : null;
+  const sameIn = ({ id }) => next.querySelector(`#${CSS.escape(id)}`);
+  for (const opened of current.querySelectorAll('details[open]')) {
+    const same = sameIn(opened);
+    if (same !== null) same.open = true;
+  }
+  const scrolled = [...current.querySelectorAll('.scroll[id]')].map((element) => [element, element.scrollLeft]);
+  current.replaceWith(next);
+  for (const [element, left] of scrolled) sameIn(element)?.scrollTo({ left });
+  if (focused !== null) focusSame(focused);
+}
+
+/** The control that had the focus. If what it was about is gone, the focus goes to what held it, and to no other control. */
+function focusSame(focused) {
+  const owner = focused.closest('[id]');
+  const place = document.getElementById(owner.id);
+  if (place !== null) {
+    const href = focused.getAttribute('href');
+    const which = href === null ? focused.tagName : `a[href="${CSS.escape(href)}"]`;
+    return focus(owner === focused ? place : (place.querySelector(which) ?? place));
+  }
+  for (let around = owner; around !== null; around = around.parentElement?.closest('[id]') ?? null) {
+    const found = document.getElementById(around.id);
+    if (found !== null) return focus(found);
+  }
+}
+
+function focus(element) {
+  element.focus({ preventScroll: true });
+  if (document.activeElement === element) return;
+  element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+renewLater();
+document.addEventListener('visibilitychange', renew);
+for (const touch of ['pointerdown', 'keydown', 'scroll']) {
+  addEventListener(
+    touch,
+    () => {
+      touchedAt = Date.now();
+    },
+    { passive: true },
+  );
+}
