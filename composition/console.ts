@@ -62,6 +62,7 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
   return traceable(parts, (storage) => ({
     countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
     countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
+    liftPendingUntil: (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],

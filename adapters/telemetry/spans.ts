@@ -63,6 +63,7 @@ const PORTS = [
   'tasks',
   'sponsors',
   'sessions',
+  'operatorSessions',
   'provisionedUsers',
   'ledger',
   'operatorActs',

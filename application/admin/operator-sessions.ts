@@ -1,13 +1,12 @@
 /** An operator's sessions of the console (`Service:Console`). Signing in and out is not recorded in the ledger. */
 
-import { type OperatorPerson, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
+import { type OperatorPerson, operatorKeyIn, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
 import {
   newOperatorSession,
   OPERATOR_SESSION_TTL,
   type OperatorSession,
 } from '../../domain/operators/operator-session.ts';
 import { renewal, type SessionHash } from '../../domain/sponsors/session.ts';
-import { textClaim } from '../../domain/tokens/compact-jws.ts';
 import { closeOperatorSession, openOperatorSession, useOperatorSession } from '../decisions/operator-sessions.ts';
 import { SESSION_SECRET_BYTES } from '../me/sessions.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -37,7 +36,7 @@ export type SignedIn = Extract<SignInOutcome, { readonly kind: 'signed_in' }>;
 
 export function operatorOf({ issuer, person, claims }: SignedIn, names: OperatorClaims): OperatorPerson {
   const { roleClaim, roles, sponsorKeyClaim } = names;
-  const sponsorKey = textClaim(claims, sponsorKeyClaim);
+  const sponsorKey = operatorKeyIn(claims, sponsorKeyClaim);
   return { kind: 'person', issuer, subject: person.subject, sponsorKey, roles: rolesIn(claims, roleClaim, roles) };
 }
 

@@ -1,7 +1,7 @@
 /** Validates an operator's access token: a person's token of another audience, with roles. */
 
 import { instantFromSeconds } from '../../domain/instant.ts';
-import { type OperatorPerson, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
+import { type OperatorPerson, operatorKeyIn, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
 import { CLOCK_SKEW_SECONDS, dateClaim, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
@@ -26,7 +26,7 @@ export async function validateOperator(
   const claims = readCompactJws(token)?.claims;
   const issuer = claims && textClaim(claims, 'iss');
   if (claims === undefined || issuer === undefined) return denied('subject_malformed');
-  const sponsorKey = textClaim(claims, validation.sponsorKeyClaim);
+  const sponsorKey = operatorKeyIn(claims, validation.sponsorKeyClaim);
   const roles = rolesIn(claims, validation.roleClaim, validation.roles);
   const exp = dateClaim(claims, 'exp');
   const expiresAt = exp === undefined ? undefined : instantFromSeconds(exp + CLOCK_SKEW_SECONDS);

@@ -46,6 +46,29 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   return ok('Service:Issuer answers with its own metadata and keys.');
 }
 
+/** A file of the console at `Service:Console:Origin`. Its path changes with its content. */
+interface ConsoleAddress {
+  readonly url: string;
+  readonly content: string;
+  /** Resolves with the body of the answer, or with the problem. */
+  readonly ask: (url: string) => Promise<string | Problem>;
+}
+
+/** Never `failed`, as for the own address: some networks let only browsers of operators reach it. */
+export async function examineConsoleAddress({ url, content, ask }: ConsoleAddress): Promise<Finding> {
+  const answer = await ask(url);
+  if (answer === content) return ok('Service:Console:Origin answers with the console of this release.');
+  if (typeof answer === 'string') {
+    return warning('What answers at Service:Console:Origin is not the console.', 'See what the address leads to.');
+  }
+  const { sentence, remedy } = describeProblem(answer);
+  return warning(
+    `Service:Console:Origin did not answer with the console of this release. ${sentence}`,
+    remedy ??
+      'Once the service runs, see that the proxy passes this host on to Service:Console:Port of each replica, at its root.',
+  );
+}
+
 /** @param url `Service:Audit:Sink:Url` @param limitMs the time limit for connecting */
 export function sinkExamination(url: string | undefined, reach: Reach, limitMs: number): Examination {
   return {

@@ -122,9 +122,14 @@ export function operatorExaminations({ provider, vacant }: Operators): readonly 
 
 function describeRoles(vacant: Operators['vacant']): Finding {
   if (vacant.length === 0) return ok('Every role has a value.');
+  // Every other role may do what a viewer may, and at least one role has a value.
+  const left = vacant.filter((role) => role !== 'viewer');
   return warning(
-    `Nobody has these roles, because no value gives them: ${vacant.join(', ')}. Only the admin key does their work.`,
-    'Set Service:Operators:Roles for each, or leave this work to the holder of the key.',
+    [
+      `These roles have no value, so no operator has them: ${vacant.join(', ')}.`,
+      ...(left.length === 0 ? [] : [`Only the holder of the admin key can do the work of: ${left.join(', ')}.`]),
+    ].join(' '),
+    'Set Service:Operators:Roles for each role that an operator should have.',
   );
 }
 

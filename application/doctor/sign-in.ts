@@ -17,6 +17,8 @@ interface PageClient {
   /** Where the provider sends browsers back. */
   readonly returnAddress: string;
   readonly hasSecret: boolean;
+  /** The claims that the service reads from its ID tokens, besides those of every ID token. */
+  readonly claims: readonly string[];
   /** Why the file of the client's secret, or of the scopes' descriptions, cannot be used; `undefined` if both can. */
   readonly fileProblem: () => Promise<string | undefined>;
   /** The provider's metadata; `undefined` if it could not be read. */
@@ -70,12 +72,15 @@ function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | 
 }
 
 function describeClient(
-  { issuer, clientId, returnAddress, hasSecret }: PageClient,
+  { issuer, clientId, returnAddress, hasSecret, claims }: PageClient,
   problem: string | undefined,
 ): Finding {
   if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
   const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (private_key_jwt, ES256)`;
   return ok(
-    `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+    [
+      `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+      ...(claims.length === 0 ? [] : [`Its ID tokens need these claims: ${claims.join(', ')}.`]),
+    ].join(' '),
   );
 }

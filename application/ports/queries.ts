@@ -191,6 +191,9 @@ export interface Sponsors {
 
   /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
   countBlocks(most: number): Promise<BlockCount>;
+
+  /** Until when a first operator's request to lift the person's block counts. `undefined` without one. It may be over. */
+  liftPendingUntil(sponsorKey: SponsorKey): Promise<Instant | undefined>;
 }
 
 export interface BlockCount {

@@ -2,7 +2,12 @@
 
 import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
-import { agentKeysExamination, ownAddressExamination, sinkExamination } from '../../application/doctor/address.ts';
+import {
+  agentKeysExamination,
+  examineConsoleAddress,
+  ownAddressExamination,
+  sinkExamination,
+} from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
@@ -22,7 +27,7 @@ import {
   sponsorCheckChoice,
   transmitterChoice,
 } from '../settings/alternatives.ts';
-import type { SettingsSection } from '../settings/settings.ts';
+import type { Settings, SettingsSection } from '../settings/settings.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   asking,
@@ -153,6 +158,7 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
     ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
+    claims: claimsOf(whole),
     fileProblem: () => pageFileProblem(whole),
     document: () => provider.document(),
   });
@@ -188,19 +194,37 @@ function ofOperators(settings: DoctorSettings, access: NetworkAccess): readonly 
   });
 }
 
+/** The claim that names a person, unless it is in every ID token. */
+function claimsOf({ 'Service:UpstreamIdp:SponsorKeyClaim': claim }: Settings): readonly string[] {
+  return claim === 'sub' ? [] : [claim];
+}
+
 /** No examination without the console. */
 function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
   const chosen = whole && consoleChoice(whole);
   if (whole === undefined || chosen === undefined) return [];
-  const issuer = operatorsChoice(whole)?.issuer;
+  const { issuer, roleClaim } = operatorsChoice(whole) ?? {};
   const { provider } =
     issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
-  return signInExaminations({
-    ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
-    returnAddress: `${chosen.origin}/callback`,
-    fileProblem: async () => undefined,
-    document: () => provider.document(),
-  });
+  return [
+    ...signInExaminations({
+      ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
+      returnAddress: `${chosen.origin}/callback`,
+      claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
+      fileProblem: async () => undefined,
+      document: () => provider.document(),
+    }),
+    {
+      check: 'console address',
+      async examine() {
+        // The code of the console is loaded only with its settings.
+        const { assets } = await import('../../adapters/http/console/layout.ts');
+        const { path, bytes } = assets.style;
+        const content = bytes.toString('utf8');
+        return examineConsoleAddress({ url: `${chosen.origin}${path}`, content, ask: asking(access) });
+      },
+    },
+  ];
 }
 
 function ofAgentKeys(settings: DoctorSettings): Examination {

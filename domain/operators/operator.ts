@@ -1,7 +1,8 @@
 /** Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. */
 
+import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import { isTextList } from '../tokens/compact-jws.ts';
+import { isTextList, textClaim } from '../tokens/compact-jws.ts';
 import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
 
 export const operatorRoles = ['viewer', 'auditor', 'registrar', 'responder'] as const;
@@ -13,7 +14,7 @@ export interface OperatorPerson {
   /** `iss` and `sub` of the person's access token. */
   readonly issuer: string;
   readonly subject: string;
-  /** The value of the sponsor key claim: as whom blocks name this person. `undefined` if the token does not have it. */
+  /** The value of the sponsor key claim: as whom blocks name this person. `undefined` if the token has no usable one. */
   readonly sponsorKey: string | undefined;
   /** May be empty. */
   readonly roles: readonly OperatorRole[];
@@ -42,6 +43,11 @@ export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): 
   const found = member(claims, claim) ?? claim.split('.').reduce<Json | undefined>(memberOf, claims);
   const held = typeof found === 'string' ? [found] : isTextList(found) ? found : [];
   return operatorRoles.filter((role) => values[role] !== undefined && held.includes(values[role]));
+}
+
+/** As whom blocks name an operator. An empty value, or one that names nobody, counts as none. */
+export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
+  return parseSponsorKey(textClaim(claims, claim) ?? '');
 }
 
 function memberOf(parent: Json | undefined, name: string): Json | undefined {

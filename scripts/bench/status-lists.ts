@@ -3,20 +3,24 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/status-lists.ts [sqlite|postgres] [rounds] [seconds]
  *
- * - The CPU of an exchange, of the service and Postgres together, with the lists on and off, in paired rounds.
+ * - The CPU of an exchange, of the service and Postgres together, with the lists on and off. Each round starts both services
+ *   anew: two processes of one service differ by up to a tenth for as long as they run.
  * - A list of 131,072 indices, of which 10% are not valid: the time to make it from the tables, and the longest time in
  *   which the event loop did nothing else. The list is made in this process, by the parts that the service has.
  * - The CPU of a service with 1,000 tool servers that poll this list, each every five seconds with the ETag that it has. An
- *   epoch lasts 20 s, so measure for a multiple of that: one in four polls is then answered 200.
+ *   epoch lasts 20 s, so measure for a multiple of that: one in four polls is then answered 200. Before it, the same polls of
+ *   a bare server (bare-server.ts).
  *
  * Exits with 1 if a goal is missed.
  */
 
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../adapters/platform/zlib-deflate.ts';
@@ -49,9 +53,9 @@ const ON = { ...QUIET, Service__StatusLists__Enabled: 'true' };
 
 async function main(engine: Engine, rounds: number, seconds: number): Promise<void> {
   await withTestbed(async ({ start }) => {
-    const on = await start(engine, ON);
     for (const line of describeMachine(new Date())) console.log(`- ${line}`);
-    const reached = [await exchanges(await start(engine, QUIET), on, rounds)];
+    const reached = [await exchanges((settings) => start(engine, settings), rounds)];
+    const on = await start(engine, ON);
     await fillList(on);
     reached.push(await making(on), await polling(on, seconds));
     if (reached.includes(false)) process.exitCode = 1;
@@ -63,13 +67,18 @@ function judge(what: string, isReached: boolean): boolean {
   return isReached;
 }
 
-async function exchanges(off: Started, on: Started, rounds: number): Promise<boolean> {
-  for (const { exchange } of [off, on]) await costOf(exchange, REQUESTS);
+async function exchanges(start: (settings: typeof QUIET) => Promise<Started>, rounds: number): Promise<boolean> {
   const ratios: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const onFirst = round % 2 === 1 ? await costOf(on.exchange, REQUESTS) : undefined;
-    const without = await costOf(off.exchange, REQUESTS);
-    const using = onFirst ?? (await costOf(on.exchange, REQUESTS));
+    const onFirst = round % 2 === 1 ? await start(ON) : undefined;
+    const off = await start(QUIET);
+    const on = onFirst ?? (await start(ON));
+    for (const { exchange } of [off, on]) await costOf(exchange, REQUESTS);
+    const costs = [];
+    for (const { exchange } of [off, on, on, off]) costs.push(await costOf(exchange, REQUESTS));
+    for (const { process: service } of [off, on]) await service.stop();
+    const [before = 0, between = 0, again = 0, after = 0] = costs;
+    const [without, using] = [(before + after) / 2, (between + again) / 2];
     ratios.push(using / without);
     console.log(
       `round ${round + 1}  ${without.toFixed(3)} ms, ${using.toFixed(3)} ms: ${(using / without).toFixed(3)}`,
@@ -156,8 +165,26 @@ function openStored({ postgresUri, sqliteFile }: Started): Promise<Storage> {
 }
 
 async function polling({ process: service }: Started, seconds: number): Promise<boolean> {
+  const bare = fork(fileURLToPath(new URL('./bare-server.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
+  const [port] = await once(bare, 'message');
+  const least = await sharePolled(`http://127.0.0.1:${port}/status`, bare.pid ?? 0, seconds);
+  bare.disconnect();
+  const { share, counts, bytes } = await sharePolled(`${service.issuer}/status/${LIST_ID}`, service.pid, seconds);
+  const answers = [...counts].map(([status, count]) => `${count} answers ${status}`).join(', ');
+  console.log(`the same polls of a bare server take ${(least.share * 100).toFixed(1)} % of a core`);
+  return judge(
+    `${POLLERS} pollers of that list take ${(share * 100).toFixed(1)} % of a core (${answers}, ${(bytes / 1e6).toFixed(2)} MB a second)`,
+    share < GOALS.pollShare && [...counts.keys()].every((status) => status === 200 || status === 304),
+  );
+}
+
+/** The share of a core that a server uses while it is polled. */
+async function sharePolled(
+  url: string,
+  pid: number,
+  seconds: number,
+): Promise<{ readonly share: number; readonly counts: ReadonlyMap<number, number>; readonly bytes: number }> {
   const agent = new Agent({ keepAlive: true });
-  const url = `${service.issuer}/status/${LIST_ID}`;
   const counts = new Map<number, number>();
   let received = 0;
   async function poller(nth: number, deadline: number): Promise<void> {
@@ -178,9 +205,9 @@ async function polling({ process: service }: Started, seconds: number): Promise<
     }
   }
   // A service in its first minutes runs code that is not compiled yet.
-  const { hostname: host, port } = new URL(url);
+  const { hostname: host, port, pathname: path } = new URL(url);
   const target = { host, port: Number(port) };
-  const warmUp = toBytes(target, { method: 'GET', path: `/status/${LIST_ID}`, headers: { accept: MEDIA_TYPE } });
+  const warmUp = toBytes(target, { method: 'GET', path, headers: { accept: MEDIA_TYPE } });
   const many = Array.from({ length: WARM_UP }, () => warmUp);
   await driveClosedLoop(target, many, { concurrency: CONCURRENCY, seconds: 60, expected: '' });
   const deadline = performance.now() + POLL_MS + seconds * 1000;
@@ -188,17 +215,12 @@ async function polling({ process: service }: Started, seconds: number): Promise<
   await pause(POLL_MS);
   counts.clear();
   received = 0;
-  const [began, before] = [performance.now(), cpuSeconds(service.pid) ?? Number.NaN];
+  const [began, before] = [performance.now(), cpuSeconds(pid) ?? Number.NaN];
   await Promise.all(pollers);
   const took = (performance.now() - began) / 1000;
-  const share = ((cpuSeconds(service.pid) ?? Number.NaN) - before) / took;
+  const share = ((cpuSeconds(pid) ?? Number.NaN) - before) / took;
   agent.destroy();
-  const answers = [...counts].map(([status, count]) => `${count} answers ${status}`).join(', ');
-  const rate = `${answers}, ${(received / took / 1e6).toFixed(2)} MB a second`;
-  return judge(
-    `${POLLERS} pollers of that list take ${(share * 100).toFixed(1)} % of a core (${rate})`,
-    share < GOALS.pollShare && [...counts.keys()].every((status) => status === 200 || status === 304),
-  );
+  return { share, counts, bytes: received / took };
 }
 
 const [engine = 'sqlite', rounds = '7', seconds = '40'] = process.argv.slice(2);

@@ -235,6 +235,26 @@ describe('The image', () => {
   });
 });
 
+describe('The nginx configuration', () => {
+  const nginx = text('docs/examples/deploy/nginx.conf');
+  const [service = '', consoleLines = ''] = nginx.split(/^ {2}# The console .*$/m);
+  const directives = (lines: string) => lines.split('\n').filter((line) => !/^\s*(#|$)/.test(line));
+
+  it('serves the console only after the # of its lines is removed', () => {
+    expect(directives(consoleLines)).to.deep.equal(['}']);
+    const active = consoleLines.replaceAll(/^ {2}# ?/gm, '  ');
+    expect(active)
+      .to.match(/server 127\.0\.0\.1:5200;/)
+      .and.to.include('server_name console.mandate.example;');
+    const count = (mark: string) => active.split(mark).length;
+    expect(count('{') + 1, 'every block ends, and http with them').to.equal(count('}'));
+    // The proxy has the same duties in front of both listeners.
+    const duties = (lines: string) => directives(lines).filter((line) => /^\s*proxy_(?!pass)/.test(line));
+    const inLocation = duties(service).filter((line) => line.startsWith('      '));
+    expect(duties(active).map((line) => line.trim())).to.deep.equal(inLocation.map((line) => line.trim()));
+  });
+});
+
 describe('The Compose file', () => {
   it('migrates once Postgres answers, then serves, both with few privileges', () => {
     expect(dig(compose, 'services', 'migrate', 'depends_on', 'postgres', 'condition')).to.equal('service_healthy');
@@ -257,6 +277,24 @@ describe('The Compose file', () => {
       `/run/secrets/${secret}`,
     );
     expect(dig(compose, 'secrets', String(secret), 'file')).to.equal('./signing-key.pem');
+  });
+
+  it('serves the console after the # of its lines is removed, and not before', () => {
+    const names = ['Console', 'Operators'];
+    const inactive = /^( *)# (?=- |Service__(?:Console|Operators)__)/gm;
+    expect(composeText.match(inactive)).to.have.lengthOf(8);
+    expect(Object.keys(composed('mandate')).filter((name) => names.some((one) => name.includes(one)))).to.deep.equal(
+      [],
+    );
+    const active: unknown = parse(interpolated.replaceAll(inactive, '$1'), { merge: true });
+    const environment = dig(active, 'services', 'mandate', 'environment') as Readonly<Record<string, string>>;
+    const result = readSettings({ environment, overrides: [] });
+    expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    const port = environment.Service__Console__Port;
+    expect(dig(active, 'services', 'mandate', 'ports')).to.deep.equal([
+      `127.0.0.1:${PORT}:${PORT}`,
+      `127.0.0.1:${port}:${port}`,
+    ]);
   });
 
   it('creates one role that can migrate, and one that can serve but not change the schema', async function () {

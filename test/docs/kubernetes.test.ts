@@ -20,7 +20,7 @@ import { type IdentityProvider, startIdentityProvider } from '../support/identit
 import { lint, type Manifest, refusal, render } from '../support/kubernetes/helm.ts';
 import { typeErrors } from '../support/kubernetes/object-types.ts';
 import { CHART, readSchema, settingsOfValues } from '../support/kubernetes/settings-schema.ts';
-import { everything, page, values, withSettings } from '../support/kubernetes/values.ts';
+import { consoleSettings, everything, page, values, withSettings } from '../support/kubernetes/values.ts';
 import { ADMIN_KEY } from '../support/mandate.ts';
 
 const text = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -221,6 +221,66 @@ describe('The Helm chart', function () {
     ]);
   });
 
+  describe('with the console', () => {
+    let withConsole: readonly Manifest[];
+    before(async () => {
+      withConsole = await render(
+        withSettings(consoleSettings, { networkPolicy: { console: [{ ipBlock: { cidr: '10.9.0.0/16' } }] } }),
+      );
+    });
+    const entry = (list: readonly Members[]) => list.filter(({ name }) => name === 'console');
+    const containerOf = (rendered: readonly Manifest[]) => podOf(objectOf(rendered, 'Deployment')).containers[0];
+    const servicePorts = (rendered: readonly Manifest[]) => dig(objectOf(rendered, 'Service'), 'spec', 'ports');
+    const ingress = (rendered: readonly Manifest[]) => dig(objectOf(rendered, 'NetworkPolicy'), 'spec', 'ingress');
+
+    it('has its port at the container and at the Service', () => {
+      expect(entry(containerOf(withConsole).ports)).to.deep.equal([{ name: 'console', containerPort: 5200 }]);
+      expect(entry(servicePorts(withConsole))).to.deep.equal([{ name: 'console', port: 5200, targetPort: 'console' }]);
+    });
+
+    it('admits only the peers of the console to its port', () => {
+      const rules = ingress(withConsole).filter((rule: Members) => dig(rule, 'ports', 0, 'port') === 5200);
+      expect(rules).to.deep.equal([{ from: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 5200 }] }]);
+    });
+
+    it('admits the ingress to its port by default', async () => {
+      const rules = ingress(await render(withSettings(consoleSettings)));
+      const [proxy, console] = [5100, 5200].map((port) =>
+        rules.find((rule: Members) => dig(rule, 'ports', 0, 'port') === port),
+      );
+      expect(console.from).to.deep.equal(proxy.from);
+    });
+
+    it('is accepted by the service with these settings', () => {
+      const environment = variablesOf(objectOf(withConsole, 'Deployment'));
+      const contents = [
+        ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
+        ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
+      ] as const;
+      const result = readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
+      expect(result).to.deep.include({ kind: 'valid', unknown: [] });
+    });
+
+    it('passes the lint and the types', async () => {
+      const { code, out, err } = await lint(withSettings(consoleSettings));
+      expect(code, `${out}${err}`).to.equal(0);
+      expect(await typeErrors(withConsole)).to.equal('');
+    });
+
+    it('adds nothing else: without its settings no object names the console, and all others are the same', () => {
+      expect(JSON.stringify(objects)).not.to.include('console');
+      const stripped = structuredClone(withConsole);
+      const container = containerOf(stripped);
+      container.ports = container.ports.filter(({ name }: Members) => name !== 'console');
+      container.env = container.env.filter(({ name }: { name: string }) => !(name in consoleSettings));
+      const service = dig(objectOf(stripped, 'Service'), 'spec');
+      service.ports = service.ports.filter(({ name }: Members) => name !== 'console');
+      const policy = dig(objectOf(stripped, 'NetworkPolicy'), 'spec');
+      policy.ingress = policy.ingress.filter((rule: Members) => dig(rule, 'ports', 0, 'port') !== 5200);
+      expect(stripped).to.deep.equal(objects);
+    });
+  });
+
   it('allows egress to DNS, Postgres and HTTPS only, the migration to DNS and Postgres', () => {
     const dns = { ports: ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol })) };
     const database = { ports: [{ port: 6432 }], to: [{ ipBlock: { cidr: '10.1.0.0/24' } }] };
@@ -364,6 +424,22 @@ describe('The Helm chart', function () {
           ['settings.Service__Metrics__Port must be a port other than 5100'],
         ] as const,
     ),
+    ...['word', '80', '5100', '9464', '0'].map(
+      (port) =>
+        [
+          `the console's port ${port}`,
+          withSettings({ ...consoleSettings, Service__Console__Port: port }),
+          ['settings.Service__Console__Port must be a port other than 80, 5100 and settings.Service__Metrics__Port'],
+        ] as const,
+    ),
+    ...['Service__Console__Port', 'Service__Console__Origin', 'Service__Operators__ClientId'].map(
+      (name) => [`the console without ${name}`, withSettings({ ...consoleSettings, [name]: null }), [name]] as const,
+    ),
+    [
+      'an empty list of peers of the console',
+      { ...values, networkPolicy: { console: [] } },
+      ['networkPolicy', 'console'],
+    ],
     [
       'a tag in the name of the image',
       { ...values, image: { repository: 'registry.example:5000/mandate:1.0' } },

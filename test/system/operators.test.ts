@@ -252,6 +252,8 @@ for (const database of databases) {
       ['is missing', { reason: undefined }],
       ['is too short', { reason: '  ab ' }],
       ['is too long', { reason: 'x'.repeat(201) }],
+      ['has 2 UTF-16 code units', { reason: encodeURIComponent('😀') }],
+      ['has 201 UTF-16 code units', { reason: encodeURIComponent(`${'😀'.repeat(100)}x`) }],
       ['is not percent-encoded', { reason: '100 % sure' }],
       ['is not UTF-8', { reason: 'abc%ff' }],
       ['is in another encoding', { reason: 'Ärger' }],
@@ -286,10 +288,11 @@ for (const database of databases) {
       expect(records).to.deep.equal([]);
     });
 
-    it('accept a reason of 3 and of 200 characters', async () => {
+    it('accept a reason of 3 and of 200 UTF-16 code units', async () => {
       const send = operator(mandate, 'olga', 'responder');
-      for (const reason of ['abc', encodeURIComponent('😀'.repeat(200))]) {
-        expect((await send('DELETE /admin/sponsors/nobody/tasks', { reason })).status).to.equal(200);
+      for (const reason of ['abc', '😀x', 'x'.repeat(200), '😀'.repeat(100)]) {
+        const answer = await send('DELETE /admin/sponsors/nobody/tasks', { reason: encodeURIComponent(reason) });
+        expect(answer.status, reason).to.equal(200);
       }
     });
 
@@ -501,20 +504,21 @@ for (const database of databases) {
       await own.stop();
     });
 
-    it('lift no block with a token that lacks the claim by which blocks name people', async () => {
+    it('lift no block with a token whose claim by which blocks name people is absent or names nobody', async () => {
       const settings = { ...OPERATORS, 'Service:UpstreamIdp:SponsorKeyClaim': 'email' };
       const mandate = await startMandate({ database, settings });
       const block = '/admin/sponsors/olga@people.example/block';
       await mandate.admin('PUT', block);
-      const lift = (email?: string) => {
+      const lift = (email: unknown) => {
         const token = operatorToken(mandate, { email, roles: ROLE_VALUES.responder });
         return sendAs(mandate, token, `DELETE ${block}`, { reason: WHY });
       };
+      const unusable = [undefined, '', 'two words', 'x'.repeat(257), ['oscar@people.example'], 'olga@people.example'];
       const records = await mandate.recorded(async () => {
-        for (const email of [undefined, 'olga@people.example']) expect((await lift(email)).status).to.equal(403);
+        for (const email of unusable) expect((await lift(email)).status, String(email)).to.equal(403);
       });
       expect(records.map(({ event, decision, reason }) => [event, decision, reason])).to.deep.equal(
-        [1, 2].flatMap(() => [
+        unusable.flatMap(() => [
           ['sponsor.unblocked', 'deny', 'operator_is_sponsor'],
           ['operator.acted', 'allow', null],
         ]),

@@ -16,6 +16,7 @@ import { capturingOutput, withEnvironment } from '../support/captured-output.ts'
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { listen } from '../support/listening.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { postgresServer } from '../support/postgres-server.ts';
 
 /** A process that fails to start must end within this time. */
@@ -249,6 +250,18 @@ const failures: readonly Failure[] = [
     title: 'a port in use',
     changes: () => ({}),
     says: [`Port ${TAKEN} on 127.0.0.1 is already in use (PORT, HOST).`],
+    alone: true,
+  },
+  {
+    title: 'a port of the console in use',
+    changes: ({ takenPort }) => ({
+      PORT: '0',
+      ...OPERATORS,
+      'Service:Operators:ClientId': 'console',
+      'Service:Console:Port': takenPort,
+      'Service:Console:Origin': 'https://console.mandate.example',
+    }),
+    says: [`Port ${TAKEN} on 127.0.0.1 is already in use (Service:Console:Port, HOST).`],
     alone: true,
   },
   {

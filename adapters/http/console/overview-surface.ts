@@ -2,10 +2,13 @@
 
 import type { BlockCount, LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/queries.ts';
 import type { Backlog } from '../../../application/ports/storage.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
 
 export interface OverviewSurface {
   countLive(of: LiveTasksQuestion['of']): Promise<LiveTaskCount>;
   countBlocks(): Promise<BlockCount>;
+  liftPendingUntil(sponsorKey: SponsorKey): Promise<Instant | undefined>;
   backlog(): Promise<Backlog>;
   readonly hasSink: boolean;
   /** `Service:Operators:TwoPersonUnblock`. */

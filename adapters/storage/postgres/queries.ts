@@ -12,6 +12,7 @@ import type {
 } from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
   BLOCK_COLUMNS,
@@ -231,6 +232,11 @@ const findBlocks = {
 
 const countBlocks = { name: 'count_blocks', text: selectBlockCount('$1') };
 
+const selectPendingLift = {
+  name: 'pending_lift',
+  text: 'select forget_at from pending_unblocks where sponsor_key = $1',
+};
+
 /** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
 const ofSource: OfSource = (select, source, after) =>
   select
@@ -249,6 +255,10 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
     },
     async countBlocks(most) {
       return toBlockCount((await run<BlockCountRow>(countBlocks, [most])).rows);
+    },
+    async liftPendingUntil(sponsorKey) {
+      const { rows } = await run<{ forget_at: Instant }>(selectPendingLift, [storable('sponsor_key', sponsorKey)]);
+      return rows[0]?.forget_at;
     },
   };
 }

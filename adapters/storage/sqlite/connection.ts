@@ -91,6 +91,8 @@ function configure(handle: Handle, path: string, access: Access): void {
   }
   // With write-ahead logging the default is NORMAL, which loses the last commits in a power failure.
   handle.exec('pragma synchronous = full; pragma foreign_keys = on');
+  // By default SQLite leaves deleted text in the free space of its pages. An erased reason must not stay readable there.
+  handle.exec('pragma secure_delete = fast');
   // `log-checkpoints.ts` moves the log into the file instead.
   handle.exec('pragma wal_autocheckpoint = 0');
 }

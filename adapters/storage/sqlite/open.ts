@@ -53,7 +53,12 @@ export async function openSqlite(
       countLive: ask('countLiveTasks'),
     },
     statusLists: { find: ask('findStatusList'), list: ask('listStatusLists'), usage: ask('statusListUsage') },
-    sponsors: { findBlocks: ask('findBlocks'), list: ask('listBlocks'), countBlocks: ask('countBlocks') },
+    sponsors: {
+      findBlocks: ask('findBlocks'),
+      list: ask('listBlocks'),
+      countBlocks: ask('countBlocks'),
+      liftPendingUntil: ask('liftPendingUntil'),
+    },
     sessions: { find: ask('findSession') },
     operatorSessions: { find: ask('findOperatorSession') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },

@@ -13,6 +13,7 @@ import type {
 } from '../../../application/ports/queries.ts';
 import type { Sweeping } from '../../../application/ports/storage.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
 import type { SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, listAgents, toAgent } from '../rows/agent-row.ts';
 import {
@@ -210,6 +211,7 @@ const ofSource: OfSource = (select, source, after) =>
   select.whereRaw('source = ? and (blocked_at, sponsor_key) < (?, ?)', [source, ...after]);
 
 const countBlocks = selectBlockCount('?');
+const selectPendingLift = 'select forget_at from pending_unblocks where sponsor_key = ?';
 
 export function sqliteSponsors({ read }: Connection): Sponsors {
   return {
@@ -217,6 +219,8 @@ export function sqliteSponsors({ read }: Connection): Sponsors {
     list: (question) =>
       read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
     countBlocks: (most) => read((run) => toBlockCount(run<BlockCountRow>(countBlocks, [most]).rows)),
+    liftPendingUntil: (sponsorKey) =>
+      read((run) => run<{ forget_at: Instant }>(selectPendingLift, [sponsorKey]).rows[0]?.forget_at),
   };
 }
 

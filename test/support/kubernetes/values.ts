@@ -17,6 +17,11 @@ export const withSettings = (changes: Members, others: Members = {}) => ({
   ...others,
   settings: { ...values.settings, ...changes },
 });
+/** The settings of the console on the page. */
+export const consoleSettings = (
+  parse(/^```yaml\n(settings:\n {2}Service__Console.*?)^```$/ms.exec(page)?.[1] ?? '') as { readonly settings: Members }
+).settings;
+
 /** With everything that is optional. */
 export const everything = withSettings(
   { Service__Audit__Partitions__MonthsAhead: '3' },

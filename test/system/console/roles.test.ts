@@ -287,15 +287,21 @@ for (const database of databases) {
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'no' }],
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'a\u0007bell' }],
         ['reason', { sponsor_key: 'grace', typed: 'grace', reason: 'x'.repeat(201) }],
+        ['reason', { sponsor_key: 'grace', typed: 'grace', reason: `${'😀'.repeat(100)}x` }],
         ['typed', { sponsor_key: 'grace', typed: 'Grace', reason: 'The name is another one' }],
         ['sponsor_key', { sponsor_key: '', typed: '', reason: 'There is no name' }],
       ] as const;
       for (const [field, fields] of cases) {
-        const answer = await post('/people/block', fields);
-        expect([answer.status, answer.text.includes(`<code>${field}</code>`)], JSON.stringify(fields)).to.deep.equal([
-          400,
-          true,
-        ]);
+        const records = await running.mandate.recorded(async () => {
+          const answer = await post('/people/block', fields);
+          expect([answer.status, answer.text.includes(`<code>${field}</code>`)], JSON.stringify(fields)).to.deep.equal([
+            400,
+            true,
+          ]);
+        });
+        // With a usable reason the request is an act, whatever it ended with. It explains no other record.
+        const acts = records.map(({ event, detail }) => [event, new URLSearchParams(String(detail)).get('seq')]);
+        expect(acts, JSON.stringify(fields)).to.deep.equal(field === 'reason' ? [] : [['operator.acted', '']]);
       }
       expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
     });
@@ -328,6 +334,7 @@ for (const database of databases) {
         ['/people?cursor=abc', 'cursor'],
         ['/people?sponsor=a%20b', 'sponsor'],
         ['/ledger?decision=maybe', 'decision'],
+        ['/doctor?x=1', 'x'],
       ]) {
         const answer = await get(path ?? '');
         expect([answer.status, answer.text.includes(`<code>${field}</code>`)], path).to.deep.equal([400, true]);
@@ -367,12 +374,23 @@ for (const database of databases) {
       ];
       await block('grace');
       const form = { sponsor_key: 'grace', reason: 'Her account is hers again' };
+      const saysPending = async () =>
+        (await otto.get('/people?sponsor=grace')).text.includes('A second, different one must ask as well, until');
+      expect(await saysPending()).to.equal(false);
       for (let times = 0; times < 2; times += 1) {
         const first = await rosa.post('/people/unblock', form);
         expect([first.status, first.headers.get('location')]).to.deep.equal([303, '/people?sponsor=grace']);
         expect(first.headers.getSetCookie().join()).to.contain('unblock_pending.0');
         expect(await isBlocked('grace')).to.equal(true);
       }
+      // Each page that is read keeps the session for another quarter of an hour.
+      for (let minutes = 0; minutes < 60; minutes += 12) {
+        expect(await saysPending()).to.equal(true);
+        await rosa.get('/');
+        running.mandate.clock.advance(12 * 60);
+      }
+      expect(await saysPending()).to.equal(false);
+      expect((await rosa.post('/people/unblock', form)).headers.getSetCookie().join()).to.contain('unblock_pending.0');
       expect((await otto.post('/people/unblock', form)).headers.getSetCookie().join()).to.contain('unblocked.0');
       expect(await isBlocked('grace')).to.equal(false);
       const gone = await otto.post('/people/unblock', form);

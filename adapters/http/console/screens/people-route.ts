@@ -31,14 +31,19 @@ export const showPeople: Show = async (asked, request) => {
 
 async function showPerson(asked: Asked, sponsorKey: SponsorKey): Promise<Shown> {
   const { admin, overview, now, formToken } = asked;
-  const [blocks, live, newest] = await Promise.all([
+  const [blocks, pendingUntil, live, newest] = await Promise.all([
     admin.findBlocks(sponsorKey),
+    overview.twoPersons ? overview.liftPendingUntil(sponsorKey) : undefined,
     overview.countLive({ sponsorKey }),
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);
   const view = {
     ...{ now, sponsorKey, blocks, live, formToken, mayRespond: asked.may('responder') },
-    ...{ twoPersons: overview.twoPersons, newest: newest.kind === 'page' ? newest.items : [] },
+    ...{
+      twoPersons: overview.twoPersons,
+      pendingUntil: pendingUntil !== undefined && pendingUntil > now ? pendingUntil : undefined,
+    },
+    ...{ newest: newest.kind === 'page' ? newest.items : [] },
   };
   return { title: 'Person', body: renderPerson(view) };
 }

@@ -66,11 +66,13 @@ export interface PersonView {
   readonly mayRespond: boolean;
   /** Whether two operators must ask to lift a block. */
   readonly twoPersons: boolean;
+  /** Until when the first one's request counts; `undefined` if nobody has asked. */
+  readonly pendingUntil: Instant | undefined;
   readonly formToken: string;
 }
 
 export function renderPerson(view: PersonView): Html {
-  const { now, sponsorKey, blocks, live, newest, mayRespond } = view;
+  const { now, sponsorKey, blocks, pendingUntil, live, newest, mayRespond } = view;
   const isBlocked = blocks.length > 0;
   return html`${personSearch(sponsorKey)}
 <section aria-labelledby="state"><div class="heading"><h2 id="state"><bdi>${sponsorKey}</bdi></h2></div>
@@ -79,6 +81,7 @@ ${
     ? html`<ul class="points">${blocks.map((block) => html`<li>Blocked by ${BY[block.source]} as ${block.kind} since ${moment(block.blockedAt, now)}</li>`)}</ul>`
     : html`<p>Not blocked: agents may act for this person.</p>`
 }
+${pendingUntil !== undefined && html`<p class="banner warn">An operator has asked to lift the operators' block. A second, different one must ask as well, until ${moment(pendingUntil, now)}.</p>`}
 <p>${amount(live.tasks)} live ${live.tasks === 1 ? 'task' : 'tasks'}${live.lastExpiry !== undefined && html`, the last ends ${moment(live.lastExpiry, now)}`}.</p>
 </section>
 ${mayRespond && responses(view)}

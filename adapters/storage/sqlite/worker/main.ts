@@ -65,6 +65,7 @@ function methodsOf(connection: Connection) {
     findOperatorSession: sqliteOperatorSessions(connection).find,
     listBlocks: sponsors.list,
     countBlocks: sponsors.countBlocks,
+    liftPendingUntil: sponsors.liftPendingUntil,
     findUser: users.find,
     listUsers: users.list,
     ledgerPage: ledger.page,

@@ -134,6 +134,11 @@ Service__Signing__ActiveKid: {{ . | quote }}
 {{- fail "settings.Service__Metrics__Port must be a port other than 5100" }}
 {{- end }}
 {{- end }}
+{{- with .Service__Console__Port }}
+{{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" .)) (has . (list "80" "5100" $.Values.settings.Service__Metrics__Port)) }}
+{{- fail "settings.Service__Console__Port must be a port other than 80, 5100 and settings.Service__Metrics__Port" }}
+{{- end }}
+{{- end }}
 {{- if and .Service__UpstreamIdp__Issuer .Service__UpstreamIdp__MetadataUrl }}
 {{- fail "settings.Service__UpstreamIdp__Issuer and settings.Service__UpstreamIdp__MetadataUrl exclude each other" }}
 {{- else if not (or .Service__UpstreamIdp__Issuer .Service__UpstreamIdp__MetadataUrl) }}
