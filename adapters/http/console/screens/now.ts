@@ -125,14 +125,15 @@ function age(oldest: Instant | undefined, now: Instant, none: string): Insert {
   return time(oldest, duration('en', Math.max(0, Math.floor(secondsBetween(oldest, now)))));
 }
 
+/** The newest minute first: a phone shows the first columns only. */
 function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant): Html {
   const minute = (at: Instant) => toMillisecondText(at).slice('2026-11-24T'.length, '2026-11-24T09:30'.length);
   const body =
     reasons.length === 0
       ? html`<p class="quiet">Nothing was refused in the last ${minutes.length} minutes.</p>`
-      : html`<div class="scroll" id="denials-table" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th>${minutes.map((at) => html`<th scope="col" class="number">${minute(at)}</th>`)}<th scope="col" class="number">Sum</th></tr></thead>
-<tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th>${counts.map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}<td class="number">${total}</td></tr>`)}</tbody></table></div>`;
-  return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, until ${minute(now)}</span></div>
+      : html`<div class="scroll" id="denials-table" role="group" aria-labelledby="denials" tabindex="0"><table class="counts"><thead><tr><th scope="col">Reason</th><th scope="col" class="number">Sum</th>${minutes.toReversed().map((at) => html`<th scope="col" class="number">${minute(at)}</th>`)}</tr></thead>
+<tbody>${reasons.map(({ reason, counts, total }) => html`<tr><th scope="row"><code>${reason}</code></th><td class="number">${total}</td>${counts.toReversed().map((count) => html`<td class="number${count === 0 ? ' zero' : ''}">${count}</td>`)}</tr>`)}</tbody></table></div>`;
+  return html`<section aria-labelledby="denials"><div class="heading"><h2 id="denials">Denials a minute, by reason</h2><span class="quiet">UTC, newest first, until ${minute(now)}</span></div>
 ${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}
 ${body}</section>`;
 }

@@ -95,7 +95,7 @@ function responses(view: PersonView): Html {
   const key = html`<input type="hidden" name="sponsor_key" value="${sponsorKey}">`;
   const isBlocked = blocks.some(({ source }) => source === 'admin');
   return html`<section aria-labelledby="respond"><div class="heading"><h2 id="respond">Respond</h2></div><div class="cards">
-${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. The person may start new ones at once.</p><p><a class="button stop" href="/stop?sponsor=${encodeURIComponent(sponsorKey)}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
+${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. Agents may start new ones at once.</p><p><a class="button stop" href="/stop?sponsor=${encodeURIComponent(sponsorKey)}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
 ${
   isBlocked
     ? unblock(view, key)
@@ -110,8 +110,11 @@ function blockEnds({ tasks }: LiveTaskCount): string {
 }
 
 function unblock({ formToken, twoPersons, blocks }: PersonView, key: Insert): Html {
-  const others = blocks.length > 1 && ' The blocks of other sources stay: each lifts its own.';
+  const means =
+    blocks.length > 1
+      ? 'Agents still may not act for this person: the blocks of other sources stay, and each source lifts its own.'
+      : 'Agents may act for this person again.';
   const two = twoPersons && ' It takes two operators: the block is lifted once a second one asks within an hour.';
-  return html`<div class="card"><h3>Lift the operators' block</h3><p>Agents may act for this person again.${others}${two}</p>
+  return html`<div class="card"><h3>Lift the operators' block</h3><p>${means}${two}</p>
 ${form(formToken, forms.unblock.path, html`${key}${reasonField('unblock-reason')}<button>Lift the block</button>`)}</div>`;
 }

@@ -6,6 +6,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import { worksUntil } from '../../../../domain/tasks/works-until.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
+import { agentPath, personPath } from '../addresses.ts';
 import { form, reasonField, typedNameField } from '../layout.ts';
 import { forms } from '../screens.ts';
 import { moment } from '../times.ts';
@@ -60,14 +61,28 @@ function subject({ target, now }: StopView): Html {
   return html`The task <code>${task.taskId}</code>: <strong><bdi>${task.displayName ?? task.agentId}</bdi></strong> for <strong><bdi>${task.sponsorKey}</bdi></strong> at <bdi>${task.audience}</bdi>, since ${moment(task.createdAt, now)}.`;
 }
 
-function consequences({ live, now, statusLists }: StopView): Html {
+function consequences({ live, now, statusLists, target }: StopView): Html {
   const until = worksUntil(live, now);
   return html`<ul class="points consequences">
 <li><strong>${amount(live.tasks)} ${live.tasks === 1 ? 'task ends' : 'tasks end'}</strong> at once: the next refresh is refused, and introspection says so.</li>
 ${statusLists !== undefined && html`<li>Tool servers that read status lists refuse within ${duration('en', statusLists)}.</li>`}
 ${until !== undefined && html`<li>Tool servers that only check signatures may accept the last tokens until <strong>${moment(until, now)}</strong>.</li>`}
-<li>New tasks may start at once. To prevent that, block the person or disable the agent.</li>
+<li>New tasks may start at once. To prevent that, ${prevention(target)}.</li>
 </ul>`;
+}
+
+/** Links to the screens whose forms prevent new tasks. */
+function prevention(target: StopTarget): Html {
+  const person = (key: SponsorKey) => html`<a href="${personPath(key)}">block the person</a>`;
+  const agent = (id: AgentId) => html`<a href="${agentPath(id)}">disable the agent</a>`;
+  switch (target.kind) {
+    case 'person':
+      return person(target.sponsorKey);
+    case 'agent':
+      return agent(target.agentId);
+    case 'task':
+      return html`${person(target.task.sponsorKey)} or ${agent(target.task.agentId)}`;
+  }
 }
 
 function stopForm({ target, live, formToken }: StopView): Html {

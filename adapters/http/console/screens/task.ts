@@ -133,7 +133,7 @@ function facts({ task, agent, now, recordCount, hasMoreRecords, records }: TaskV
 <dt>Agent</dt><dd>${agent === undefined ? html`${isolated(displayName)} (removed)` : html`<a href="${agentPath(agentId)}">${isolated(displayName)}</a>${!agent.enabled && ' (disabled)'}`} <span class="quiet">${code(agentId)}</span></dd>
 <dt>Tool server</dt><dd><a href="${delegationPath({ audience })}">${isolated(placeOf(audience))}</a> <span class="quiet">${code(audience)}</span></dd>
 <dt>Started</dt><dd>${moment(task.createdAt, now)}</dd>
-<dt>Time is up</dt><dd>${moment(task.expiresAt, now)}</dd>
+<dt>${task.state.kind === 'revoked' ? 'Would have ended' : 'Time is up'}</dt><dd>${moment(task.expiresAt, now)}</dd>
 <dt>Renewals</dt><dd>${task.renewals.toLocaleString('en')}${task.renewedAt !== undefined && html`, the last ${moment(task.renewedAt, now)}`}</dd>
 <dt>Delegation depth</dt><dd>${task.delegationDepth}${parentTaskId !== undefined && html`, by <a href="${taskPath(parentTaskId)}">${code(parentTaskId)}</a>`}</dd>
 <dt>Records</dt><dd>${count(recordCount, 'record')}${hasMoreRecords && ' and more'}${records === undefined && html` <span class="quiet">(auditors read them)</span>`}</dd>

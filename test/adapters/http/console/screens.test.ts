@@ -102,6 +102,13 @@ describe('the screen Task', () => {
       .and.not.include('class="after"');
   });
 
+  it('does not say of a killed task that its time is still to come', () => {
+    expect(page({ task: aListedTask({ state: killed }) }))
+      .to.include('<dt>Would have ended</dt>')
+      .and.not.include('<dt>Time is up</dt>');
+    expect(page({ task: aListedTask() })).to.include('<dt>Time is up</dt>');
+  });
+
   it('says how soon each kind of tool server refuses it', () => {
     const task = aListedTask({ status: { listId: 'l', index: 1 }, renewals: 1, renewedAt: plusSeconds(NOON, 690) });
     expect(page({ task, statusLists: 15 })).to.include('read status lists refuse them within 15 seconds');

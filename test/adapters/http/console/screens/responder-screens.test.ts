@@ -1,0 +1,85 @@
+/** What the screens for people on call say and link to. */
+
+import { expect } from 'chai';
+import { renderNow } from '../../../../../adapters/http/console/screens/now.ts';
+import { renderPerson } from '../../../../../adapters/http/console/screens/people.ts';
+import { renderStop, type StopTarget } from '../../../../../adapters/http/console/screens/stop.ts';
+import { taskTable } from '../../../../../adapters/http/console/screens/task-table.ts';
+import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../../../domain/instant.ts';
+import type { BlockSource } from '../../../../../domain/sponsors/block.ts';
+import { aListedTask } from '../../../../support/console/views.ts';
+import { agentIdOf, NOON } from '../../../../support/domain-fixtures.ts';
+
+const LIVE = { tasks: 2, lastExpiry: plusSeconds(NOON, 600), longestTokenTtl: 300 };
+const ada = parseSponsorKey('ada') as SponsorKey;
+
+describe('The kill switch', () => {
+  it('links to what prevents new tasks: the block of the person, the registration of the agent', () => {
+    const task = aListedTask();
+    const [person, agent] = ['/people?sponsor=ada', '/agents/jira-triage'];
+    const targets: readonly (readonly [StopTarget, readonly string[]])[] = [
+      [{ kind: 'person', sponsorKey: ada }, [person]],
+      [{ kind: 'agent', agentId: agentIdOf('jira-triage'), displayName: 'Jira triage' }, [agent]],
+      [{ kind: 'task', task }, ['/people?sponsor=key-of-ada', agent]],
+    ];
+    for (const [target, links] of targets) {
+      const text = `${renderStop({ now: NOON, target, live: LIVE, statusLists: undefined, formToken: 't' })}`;
+      const list = text.slice(text.indexOf('<ul'), text.indexOf('</ul>'));
+      expect([...list.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).to.deep.equal(links);
+    }
+  });
+});
+
+describe('The screen of a person', () => {
+  const page = (...sources: readonly BlockSource[]) =>
+    `${renderPerson({
+      blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON })),
+      ...{ now: NOON, sponsorKey: ada, live: { ...LIVE, tasks: 0 }, newest: [] },
+      ...{ mayRespond: true, twoPersons: false, pendingUntil: undefined, formToken: 't' },
+    })}`;
+
+  it('promises that agents may act again only if no other source blocks', () => {
+    expect(page('admin')).to.include('Agents may act for this person again.').and.not.include('still may not');
+    expect(page('admin', 'scim'))
+      .to.include('Agents still may not act')
+      .and.not.include('may act for this person again');
+  });
+});
+
+describe('A table of tasks', () => {
+  const columns = (text: string) => [...text.matchAll(/<th scope="col">([^<]*)</g)].map(([, name]) => name);
+
+  it('begins with the stop, which a phone must show, and links to the task, its agent and its person', () => {
+    const task = aListedTask();
+    const text = `${taskTable([task], { now: NOON, mayStop: true })}`;
+    expect(columns(text)).to.deep.equal(['Stop', 'Agent', 'Person', 'Tool server', 'Ends', 'Task']);
+    for (const to of [`/tasks/${task.taskId}`, '/agents/jira-triage', '/people?sponsor=key-of-ada'])
+      expect(text).to.include(`href="${to}"`);
+    expect(`${taskTable([task], { now: NOON, mayStop: false })}`).not.to.include('/stop');
+  });
+
+  it('links to no agent that has been removed', () => {
+    const agentId = parseAgentId('gone') as ReturnType<typeof aListedTask>['agentId'];
+    const text = `${taskTable([aListedTask({ agentId, displayName: undefined })], { now: NOON, mayStop: false })}`;
+    expect(text).to.include('<bdi>gone</bdi> (removed)').and.not.include('/agents/gone');
+  });
+});
+
+describe('The denials on Now', () => {
+  it('begin with the sum and the newest minute, which a phone must show', () => {
+    const denials = {
+      minutes: [NOON, plusSeconds(NOON, 60)],
+      reasons: [{ reason: 'scope_widened', counts: [3, 4], total: 7 }],
+      isCut: false,
+    };
+    const backlog = {
+      sealing: { unsealed: 0, oldestUnsealedAt: undefined, newestCheckpoint: undefined },
+      outbox: { waiting: 0, failing: 0, oldestAt: undefined },
+    };
+    const view = { now: NOON, live: LIVE, newest: [], blocked: { people: 0, bySource: {} }, backlog, denials };
+    const text = `${renderNow({ ...view, hasSink: false, mayStop: false } as never, undefined)}`;
+    const row = /<code>scope_widened<\/code>.*?<\/tr>/.exec(text)?.[0] ?? '';
+    expect([...row.matchAll(/<td[^>]*>(\d+)</g)].map(([, count]) => count)).to.deep.equal(['7', '4', '3']);
+  });
+});
