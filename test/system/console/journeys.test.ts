@@ -64,6 +64,7 @@ for (const database of databases) {
         expect(await page.locator('.consequences').textContent()).to.contain('may accept the last tokens until');
         expect(await accessibilityFaults(page)).to.deep.equal([]);
         await shot(page, '2 stop');
+        await page.getByLabel(`Type ${agent.id} to confirm`).fill(agent.id);
         await page.getByLabel('Reason').fill('The agent loops, incident 4711');
         await press(page, 'End 1 task');
         await expectSaid(page, 'Ended 1 task.');

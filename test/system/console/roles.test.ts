@@ -306,6 +306,26 @@ for (const database of databases) {
       expect((await running.mandate.admin('GET', '/admin/sponsors/grace')).status).to.equal(404);
     });
 
+    it('ends one task only with the name of its agent typed', async () => {
+      const { mandate } = running;
+      const agent = await mandate.agent();
+      const grant = await agent.grant();
+      const taskId = String((await agent.exchange()).body.task_id);
+      const { post } = browserOf('responder');
+      const send = (typed: string) => post('/stop/task', { task_id: taskId, typed, reason: 'The agent loops' });
+      const records = await mandate.recorded(async () => {
+        for (const typed of ['', taskId, `${agent.id}x`]) {
+          const answer = await send(typed);
+          expect([answer.status, answer.text.includes('<code>typed</code>')]).to.deep.equal([400, true]);
+        }
+      });
+      expect(records.map(({ event }) => event)).to.deep.equal(Array.from({ length: 3 }, () => 'operator.acted'));
+      expect((await mandate.admin('GET', `/admin/tasks/${taskId}`)).body.state).to.equal('live');
+      expect((await send(agent.id)).status).to.equal(303);
+      expect((await mandate.admin('GET', `/admin/tasks/${taskId}`)).body.state).to.equal('revoked');
+      expect((await agent.refresh(grant)).status).to.equal(200);
+    });
+
     it('shows a reason of markup as text, and records its hash with the operator, the role and the act', async () => {
       const { post } = browserOf('responder');
       const reason = '<script>alert(1)</script> & "quotes"';

@@ -69,7 +69,8 @@ for (const database of databases) {
       const agent = await mandate.agent();
       const task = String((await agent.exchange()).body.task_id);
       const body = new URLSearchParams({
-        ...{ form_token: operator.formToken, task_id: task, reason: 'The replica stops, and the task must too' },
+        ...{ form_token: operator.formToken, task_id: task, typed: agent.id },
+        reason: 'The replica stops, and the task must too',
       }).toString();
       const [head = '', form = ''] = formPost('/stop/task', body).split('\r\n\r\n');
       const more = Object.entries({ ...headers(), expect: '100-continue' }).map(([name, value]) => `${name}: ${value}`);

@@ -49,7 +49,10 @@ function shown({ now, formToken, overview }: Asked, view: Pick<StopView, 'target
 
 export const stopTask: Act = async ({ admin }, field) => {
   const taskId = parseTaskId(field('task_id') ?? '');
-  return ended(taskId && (await admin.stop({ kind: 'task', taskId })));
+  const found = taskId && (await admin.showTask(taskId));
+  if (taskId === undefined || found === undefined) return ended(undefined);
+  const mistyped = typedWrong(field, found.task.agentId, `/stop?task_id=${taskId}`);
+  return mistyped ?? ended(await admin.stop({ kind: 'task', taskId }));
 };
 
 export const stopAgent: Act = async ({ admin }, field) => {

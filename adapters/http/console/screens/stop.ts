@@ -94,7 +94,7 @@ function stopForm({ target, live, formToken }: StopView): Html {
         form(
           formToken,
           forms.stopTask.path,
-          html`<input type="hidden" name="task_id" value="${target.task.taskId}">${reasonField('reason')}${button}`,
+          html`<input type="hidden" name="task_id" value="${target.task.taskId}">${typedNameField('typed', target.task.agentId)}${reasonField('reason')}${button}`,
         ),
       );
     case 'agent':
