@@ -12,7 +12,7 @@ import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
 import { traceable } from './traces.ts';
 
-/** All other requests wait while a file is parsed: this takes less than 100 ms. It is enough for some 50 agents. */
+/** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
 const COMPARED_AT_ONCE = { tokens: 4000, aliases: 20 };
 
 export function consoleViews(
