@@ -62,7 +62,7 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
   return traceable(parts, (storage) => ({
     countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
     countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
-    liftPendingUntil: (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey),
+    liftPendingUntil: (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, clock.now()),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
@@ -94,7 +94,7 @@ function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: 
   };
 }
 
-/** A session is stored under a hash of its secret and of the settings that gave its roles: it ends as these change. */
+/** Hashes the secret together with the settings that give roles: after a change of these, no stored session is found. */
 export function sessionDigest(settings: Settings): Digest {
   const { issuer, roleClaim, roles } = operatorsChoice(settings) ?? {};
   const upstream = [settings['Service:UpstreamIdp:Issuer'], settings['Service:UpstreamIdp:SponsorKeyClaim']];
@@ -131,7 +131,7 @@ function signIn(
       async open(signedIn, earlier, trace) {
         const operator = operatorOf(signedIn, claims);
         if (operator.roles.length === 0) {
-          // The browser is this person's now: it must not go on as whoever used it before.
+          // The session of the operator who used this browser before: this person must not use it.
           if (earlier !== undefined) await closeOperatorsSession(service, earlier);
           await operators.refuseRole(operator, 'GET /callback', trace);
           return { kind: 'refused', reason: 'no_role' };

@@ -5,6 +5,7 @@
 
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { FirstOperator } from '../../domain/operators/operator.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
@@ -90,11 +91,7 @@ export interface OpenStatusList {
   readonly isOnly: boolean;
 }
 
-export interface PendingUnblock {
-  readonly issuer: string;
-  readonly subject: string;
-  /** As whom blocks name the first operator. */
-  readonly operatorKey: string;
+export interface PendingUnblock extends FirstOperator {
   /** From this time it no longer counts. */
   readonly forgetAt: Instant;
 }

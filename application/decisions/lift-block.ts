@@ -3,10 +3,11 @@
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { isOther, isSamePerson } from '../../domain/operators/operator.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask, type PendingUnblock } from './fact.ts';
+import { ask } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { type Explained, explained } from './operator-act.ts';
 
@@ -60,22 +61,18 @@ export const liftBlock = explained(
       }
       if (tooOld !== undefined) return { verdict: 'sign_in_too_old', effects: recorded([tooOld]) };
       const operator = act?.operator.kind === 'person' ? act.operator : undefined;
-      if (operator !== undefined) {
-        const { issuer, subject, sponsorKey: operatorKey } = operator;
-        // An operator whose token does not say as whom blocks name them may be the blocked person.
-        if (operatorKey === undefined || subject === sponsorKey || operatorKey === sponsorKey) {
-          const reason = 'operator_is_sponsor';
-          return { verdict: reason, effects: recorded([{ ...refusal, reason }]) };
+      if (operator !== undefined && !isOther(operator, sponsorKey)) {
+        const reason = 'operator_is_sponsor';
+        return { verdict: reason, effects: recorded([{ ...refusal, reason }]) };
+      }
+      if (operator !== undefined && twoPersons === true) {
+        if (pending === undefined || pending.forgetAt <= entry.at) {
+          const { issuer, subject, sponsorKey: operatorKey } = operator;
+          const forgetAt = plusSeconds(entry.at, PENDING_SECONDS);
+          const first = { effect: 'put_pending_unblock', sponsorKey, issuer, subject, operatorKey, forgetAt } as const;
+          return { verdict: 'pending', effects: [first] };
         }
-        if (twoPersons === true) {
-          if (pending === undefined || pending.forgetAt <= entry.at) {
-            const forgetAt = plusSeconds(entry.at, PENDING_SECONDS);
-            const request: PendingUnblock = { issuer, subject, operatorKey, forgetAt };
-            return { verdict: 'pending', effects: [{ effect: 'put_pending_unblock', sponsorKey, ...request }] };
-          }
-          const isFirstAgain = pending.issuer === issuer && pending.subject === subject;
-          if (isFirstAgain || pending.operatorKey === operatorKey) return { verdict: 'pending', effects: [] };
-        }
+        if (isSamePerson(operator, pending)) return { verdict: 'pending', effects: [] };
       }
       return {
         verdict: 'lifted',

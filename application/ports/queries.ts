@@ -192,8 +192,8 @@ export interface Sponsors {
   /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
   countBlocks(most: number): Promise<BlockCount>;
 
-  /** Until when a first operator's request to lift the person's block counts. `undefined` without one. It may be over. */
-  liftPendingUntil(sponsorKey: SponsorKey): Promise<Instant | undefined>;
+  /** The time at which a first operator's request to lift the person's block expires. `undefined` without one at `now`. */
+  liftPendingUntil(sponsorKey: SponsorKey, now: Instant): Promise<Instant | undefined>;
 }
 
 export interface BlockCount {

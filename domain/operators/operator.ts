@@ -14,7 +14,7 @@ export interface OperatorPerson {
   /** `iss` and `sub` of the person's access token. */
   readonly issuer: string;
   readonly subject: string;
-  /** The value of the sponsor key claim: as whom blocks name this person. `undefined` if the token has no usable one. */
+  /** Blocks name the person by it. `undefined` if the token does not have the claim, or its value is no sponsor key. */
   readonly sponsorKey: string | undefined;
   /** May be empty. */
   readonly roles: readonly OperatorRole[];
@@ -23,6 +23,29 @@ export interface OperatorPerson {
 }
 
 export type Operator = { readonly kind: 'key' } | OperatorPerson;
+
+/** Whether the operator is certainly not the person whom blocks name by the key: a token without the claim does not say. */
+export function isOther(
+  operator: OperatorPerson,
+  key: SponsorKey,
+): operator is OperatorPerson & { readonly sponsorKey: string } {
+  const { subject, sponsorKey } = operator;
+  return sponsorKey !== undefined && sponsorKey !== key && subject !== key;
+}
+
+/** The operator whose request to lift a block awaits a second operator's. */
+export interface FirstOperator {
+  readonly issuer: string;
+  readonly subject: string;
+  /** The operator's sponsor key. */
+  readonly operatorKey: string;
+}
+
+/** Whether two requests are of one person. A provider may give a person a different `sub` for each client. */
+export function isSamePerson(operator: OperatorPerson, first: FirstOperator): boolean {
+  const { issuer, subject, sponsorKey } = operator;
+  return (issuer === first.issuer && subject === first.subject) || sponsorKey === first.operatorKey;
+}
 
 /** The role by which an operator may do what needs this role. `undefined` if they may not. */
 export function roleFor(operator: Operator, needed: OperatorRole): OperatorRole | 'key' | undefined {
@@ -45,7 +68,7 @@ export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): 
   return operatorRoles.filter((role) => values[role] !== undefined && held.includes(values[role]));
 }
 
-/** As whom blocks name an operator. An empty value, or one that names nobody, counts as none. */
+/** The operator's sponsor key. `undefined` if the claim is absent, or its value cannot be a sponsor key. */
 export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
   return parseSponsorKey(textClaim(claims, claim) ?? '');
 }

@@ -1,6 +1,6 @@
 /**
- * The least that a poll can cost: a child process with Node's own HTTP server, which answers every request from one text.
- * A request with `If-None-Match` is answered 304. The parent process gets the port as a message.
+ * A baseline for polls: a child process with Node's own HTTP server, which answers every request with one text, and a
+ * request with `If-None-Match` with 304. It sends its port to the parent process.
  */
 
 import { createServer } from 'node:http';
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 
 /** As long as the service keeps an idle connection. */
 const KEEP_ALIVE_MS = 65_000;
+/** As long as the status list of the benchmark. */
 const BODY = 'x'.repeat(19_255);
 
 const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, ({ headers }, response) => {

@@ -50,6 +50,16 @@ function variablesOf(object: Manifest): Record<string, string> {
 
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+/** The settings as the service reads them in the container. */
+function settingsOf(objects: readonly Manifest[]) {
+  const environment = variablesOf(objectOf(objects, 'Deployment'));
+  const contents = [
+    ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
+    ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
+  ] as const;
+  return readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
+}
+
 /** The files that the pod sees, by path, from the Secrets. @throws if a Secret or a key of it is missing */
 function filesOf(object: Manifest, secrets: Secrets): Record<string, string> {
   const files: Record<string, string> = {};
@@ -128,12 +138,7 @@ describe('The Helm chart', function () {
     ['every value', () => full, { 'Service:Audit:Partitions:MonthsAhead': 3, 'Service:Signing:ActiveKid': 'spring' }],
   ] as const) {
     it(`has settings that the service accepts, with ${what}`, () => {
-      const environment = variablesOf(objectOf(select(), 'Deployment'));
-      const contents = [
-        ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
-        ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
-      ] as const;
-      const result = readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
+      const result = settingsOf(select());
       expect(result).to.deep.include({ kind: 'valid', unknown: [] });
       if (result.kind === 'invalid') return;
       expect(result.settings).to.include({ NODE_ENV: 'production', ...settings });
@@ -252,12 +257,7 @@ describe('The Helm chart', function () {
     });
 
     it('is accepted by the service with these settings', () => {
-      const environment = variablesOf(objectOf(withConsole, 'Deployment'));
-      const contents = [
-        ['Service__Database__ConnectionString', { text: 'postgresql://mandate:secret@db.example/mandate' }],
-        ['Service__Admin__ApiKey', { text: ADMIN_KEY }],
-      ] as const;
-      const result = readSettings({ environment, overrides: [], files: { kind: 'read', contents } });
+      const result = settingsOf(withConsole);
       expect(result).to.deep.include({ kind: 'valid', unknown: [] });
     });
 

@@ -49,7 +49,7 @@ export async function readAgentFiles(files: readonly string[], judge: Judge): Pr
   return judgeAll(await Promise.all(files.map(readFile)), judge);
 }
 
-/** Where a file that was sent has more than the limits allow. @param file the name in the problem */
+/** The line at which a file that was sent exceeds the limits. @param file the name in the problem */
 export function findExcessIn(file: string, bytes: Uint8Array, limits: YamlLimits): FileProblem | undefined {
   const excess = findExcess(Buffer.from(bytes).toString('utf8'), limits);
   return excess && { file, field: undefined, ...excess };

@@ -38,24 +38,24 @@ export interface YamlReading {
   readonly problems: readonly YamlProblem[];
 }
 
-/** How much of a text may be parsed where others wait meanwhile: the library's time grows with the square of it. */
+/** Limits for parsing on the event loop: the parser's time grows with the square of the number of tokens. */
 export interface YamlLimits {
-  /** Names, values, signs and spaces between them, in the whole text. */
+  /** Names, values, punctuation and the spaces between them, in the whole text. */
   readonly tokens: number;
   /** Anchors and aliases together. */
   readonly aliases: number;
 }
 
-/** The first place where a text has more than the limits allow. Takes time for each token up to there, and no more. */
+/** Finds the first line at which a text exceeds the limits. It only splits the text into tokens, so its time is linear. */
 export function findExcess(text: string, { tokens, aliases }: YamlLimits): YamlProblem | undefined {
   let [line, read, repeats] = [1, 0, 0];
   for (const token of new Lexer().lex(text)) {
     read += 1;
     if (read > tokens)
-      return { line, sentence: 'Up to here the file has as many names and values as are read at once.' };
+      return { line, sentence: `The file has more than ${tokens} names, values and signs up to this line.` };
     if (/^[*&]/.test(token)) repeats += 1;
     if (repeats > aliases)
-      return { line, sentence: `Up to here the file has more than ${aliases} anchors and aliases.` };
+      return { line, sentence: `The file has more than ${aliases} anchors and aliases up to this line.` };
     line += token.split('\n').length - 1;
   }
   return undefined;

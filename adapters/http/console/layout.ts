@@ -96,7 +96,7 @@ export function reasonField(id: string): Html {
 <span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
 }
 
-/** For acts that end tasks: the operator types whose they are. The service compares it with `expected`. */
+/** For acts that end tasks or block a person: the operator types `expected`, and the service compares it. */
 export function typedNameField(id: string, expected: string): Html {
   return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
 <input id="${id}" name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;

@@ -15,7 +15,7 @@ export interface ViewsSurface {
 
 export type Comparison =
   | { readonly kind: 'compared'; readonly agents: readonly ComparedDeclaration[] }
-  /** The file is sound, perhaps, but takes too long to read. The sentence says where. */
+  /** The file exceeds a limit, and was not parsed. The sentence names the line. */
   | { readonly kind: 'too_much'; readonly problem: string }
   /** A sentence for each problem, with its line. */
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };

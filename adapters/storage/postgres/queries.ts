@@ -234,7 +234,7 @@ const countBlocks = { name: 'count_blocks', text: selectBlockCount('$1') };
 
 const selectPendingLift = {
   name: 'pending_lift',
-  text: 'select forget_at from pending_unblocks where sponsor_key = $1',
+  text: 'select forget_at from pending_unblocks where sponsor_key = $1 and forget_at > $2',
 };
 
 /** Two bounds replace an equality: with that, the planner may read the blocks of all sources in the order of time. */
@@ -256,8 +256,9 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
     async countBlocks(most) {
       return toBlockCount((await run<BlockCountRow>(countBlocks, [most])).rows);
     },
-    async liftPendingUntil(sponsorKey) {
-      const { rows } = await run<{ forget_at: Instant }>(selectPendingLift, [storable('sponsor_key', sponsorKey)]);
+    async liftPendingUntil(sponsorKey, now) {
+      const values = [storable('sponsor_key', sponsorKey), bindInstant(now)];
+      const { rows } = await run<{ forget_at: Instant }>(selectPendingLift, values);
       return rows[0]?.forget_at;
     },
   };

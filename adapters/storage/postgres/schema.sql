@@ -561,7 +561,7 @@ create table pending_unblocks (
   sponsor_key text collate "C" primary key,
   iss text not null,
   sub text not null,
-  -- As whom blocks name the first operator: `sub` may be another one for each client of the provider.
+  -- The operator's sponsor key. A provider may give a person a different `sub` for each client.
   operator_key text not null,
   -- From this time it no longer counts.
   forget_at timestamptz not null

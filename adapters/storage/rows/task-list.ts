@@ -149,7 +149,7 @@ export function countLiveTasks(knex: Knex, { of, now, most }: LiveTasksQuestion,
     .whereRaw("t.state = 'live'")
     .where('t.expires_at', '>', instant(now))
     .limit(most);
-  // The index by expiry is for the count of all: Postgres might read the live tasks of everyone there to count those of one.
+  // Only the count of all may use the index by expiry. For one agent or person Postgres might choose it, and read all live tasks.
   if (of === undefined) live.whereRaw('t.ended_at is null');
   if (of !== undefined && 'agentId' in of) live.where('t.agent_id', of.agentId);
   if (of !== undefined && 'sponsorKey' in of) live.where('t.sponsor_key', storable('sponsor_key', of.sponsorKey));

@@ -211,7 +211,7 @@ const ofSource: OfSource = (select, source, after) =>
   select.whereRaw('source = ? and (blocked_at, sponsor_key) < (?, ?)', [source, ...after]);
 
 const countBlocks = selectBlockCount('?');
-const selectPendingLift = 'select forget_at from pending_unblocks where sponsor_key = ?';
+const selectPendingLift = 'select forget_at from pending_unblocks where sponsor_key = ? and forget_at > ?';
 
 export function sqliteSponsors({ read }: Connection): Sponsors {
   return {
@@ -219,8 +219,8 @@ export function sqliteSponsors({ read }: Connection): Sponsors {
     list: (question) =>
       read((run) => toBlocks(run<BlockRow>(pageOfBlocks(queryBuilder, question, bindInstant, ofSource)).rows)),
     countBlocks: (most) => read((run) => toBlockCount(run<BlockCountRow>(countBlocks, [most]).rows)),
-    liftPendingUntil: (sponsorKey) =>
-      read((run) => run<{ forget_at: Instant }>(selectPendingLift, [sponsorKey]).rows[0]?.forget_at),
+    liftPendingUntil: (sponsorKey, now) =>
+      read((run) => run<{ forget_at: Instant }>(selectPendingLift, [sponsorKey, now]).rows[0]?.forget_at),
   };
 }
 

@@ -98,8 +98,8 @@ export async function signedInOperator({ origin }: ConsoleWithProvider, person: 
       .join('; ');
   const get: OperatorsBrowser['get'] = (path, headers = {}, method = 'GET') =>
     sendTo(`${origin}${path}`, { method, headers: { accept: 'text/html', cookie: cookies(), ...headers } });
-  const signIn: OperatorsBrowser['signIn'] = async (somebody) => {
-    // The provider's own session would sign in who signed in before.
+  const signIn: OperatorsBrowser['signIn'] = async (signingIn) => {
+    // Without the provider's cookies: its session would sign the earlier person in again.
     const next = makeBrowser();
     next.keep(
       new Headers(
@@ -109,7 +109,7 @@ export async function signedInOperator({ origin }: ConsoleWithProvider, person: 
       ),
     );
     browser = next;
-    const back = await passThePages(browser, new URL(`${origin}/sign-in`), somebody, `${origin}/callback`);
+    const back = await passThePages(browser, new URL(`${origin}/sign-in`), signingIn, `${origin}/callback`);
     const answer = await get(`${back.pathname}${back.search}`);
     browser.keep(answer.headers);
     return answer;

@@ -10,7 +10,7 @@ import { screens } from '../screens.ts';
 import type { Comparison } from '../views-surface.ts';
 import { code, count, isolated, wide } from '../words.ts';
 
-/** Nobody reads more, and a short file can have thousands. */
+/** A short file can have thousands of problems: the page shows the first ones. */
 const MOST_PROBLEMS = 100;
 
 export function renderComparison(comparison: Comparison): Html {

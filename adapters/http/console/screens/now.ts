@@ -32,7 +32,7 @@ ${figures(view)}
 ${stream}
 ${newestTasks(view)}
 </div>
-<template id="over"><p class="banner warn" role="alert">Your session has ended. What was here is shown no longer.</p>
+<template id="over"><p class="banner warn" role="alert">Your session has ended, so this page no longer shows its content.</p>
 <p><a class="button main" href="/sign-in">Sign in again</a></p></template>`;
 }
 

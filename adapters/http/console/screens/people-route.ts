@@ -6,9 +6,10 @@ import { parseListCursor } from '../../../../domain/list-cursor.ts';
 import { blockSources, parseBlockSource } from '../../../../domain/sponsors/block.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
+import { personPath } from '../addresses.ts';
 import type { Act, Asked, Done, Field, Show, Shown } from '../asked.ts';
 import { readFilters, refusedFilters } from '../filters.ts';
-import { personPath, renderPeople, renderPerson } from './people.ts';
+import { renderPeople, renderPerson } from './people.ts';
 
 const PAGE = 100;
 /** The newest live tasks of one person. */
@@ -39,11 +40,7 @@ async function showPerson(asked: Asked, sponsorKey: SponsorKey): Promise<Shown> 
   ]);
   const view = {
     ...{ now, sponsorKey, blocks, live, formToken, mayRespond: asked.may('responder') },
-    ...{
-      twoPersons: overview.twoPersons,
-      pendingUntil: pendingUntil !== undefined && pendingUntil > now ? pendingUntil : undefined,
-    },
-    ...{ newest: newest.kind === 'page' ? newest.items : [] },
+    ...{ twoPersons: overview.twoPersons, pendingUntil, newest: newest.kind === 'page' ? newest.items : [] },
   };
   return { title: 'Person', body: renderPerson(view) };
 }

@@ -5,6 +5,7 @@ import type { SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type BlockSource, blockSources, type SponsorBlock } from '../../../../domain/sponsors/block.ts';
 import { type Html, html, type Insert } from '../../pages/html.ts';
+import { personPath, stopPath } from '../addresses.ts';
 import { form, reasonField, typedNameField } from '../layout.ts';
 import { forms } from '../screens.ts';
 import { moment } from '../times.ts';
@@ -40,10 +41,6 @@ ${nextCursor !== undefined && html`<nav class="pages" aria-label="Pages"><a clas
 </section>`;
 }
 
-export function personPath(sponsorKey: string): string {
-  return `/people?sponsor=${encodeURIComponent(sponsorKey)}`;
-}
-
 function sourceLink(source: BlockSource | undefined, current: BlockSource | undefined): Html {
   const [path, label] = source === undefined ? ['/people', 'All'] : [`/people?source=${source}`, BY[source]];
   return source === current
@@ -66,7 +63,7 @@ export interface PersonView {
   readonly mayRespond: boolean;
   /** Whether two operators must ask to lift a block. */
   readonly twoPersons: boolean;
-  /** Until when the first one's request counts; `undefined` if nobody has asked. */
+  /** The time at which the first operator's request expires. `undefined` without a request. */
   readonly pendingUntil: Instant | undefined;
   readonly formToken: string;
 }
@@ -95,7 +92,7 @@ function responses(view: PersonView): Html {
   const key = html`<input type="hidden" name="sponsor_key" value="${sponsorKey}">`;
   const isBlocked = blocks.some(({ source }) => source === 'admin');
   return html`<section aria-labelledby="respond"><div class="heading"><h2 id="respond">Respond</h2></div><div class="cards">
-${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. Agents may start new ones at once.</p><p><a class="button stop" href="/stop?sponsor=${encodeURIComponent(sponsorKey)}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
+${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. Agents may start new ones at once.</p><p><a class="button stop" href="${stopPath({ sponsor: sponsorKey })}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
 ${
   isBlocked
     ? unblock(view, key)

@@ -4,6 +4,7 @@ import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { type AgentId, parseAgentId, parseSponsorKey, parseTaskId } from '../../../../domain/identifiers.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import { stopPath } from '../addresses.ts';
 import type { Act, Asked, Done, Show, Shown } from '../asked.ts';
 import { notFound, readFilters, refusedFilters } from '../filters.ts';
 import { sponsorIn, typedWrong } from './people-route.ts';
@@ -51,21 +52,21 @@ export const stopTask: Act = async ({ admin }, field) => {
   const taskId = parseTaskId(field('task_id') ?? '');
   const found = taskId && (await admin.showTask(taskId));
   if (taskId === undefined || found === undefined) return ended(undefined);
-  const mistyped = typedWrong(field, found.task.agentId, `/stop?task_id=${taskId}`);
+  const mistyped = typedWrong(field, found.task.agentId, stopPath({ task_id: taskId }));
   return mistyped ?? ended(await admin.stop({ kind: 'task', taskId }));
 };
 
 export const stopAgent: Act = async ({ admin }, field) => {
   const agentId: AgentId | undefined = parseAgentId(field('agent_id') ?? '');
   if (agentId === undefined) return ended(undefined);
-  const mistyped = typedWrong(field, agentId, `/stop?agent_id=${encodeURIComponent(agentId)}`);
+  const mistyped = typedWrong(field, agentId, stopPath({ agent_id: agentId }));
   return mistyped ?? ended(await admin.stop({ kind: 'agent', agentId }));
 };
 
 export const stopPerson: Act = async ({ admin }, field) => {
   const sponsorKey = sponsorIn(field);
   if (typeof sponsorKey !== 'string') return sponsorKey;
-  const mistyped = typedWrong(field, sponsorKey, `/stop?sponsor=${encodeURIComponent(sponsorKey)}`);
+  const mistyped = typedWrong(field, sponsorKey, stopPath({ sponsor: sponsorKey }));
   return mistyped ?? ended(await admin.stop({ kind: 'sponsor', sponsorKey }));
 };
 

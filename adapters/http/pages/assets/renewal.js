@@ -45,7 +45,7 @@ async function ask() {
   return answer.ok ? answer.text() : 'none';
 }
 
-/** What the page showed is shown no longer. */
+/** Removes the content of the page: the session has ended. */
 function end() {
   clearTimeout(timer);
   document.removeEventListener('visibilitychange', renew);

@@ -47,7 +47,7 @@ describe('The screen Ledger', () => {
     });
   });
 
-  it('escapes signs that nobody sees in the JSON, and keeps what it says', () => {
+  it('escapes invisible characters in the JSON, which still parses to the same text', () => {
     const sponsor = 'ada\u202egro.elpmaxe\u00a0\u{e0041}é😀';
     const shown = ledger({ records: [record({ sponsor })] });
     const json = /<pre [^>]*data-record="7">(.*?)<\/pre>/s.exec(shown)?.[1]?.replaceAll('&quot;', '"') ?? '';

@@ -1,4 +1,4 @@
-/** Every screen that shows records or checkpoints as JSON shows signs that nobody sees as escapes. */
+/** Each screen with records or checkpoints as JSON escapes invisible characters. */
 
 import { expect } from 'chai';
 import { renderCheckpoints } from '../../../../../adapters/http/console/screens/checkpoints.ts';
@@ -49,7 +49,7 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
   ],
 };
 
-describe('Signs that nobody sees', () => {
+describe('Invisible characters in JSON', () => {
   for (const [name, [page, expected]] of Object.entries(screens)) {
     it(`are escaped in the JSON of the screen ${name}, which says the same`, () => {
       const shown = [...page().matchAll(/<pre [^>]*>(.*?)<\/pre>/gs)].map(([, json = '']) =>
