@@ -3,7 +3,7 @@
  * minutes, and when a token names an unknown key (supplement "Subject tokens"; specification "Public", `/readyz`).
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
@@ -53,15 +53,15 @@ export function providerKeys(
 
   return {
     async verify(jws, trace) {
-      const hash = createHash('sha256').update(jws.text).digest('base64url');
-      const fingerprint = verified.get(hash);
+      const digest = hash('sha256', jws.text, 'base64url');
+      const fingerprint = verified.get(digest);
       const held = published.held(trace);
       if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
         return { kind: 'verified', issuer: held.issuer };
       }
       const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace);
       if (verdict.kind !== 'verified') return verdict;
-      verified.set(hash, verdict.key.fingerprint);
+      verified.set(digest, verdict.key.fingerprint);
       return { kind: 'verified', issuer: verdict.keys.issuer };
     },
     lastFetchedAt: published.lastFetchedAt,

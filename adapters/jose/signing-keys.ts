@@ -1,6 +1,6 @@
 /** All signing keys of the service are published. The active one signs (specification "Configuration rules"). */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { checkpointSigner } from './checkpoint-signatures.ts';
@@ -51,10 +51,10 @@ async function withActive(active: SigningKey, keys: readonly SigningKey[]): Prom
       return `${input}.${active.sign(Buffer.from(input)).toString('base64url')}`;
     },
     async verify(jws) {
-      const hash = createHash('sha256').update(jws.text).digest('base64url');
-      if (verified.get(hash)) return true;
+      const digest = hash('sha256', jws.text, 'base64url');
+      if (verified.get(digest)) return true;
       const verdict = await verifyWithRing(ring, jws, [SIGNING_ALGORITHM]);
-      if (verdict.kind === 'verified') verified.set(hash, true);
+      if (verdict.kind === 'verified') verified.set(digest, true);
       return verdict.kind === 'verified';
     },
     published: () => published,

@@ -75,7 +75,9 @@ export function queryParameters(url: string): readonly QueryParameter[] {
 /** Decodes a name or value of a query or form. `undefined` if a percent-escape is broken, or the bytes are not UTF-8. */
 export function decodeParameter(text: string): string | undefined {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    const spaced = text.replaceAll('+', ' ');
+    // A token is long and has no escapes: nothing to decode.
+    return spaced.includes('%') ? decodeURIComponent(spaced) : spaced;
   } catch {
     return undefined;
   }
