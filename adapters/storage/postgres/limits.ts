@@ -120,8 +120,8 @@ export const SILENCE_MS = 3_000;
 /** After this many unanswered questions in a row the watchdog aborts the call. A busy server answers at least one. */
 export const SILENT_QUESTIONS = 2;
 
-/** Decisions in one batch. At 32, the fixed cost of statements is small, and a batch takes some 130 locks. */
-export const BATCH_SIZE = 32;
+/** Decisions in one batch. At 16, the fixed cost of statements is small, and a batch takes some 65 locks. */
+export const BATCH_SIZE = 16;
 
 /** While one batch waits for its commit, the next one reads its facts and is judged. */
 export const BATCHES_UNDER_WAY = 2;

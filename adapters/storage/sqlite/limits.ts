@@ -1,7 +1,10 @@
 /** Batch sizes and time limits on SQLite. */
 
-/** How many decisions may share a commit, and so one wait for the disk. With more, each would wait longer. */
-export const BATCH_SIZE = 32;
+/**
+ * How many decisions may share a commit, and so one wait for the disk. With more, all requests under way would often be in
+ * one batch, and the main thread would have nothing to do meanwhile.
+ */
+export const BATCH_SIZE = 16;
 
 /**
  * How many rows change before the write-ahead log is moved into the database file: some 400 exchanges, or 16 to 40 MB of

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
+import { BATCH_SIZE } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -56,7 +57,7 @@ describe('The connection to SQLite', () => {
     );
   });
 
-  it('commits waiting decisions in batches of at most 32', async () => {
+  it('commits waiting decisions in batches of at most BATCH_SIZE', async () => {
     const transactions = new Set<unknown>();
     await connection.write((run) => run('create table batches (batch integer)'));
     let largest = 0;
@@ -72,8 +73,8 @@ describe('The connection to SQLite', () => {
         }),
       ),
     );
-    expect(largest).to.equal(32);
-    expect([...transactions]).to.deep.equal([0, 32, 64, 96]);
+    expect(largest).to.equal(BATCH_SIZE);
+    expect([...transactions]).to.deep.equal(Array.from({ length: 7 }, (_, nth) => nth * BATCH_SIZE));
   });
 
   it('rolls back only the failed decision of a batch', async () => {
