@@ -10,7 +10,6 @@ import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
-import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
 import type { LogKey } from '../ports/transparency-log.ts';
 
@@ -54,8 +53,11 @@ export interface Facts {
   user_count: Fact<null, number>;
   /** Free indices in the audience's oldest open status list; `undefined` if the audience has no open list. */
   status_slot: Fact<StatusDraws, StatusSlot | undefined>;
-  /** Whether a task has the index. Costs a quarter of `status_slot`, but two concurrent transactions may both see it free. */
-  status_index_taken: Fact<StatusReference, boolean>;
+  /**
+   * Those of the candidates that no task has, in their order. A database may leave out all but the first. Costs a quarter of
+   * `status_slot`, but two concurrent transactions may both see an index free.
+   */
+  free_status_indices: Fact<StatusCandidates, readonly number[]>;
   /** The audience's oldest open status list. */
   open_status_list: Fact<string, OpenStatusList | undefined>;
   /** The keys with this use, in the order of their first use. */
@@ -73,6 +75,12 @@ export interface StatusDraws {
   readonly audience: string;
   /** Random unsigned 32-bit numbers, of which a list with 2^n indices uses the lowest n bits. Without these, no index. */
   readonly draws: readonly number[];
+}
+
+/** Indices of one status list. */
+export interface StatusCandidates {
+  readonly listId: string;
+  readonly indices: readonly number[];
 }
 
 export interface StatusSlot {

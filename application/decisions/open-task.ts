@@ -8,7 +8,7 @@ import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask, type StatusSlot } from './fact.ts';
+import { ask, type StatusCandidates } from './fact.ts';
 import { shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
@@ -24,7 +24,7 @@ export interface TaskOpening {
   /** Set if the task gets an index of a status list: `StatusDraws`. */
   readonly statusDraws?: readonly number[] | undefined;
   /** In place of `statusDraws`: the task gets the first of these indices that no task has. */
-  readonly statusCandidates?: readonly StatusReference[] | undefined;
+  readonly statusCandidates?: StatusCandidates | undefined;
   /** The `token.issued` entry. */
   readonly entry: LedgerEntry;
 }
@@ -64,7 +64,7 @@ export const openTask = decision({
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
     parent: task.parentTaskId && ask('task_state', task.parentTaskId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
-    taken: statusCandidates?.map((candidate) => ask('status_index_taken', candidate)),
+    candidates: statusCandidates && ask('free_status_indices', statusCandidates),
   }),
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
@@ -77,7 +77,9 @@ export const openTask = decision({
     const { parent } = facts;
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
-    const status = firstFree(facts.slot) ?? statusCandidates?.find((_, nth) => facts.taken?.[nth] === false);
+    const status = facts.slot
+      ? reference(facts.slot.listId, facts.slot.free)
+      : statusCandidates && reference(statusCandidates.listId, facts.candidates ?? []);
     if ((statusDraws ?? statusCandidates) !== undefined && status === undefined) {
       return refused({ kind: 'no_status_index' });
     }
@@ -93,7 +95,6 @@ export const openTask = decision({
   },
 });
 
-function firstFree(slot: StatusSlot | undefined): StatusReference | undefined {
-  const index = slot?.free[0];
-  return slot === undefined || index === undefined ? undefined : { listId: slot.listId, index };
+function reference(listId: string, [index]: readonly number[]): StatusReference | undefined {
+  return index === undefined ? undefined : { listId, index };
 }

@@ -116,9 +116,10 @@ export interface StorageCondition {
 export interface Sweeping {
   /**
    * Deletes up to `limit` rows of each kind that had to be kept only until `until`: used assertions, revoked tokens,
-   * accepted signals, logouts, sessions. Frees the indices in status lists of up to `limit` tasks that expired by `until`: their lists
-   * are open again. Closes, then deletes, lists without tasks that are older than a day. Each call is one transaction; the
-   * caller repeats it until it returns 0. Instances that call it concurrently do not wait for each other.
+   * accepted signals, logouts, sessions. Frees the indices in status lists of up to `limit` ended tasks whose time had
+   * passed by `until`: their lists are open again. Closes, then deletes, lists without tasks that are older than a day.
+   * Each call is one transaction; the caller repeats it until it returns 0. Instances that call it concurrently do not
+   * wait for each other.
    *
    * @throws StorageUnavailable
    */

@@ -77,7 +77,7 @@ export async function openListedTask(service: Opening, opening: TaskOpening): Pr
   const known = currentList(service, audience);
   if (known !== undefined && known.searches === 0) {
     const { listId, entries } = known;
-    const statusCandidates = randomness.draws(CANDIDATES).map((draw) => ({ listId, index: draw % entries }));
+    const statusCandidates = { listId, indices: randomness.draws(CANDIDATES).map((draw) => draw % entries) };
     const opened = await decisions.decide(openTask, { ...opening, statusCandidates });
     if (opened.kind !== 'no_status_index') return opened;
     known.searches = SEARCHES;

@@ -5,7 +5,7 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { statusListColumns } from '../../adapters/storage/rows/status-list-row.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
-import { deleteEndedTasks } from '../../application/decisions/sweep.ts';
+import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
 import { listOpener, openListedTask } from '../../application/token/open-listed-task.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
@@ -63,8 +63,9 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
   const statusOf = async ({ task, grantHash }: TaskOpening) =>
     (await storage().tasks.findGrant(task.agentId, grantHash))?.task.status;
 
-  /** Frees what is free by then, in as many passes as it takes. */
-  async function forget(until: Instant): Promise<void> {
+  /** Ends the tasks that expired by then, and frees what is free, in as many passes as it takes. */
+  async function sweep(until: Instant): Promise<void> {
+    while ((await storage().decide(expireDueTasks, { overBy: until, at: until, limit: 200 })) > 0);
     while ((await storage().sweeping.forget(until, 200)) > 0);
   }
 
@@ -96,8 +97,18 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     await drawn(audience, [4]);
     await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at: AT, reason: 'operator_kill_switch' });
     expect((await usage())?.held).to.equal(2);
-    await forget(plusSeconds(task.expiresAt, 1));
+    await sweep(plusSeconds(task.expiresAt, 1));
     expect((await usage())?.held).to.equal(0);
+  });
+
+  it('are held by a task whose time has passed until its expiry is recorded', async () => {
+    const { audience, listId } = await openedList(16);
+    const { task } = await drawn(audience, [3]);
+    const held = async () => (await storage().statusLists.usage()).find((list) => list.listId === listId)?.held;
+    while ((await storage().sweeping.forget(plusSeconds(task.expiresAt, 1), 200)) > 0);
+    expect(await held()).to.equal(1);
+    await sweep(plusSeconds(task.expiresAt, 1));
+    expect(await held()).to.equal(0);
   });
 
   it('are of no task that was opened without draws', async () => {
@@ -142,7 +153,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
   it('are never shared by two tasks that are opened at once with the same candidates, also by two replicas', async () => {
     const other = await database().open();
     const { audience, listId } = await openedList(16);
-    const statusCandidates = [3, 5].map((index) => ({ listId, index }));
+    const statusCandidates = { listId, indices: [3, 5] };
     const verdicts = await Promise.all(
       [storage(), other, storage(), other, storage(), other].map((replica) =>
         replica.decide(openTask, { ...anOpening(agent, { audience }), statusCandidates }),
@@ -243,9 +254,9 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     await storage().tasks.end({ kind: 'task', taskId: early.task.taskId }, { at: AT, reason: 'operator_kill_switch' });
     const next = { audience, listId: newListId(), entries: 2, at: plusSeconds(AT, 1) };
     expect(await storage().decide(openStatusList, next)).to.equal('opened');
-    await forget(instantFromMicros(expiresAt - 1));
+    await sweep(instantFromMicros(expiresAt - 1));
     expect(await statusOf(early)).to.deep.equal({ listId, index: 0 });
-    await forget(expiresAt);
+    await sweep(expiresAt);
     expect([await statusOf(early), await statusOf(late)]).to.deep.equal([undefined, { listId, index: 1 }]);
     expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([]);
     // The oldest open list comes first.
@@ -263,7 +274,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     const remove = () => storage().decide(deleteEndedTasks, { endedBy: AT, limit: 1000 });
     await remove();
     expect(await statusOf(opening)).not.to.equal(undefined);
-    await forget(expiresAt);
+    await sweep(expiresAt);
     await remove();
     expect(await storage().tasks.findGrant(agent.agentId, opening.grantHash)).to.equal(undefined);
   });
@@ -274,15 +285,15 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     const task = await drawn(used.audience, [3], { expiresAt: plusSeconds(AT, 3 * DAY) });
     const isStored = async ({ listId }: { readonly listId: string }) =>
       (await storage().statusLists.list()).includes(listId);
-    await forget(instantFromMicros(plusSeconds(AT, DAY) - 1));
+    await sweep(instantFromMicros(plusSeconds(AT, DAY) - 1));
     // It is still open.
     const slot = await drawn(unused.audience, [3], { expiresAt: plusSeconds(AT, 60) });
     expect(slot.status.listId).to.equal(unused.listId);
-    await forget(plusSeconds(AT, DAY));
+    await sweep(plusSeconds(AT, DAY));
     expect((await draw(unused.audience, [3])).verdict.kind).to.equal('no_status_index');
-    await forget(instantFromMicros(plusSeconds(AT, DAY + 3600) - 1));
+    await sweep(instantFromMicros(plusSeconds(AT, DAY + 3600) - 1));
     expect(await isStored(unused)).to.equal(true);
-    await forget(plusSeconds(AT, DAY + 3600));
+    await sweep(plusSeconds(AT, DAY + 3600));
     expect([await isStored(unused), await isStored(used)]).to.deep.equal([false, true]);
     expect(await statusOf(task)).to.deep.equal(task.status);
   });

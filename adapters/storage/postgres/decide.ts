@@ -252,19 +252,24 @@ function seeing(
   facts: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   if (assertions.size === 0 && statusIndices.size === 0) return facts;
-  const isUsed = (question: Question | undefined) =>
-    (question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about))) ||
-    (question?.fact === 'status_index_taken' && statusIndices.has(indexName(question.about)));
-  const isFree = (listId: string) => (index: number) => !statusIndices.has(indexName({ listId, index }));
+  const isSpent = (question: Question | undefined) =>
+    question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about));
+  const stillFree = (listId: string, free: readonly number[]) =>
+    free.filter((index) => !statusIndices.has(indexName({ listId, index })));
   return Object.fromEntries(
     Object.entries(facts).map(([name, fact]) => {
       const question = asks[name];
-      if (question !== undefined && 'fact' in question && question.fact === 'status_slot') {
-        const slot = fact as Answer<'status_slot'>;
-        return [name, slot && { ...slot, free: slot.free.filter(isFree(slot.listId)) }];
+      if (isList(question)) {
+        return [name, Array.isArray(fact) ? fact.map((one, nth) => isSpent(question[nth]) || one) : fact];
       }
-      if (!Array.isArray(fact) || !isList(question)) return [name, fact];
-      return [name, fact.map((one, nth) => isUsed(question[nth]) || one)];
+      if (question?.fact === 'free_status_indices') {
+        return [name, stillFree(question.about.listId, fact as Answer<'free_status_indices'>)];
+      }
+      if (question?.fact === 'status_slot') {
+        const slot = fact as Answer<'status_slot'>;
+        return [name, slot && { ...slot, free: stillFree(slot.listId, slot.free) }];
+      }
+      return [name, fact];
     }),
   );
 }

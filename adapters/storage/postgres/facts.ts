@@ -184,11 +184,16 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row && { listId: row.list_id, entries: row.entries, free: row.free },
   ),
 
-  status_index_taken: lookup<'status_index_taken', unknown>(
-    'list_id text, index integer',
-    'select 1 as found from tasks t where t.status_list = q.list_id and t.status_index = q.index',
-    ({ listId, index }) => ({ list_id: listId, index }),
-    isThere,
+  free_status_indices: lookup<'free_status_indices', { free: readonly number[] }>(
+    'list_id text, indices integer[]',
+    `select array(
+        select index from unnest(q.indices) with ordinality as candidate (index, nth)
+          where not exists (
+            select from tasks t where t.status_list = q.list_id and t.status_index = index offset 0
+          ) order by nth
+      ) as free`,
+    ({ listId, indices }) => ({ list_id: listId, indices }),
+    ([row]) => row?.free ?? [],
   ),
 
   open_status_list: lookup<'open_status_list', { list_id: string; has_room: boolean; is_only: boolean }>(

@@ -313,7 +313,7 @@ const deletions = [
 const freeIndices = {
   name: 'free_status_indices',
   text: `with over as materialized (
-      select task_id, status_list from tasks where status_list is not null and expires_at <= $1
+      select task_id, status_list from tasks where status_list is not null and state <> 'live' and expires_at <= $1
         order by expires_at limit $2 for update skip locked
     ), opened as (
       update status_lists set closed_at = null

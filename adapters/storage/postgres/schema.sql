@@ -281,7 +281,7 @@ create index tasks_ended_by_sponsor on tasks (sponsor_key, ended_at, task_id) wh
 -- The conditions keep a list of its ended tasks from reading all its tasks, also while the tables are small.
 create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
 create index tasks_status_ended on tasks (status_list, status_index) where status_list is not null and state <> 'live';
-create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null;
+create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null and state <> 'live';
 
 -- Token status lists (draft-ietf-oauth-status-list). tasks has no foreign key to them: every exchange would lock the
 -- list's row.

@@ -94,7 +94,10 @@ const readers: Readers = {
     return { listId, entries, free: index === undefined ? [] : [index] };
   },
 
-  status_index_taken: (run, { listId, index }) => isThere(run, statusIndex, listId, index),
+  free_status_indices: (run, { listId, indices }) => {
+    const index = indices.find((candidate) => !isThere(run, statusIndex, listId, candidate));
+    return index === undefined ? [] : [index];
+  },
 
   open_status_list: (run, audience) => {
     const lists = run<OpenListRow>(openList, [storable('audience', audience)]).rows;

@@ -263,7 +263,7 @@ function deleteFrom(table: string, key: string, until = 'forget_at'): string {
     select ${key} from ${table} where ${until} <= ? order by ${until} limit ?)`;
 }
 
-const OVER = 'from tasks where status_list is not null and expires_at <= ? order by expires_at limit ?';
+const OVER = `from tasks where status_list is not null and state <> 'live' and expires_at <= ? order by expires_at limit ?`;
 /** The lists first: afterwards the tasks no longer name them. */
 const openLists = `update status_lists set closed_at = null
   where closed_at is not null and list_id in (select status_list ${OVER})`;

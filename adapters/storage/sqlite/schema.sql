@@ -130,7 +130,7 @@ create index tasks_ended_by_sponsor on tasks (sponsor_key, ended_at, task_id) wh
 create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
 -- With the state, so that only the index is read.
 create index tasks_status_ended on tasks (status_list, status_index, state) where status_list is not null and state <> 'live';
-create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null;
+create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null and state <> 'live';
 
 -- Token status lists (draft-ietf-oauth-status-list).
 create table status_lists (

@@ -47,16 +47,14 @@ describe('Opening a task', () => {
   });
 
   it('gives the task the first candidate that no task has, and says no_status_index if there is none', () => {
-    const statusCandidates = [7, 9].map((index) => ({ listId: 'list', index }));
+    const statusCandidates = { listId: 'list', indices: [7, 9] };
     const proposed: TaskOpening = { ...opening, statusCandidates };
-    expect(openTask.asks(proposed).taken).to.deep.equal(
-      statusCandidates.map((about) => ({ fact: 'status_index_taken', about })),
-    );
-    const [, status] = statusCandidates;
+    expect(openTask.asks(proposed).candidates).to.deep.equal({ fact: 'free_status_indices', about: statusCandidates });
+    const status = { listId: 'list', index: 9 };
     const expected = opened({ ...opening, task: { ...task, status } });
-    const judged = (...taken: boolean[]) => openTask.judge(proposed, { ...clear, taken });
-    expect(judged(true, false)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
-    expect(judged(true, true)).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
+    const judged = (...free: number[]) => openTask.judge(proposed, { ...clear, candidates: free });
+    expect(judged(9)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
+    expect(judged()).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
   });
 
   for (const [title, slot] of [
@@ -155,7 +153,7 @@ describe('Opening a task', () => {
       logouts: [],
       parent: undefined,
       slot: undefined,
-      taken: undefined,
+      candidates: undefined,
     };
     expect(openTask.asks(opening)).to.deep.equal(questions);
     const parent = { fact: 'task_state', about: parentTaskId };
