@@ -15,7 +15,7 @@ export function systemRandomness(): Randomness {
   return {
     ulid: () => ulid(),
     secret: (size) => randomBytes(size).toString('base64url'),
-    // Node fills a pool for `randomInt`: a tenth of the cost of a call of the generator.
+    // `randomInt` reads from a pool that Node fills: a number costs a tenth of a call of the generator.
     draws: (count) => Array.from({ length: count }, () => randomInt(DRAW_RANGE)),
   };
 }

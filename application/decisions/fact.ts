@@ -54,10 +54,10 @@ export interface Facts {
   /** Free indices in the audience's oldest open status list; `undefined` if the audience has no open list. */
   status_slot: Fact<StatusDraws, StatusSlot | undefined>;
   /**
-   * Those of the candidates that no task has, in their order. A database may leave out all but the first. Costs a quarter of
+   * The candidates that a task has. SQLite looks no further than the first that no task has. Costs a quarter of
    * `status_slot`, but two concurrent transactions may both see an index free.
    */
-  free_status_indices: Fact<StatusCandidates, readonly number[]>;
+  taken_status_indices: Fact<StatusCandidates, readonly number[]>;
   /** The audience's oldest open status list. */
   open_status_list: Fact<string, OpenStatusList | undefined>;
   /** The keys with this use, in the order of their first use. */

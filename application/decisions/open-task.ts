@@ -8,7 +8,7 @@ import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask, type StatusCandidates } from './fact.ts';
+import { ask, type StatusCandidates, type StatusSlot } from './fact.ts';
 import { shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
@@ -64,7 +64,7 @@ export const openTask = decision({
     logouts: refuseLoggedOut === undefined ? [] : logoutQuestions({ ...task, subject: task.sponsor }),
     parent: task.parentTaskId && ask('task_state', task.parentTaskId),
     slot: statusDraws && ask('status_slot', { audience: task.audience, draws: statusDraws }),
-    candidates: statusCandidates && ask('free_status_indices', statusCandidates),
+    taken: statusCandidates && ask('taken_status_indices', statusCandidates),
   }),
 
   judge: (opening, facts): Judgement<OpenVerdict> => {
@@ -78,8 +78,8 @@ export const openTask = decision({
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
     const status = facts.slot
-      ? reference(facts.slot.listId, facts.slot.free)
-      : statusCandidates && reference(statusCandidates.listId, facts.candidates ?? []);
+      ? firstOf(facts.slot)
+      : statusCandidates && firstFree(statusCandidates, facts.taken ?? []);
     if ((statusDraws ?? statusCandidates) !== undefined && status === undefined) {
       return refused({ kind: 'no_status_index' });
     }
@@ -95,6 +95,10 @@ export const openTask = decision({
   },
 });
 
-function reference(listId: string, [index]: readonly number[]): StatusReference | undefined {
+function firstOf({ listId, free: [index] }: Pick<StatusSlot, 'listId' | 'free'>): StatusReference | undefined {
   return index === undefined ? undefined : { listId, index };
+}
+
+function firstFree({ listId, indices }: StatusCandidates, taken: readonly number[]): StatusReference | undefined {
+  return firstOf({ listId, free: indices.filter((index) => !taken.includes(index)) });
 }

@@ -101,7 +101,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect((await usage())?.held).to.equal(0);
   });
 
-  it('are held by a task whose time has passed until its expiry is recorded', async () => {
+  it('are held by a task whose time has passed, until its expiry is recorded', async () => {
     const { audience, listId } = await openedList(16);
     const { task } = await drawn(audience, [3]);
     const held = async () => (await storage().statusLists.usage()).find((list) => list.listId === listId)?.held;
@@ -165,6 +165,21 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       ...['opened', 'opened'],
     ]);
     expect((await heldIndices(audience)).map(({ index }) => index)).to.have.members([3, 5]);
+  });
+
+  it('are taken in one transaction by two tasks that are opened at once with the same candidates', async () => {
+    const { audience, listId } = await openedList(16);
+    const statusCandidates = { listId, indices: [3, 5] };
+    const openings = [anOpening(agent, { audience }), anOpening(agent, { audience })];
+    const verdicts = await Promise.all(
+      openings.map((opening) => storage().decide(openTask, { ...opening, statusCandidates })),
+    );
+    expect(verdicts).to.deep.equal([3, 5].map((index) => ({ kind: 'opened', status: { listId, index } })));
+    if (kind.engine !== 'postgres') return;
+    const { sql } = await outside();
+    const ids = openings.map(({ task }) => `'${task.taskId}'`).join();
+    const rows = await sql(`select distinct xmin::text from tasks where task_id in (${ids})`);
+    expect(rows, 'a conflict would have rolled the batch back').to.have.length(1);
   });
 
   it('are drawn for a minute from a large list without a search, and after two that are taken with 16 searches', async () => {
@@ -367,6 +382,11 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       };
       expect(await plan("select status_index from tasks t where t.status_list = 'x' and t.state <> 'live'")).to.contain(
         'tasks_status_ended',
+      );
+      const over =
+        "select task_id from tasks where status_list is not null and state <> 'live' and expires_at <= now()";
+      expect(await plan(`${over} order by expires_at limit 200`), 'indices to free').to.contain(
+        'tasks_status_by_expiry',
       );
       // A planner that may join by a hash would read all tasks of the list, to find the few with a revoked token.
       await connection?.sql('set enable_nestloop = off');

@@ -254,20 +254,20 @@ function seeing(
   if (assertions.size === 0 && statusIndices.size === 0) return facts;
   const isSpent = (question: Question | undefined) =>
     question?.fact === 'assertion_spent' && assertions.has(nameOf(question.about));
-  const stillFree = (listId: string, free: readonly number[]) =>
-    free.filter((index) => !statusIndices.has(indexName({ listId, index })));
+  const isUsed = (listId: string) => (index: number) => statusIndices.has(indexName({ listId, index }));
   return Object.fromEntries(
     Object.entries(facts).map(([name, fact]) => {
       const question = asks[name];
       if (isList(question)) {
         return [name, Array.isArray(fact) ? fact.map((one, nth) => isSpent(question[nth]) || one) : fact];
       }
-      if (question?.fact === 'free_status_indices') {
-        return [name, stillFree(question.about.listId, fact as Answer<'free_status_indices'>)];
+      if (question?.fact === 'taken_status_indices') {
+        const { listId, indices } = question.about;
+        return [name, [...(fact as Answer<'taken_status_indices'>), ...indices.filter(isUsed(listId))]];
       }
       if (question?.fact === 'status_slot') {
         const slot = fact as Answer<'status_slot'>;
-        return [name, slot && { ...slot, free: stillFree(slot.listId, slot.free) }];
+        return [name, slot && { ...slot, free: slot.free.filter((index) => !isUsed(slot.listId)(index)) }];
       }
       return [name, fact];
     }),

@@ -184,16 +184,11 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row && { listId: row.list_id, entries: row.entries, free: row.free },
   ),
 
-  free_status_indices: lookup<'free_status_indices', { free: readonly number[] }>(
+  taken_status_indices: lookup<'taken_status_indices', { status_index: number }>(
     'list_id text, indices integer[]',
-    `select array(
-        select index from unnest(q.indices) with ordinality as candidate (index, nth)
-          where not exists (
-            select from tasks t where t.status_list = q.list_id and t.status_index = index offset 0
-          ) order by nth
-      ) as free`,
+    'select status_index from tasks t where t.status_list = q.list_id and t.status_index = any (q.indices)',
     ({ listId, indices }) => ({ list_id: listId, indices }),
-    ([row]) => row?.free ?? [],
+    (rows) => rows.map(({ status_index: index }) => index),
   ),
 
   open_status_list: lookup<'open_status_list', { list_id: string; has_room: boolean; is_only: boolean }>(

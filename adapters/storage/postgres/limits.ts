@@ -120,7 +120,10 @@ export const SILENCE_MS = 3_000;
 /** After this many unanswered questions in a row the watchdog aborts the call. A busy server answers at least one. */
 export const SILENT_QUESTIONS = 2;
 
-/** Decisions in one batch. At 16, the fixed cost of statements is small, and a batch takes some 65 locks. */
+/**
+ * Decisions in one batch, which takes some 65 locks. With 32 requests under way and batches of 32, all were often in one
+ * batch, and the process waited for its commit (docs/performance.md).
+ */
 export const BATCH_SIZE = 16;
 
 /** While one batch waits for its commit, the next one reads its facts and is judged. */

@@ -309,9 +309,9 @@ const deletions = [
     select ctid from ${table} where ${until} <= $1 order by ${until} limit $2)) and ${until} <= $1`,
 }));
 
-/** Locked rows are left to the next pass: their tasks end, in another order. */
+/** Skips rows that another transaction has locked, such as an exchange its parent task. The next pass frees them. */
 const freeIndices = {
-  name: 'free_status_indices',
+  name: 'release_status_indices',
   text: `with over as materialized (
       select task_id, status_list from tasks where status_list is not null and state <> 'live' and expires_at <= $1
         order by expires_at limit $2 for update skip locked

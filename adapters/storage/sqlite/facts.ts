@@ -94,9 +94,9 @@ const readers: Readers = {
     return { listId, entries, free: index === undefined ? [] : [index] };
   },
 
-  free_status_indices: (run, { listId, indices }) => {
-    const index = indices.find((candidate) => !isThere(run, statusIndex, listId, candidate));
-    return index === undefined ? [] : [index];
+  taken_status_indices: (run, { listId, indices }) => {
+    const firstFree = indices.findIndex((index) => !isThere(run, statusIndex, listId, index));
+    return firstFree < 0 ? indices : indices.slice(0, firstFree);
   },
 
   open_status_list: (run, audience) => {

@@ -1,8 +1,8 @@
 /** Batch sizes and time limits on SQLite. */
 
 /**
- * How many decisions may share a commit, and so one wait for the disk. With more, all requests under way would often be in
- * one batch, and the main thread would have nothing to do meanwhile.
+ * How many decisions may share a commit, and so one wait for the disk. With 32 requests under way and batches of 32, all
+ * were often in one batch, and the main thread waited for its commit (docs/performance.md).
  */
 export const BATCH_SIZE = 16;
 

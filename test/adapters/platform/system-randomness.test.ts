@@ -31,6 +31,17 @@ describe('systemRandomness', () => {
     for (const count of counts.values()) expect(count).to.be.within(750, 1250);
   });
 
+  it('draws unsigned 32-bit numbers, of which every bit is set in about half', () => {
+    const draws = systemRandomness().draws(2000);
+    expect(draws).to.have.length(2000);
+    for (const draw of draws) expect(Number.isInteger(draw) && draw >= 0 && draw < 2 ** 32, `${draw}`).to.equal(true);
+    for (let bit = 0; bit < 32; bit += 1) {
+      const set = draws.filter((draw) => Math.floor(draw / 2 ** bit) % 2 === 1).length;
+      // A standard deviation is 22.
+      expect(set, `bit ${bit}`).to.be.within(850, 1150);
+    }
+  });
+
   it('makes unique secrets of the given size in base64url', () => {
     const randomness = systemRandomness();
     const secrets = Array.from({ length: 1000 }, () => randomness.secret(32));

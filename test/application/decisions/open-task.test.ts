@@ -47,14 +47,14 @@ describe('Opening a task', () => {
   });
 
   it('gives the task the first candidate that no task has, and says no_status_index if there is none', () => {
-    const statusCandidates = { listId: 'list', indices: [7, 9] };
+    const statusCandidates = { listId: 'list', indices: [5, 7, 9] };
     const proposed: TaskOpening = { ...opening, statusCandidates };
-    expect(openTask.asks(proposed).candidates).to.deep.equal({ fact: 'free_status_indices', about: statusCandidates });
-    const status = { listId: 'list', index: 9 };
+    expect(openTask.asks(proposed).taken).to.deep.equal({ fact: 'taken_status_indices', about: statusCandidates });
+    const status = { listId: 'list', index: 7 };
     const expected = opened({ ...opening, task: { ...task, status } });
-    const judged = (...free: number[]) => openTask.judge(proposed, { ...clear, candidates: free });
-    expect(judged(9)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
-    expect(judged()).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
+    const judged = (...taken: number[]) => openTask.judge(proposed, { ...clear, taken });
+    expect(judged(5)).to.deep.equal({ ...expected, verdict: { kind: 'opened', status } });
+    expect(judged(5, 7, 9)).to.deep.equal({ verdict: { kind: 'no_status_index' }, effects: [] });
   });
 
   for (const [title, slot] of [
@@ -153,7 +153,7 @@ describe('Opening a task', () => {
       logouts: [],
       parent: undefined,
       slot: undefined,
-      candidates: undefined,
+      taken: undefined,
     };
     expect(openTask.asks(opening)).to.deep.equal(questions);
     const parent = { fact: 'task_state', about: parentTaskId };

@@ -64,7 +64,7 @@ describe('decisions that end tasks on Postgres', () => {
     const agents = [];
     for (let nth = 0; nth < 2; nth++) agents.push((await openedTask(storage)).task.agentId);
     // Opens all connections now, so that no call waits for one while appends are locked.
-    const asked = Array.from({ length: limits.POOL_SIZE + 9 }, () => anEntry('admin.denied'));
+    const asked = Array.from({ length: limits.BATCH_SIZE }, () => anEntry('admin.denied'));
     const openers = [endNothing(), endNothing(), logOut(), logOut()];
     await Promise.all([...asked.map((entry) => storage.ledger.append(entry)), ...openers]);
     const lock = await lockFence();

@@ -74,7 +74,9 @@ describe('The connection to SQLite', () => {
       ),
     );
     expect(largest).to.equal(BATCH_SIZE);
-    expect([...transactions]).to.deep.equal(Array.from({ length: 7 }, (_, nth) => nth * BATCH_SIZE));
+    expect([...transactions]).to.deep.equal(
+      Array.from({ length: Math.ceil(100 / BATCH_SIZE) }, (_, nth) => nth * BATCH_SIZE),
+    );
   });
 
   it('rolls back only the failed decision of a batch', async () => {

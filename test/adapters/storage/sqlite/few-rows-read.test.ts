@@ -16,6 +16,7 @@ import {
   sqliteAgents,
   sqliteProvisionedUsers,
   sqliteSponsors,
+  sqliteSweeping,
   sqliteTasks,
 } from '../../../../adapters/storage/sqlite/queries.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
@@ -77,6 +78,7 @@ describe('SQLite', () => {
       sponsors: sqliteSponsors(watched),
       provisionedUsers: sqliteProvisionedUsers(watched),
       ledger: sqliteLedger(watched),
+      sweeping: sqliteSweeping(watched),
     } as never);
   });
   beforeEach(() => {
@@ -210,6 +212,13 @@ describe('SQLite', () => {
     'the tasks whose time is up': [
       () => list({ state: 'expired' }),
       'tasks USING INDEX tasks_live_by_expiry (expires_at<?)',
+    ],
+    'the ended tasks whose status index is free': [
+      async () => {
+        await storage.sweeping.forget(LATER, 10);
+        run = new Set([...run].filter((text) => /^update tasks set status_list/.test(text)));
+      },
+      'tasks USING INDEX tasks_status_by_expiry (expires_at<?)',
     ],
     'all blocks': [
       () => storage.sponsors.list({ after: undefined, limit: 10 }),
