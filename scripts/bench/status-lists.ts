@@ -3,8 +3,8 @@
  *
  *     npm run build && node --import ./scripts/typescript-loader.mjs scripts/bench/status-lists.ts [sqlite|postgres] [rounds] [seconds]
  *
- * - The CPU of an exchange, of the service and Postgres together, with the lists on and off. Each round starts both services
- *   anew: two processes of one service differ by up to a tenth for as long as they run.
+ * - The CPU of an exchange, of the service and Postgres together, with the lists on and off, after a warm-up. Each round
+ *   starts both services anew: two processes of one service differ by up to a tenth for as long as they run.
  * - A list of 131,072 indices, of which 10% are not valid: the time to make it from the tables, and the longest time in
  *   which the event loop did nothing else. The list is made in this process, by the parts that the service has.
  * - The CPU of a service with 1,000 tool servers that poll this list, each every five seconds with the ETag that it has. An
@@ -39,12 +39,13 @@ import { type Started, withTestbed } from './testbed.ts';
 import { CONCURRENCY, costOf } from './workload.ts';
 
 const GOALS = { exchange: 1.05, madeMs: 50, stallMs: 50, pollShare: 0.05 };
-const REQUESTS = 2000;
+const REQUESTS = 4000;
 const ENTRIES = 131_072;
 const LIST_ID = 'q80B-f_nWEZ5HLXzGk6-zA';
 const MAKINGS = 9;
 const POLLERS = 1000;
 const POLL_MS = 5000;
+/** Until then a service runs code that is not compiled yet, and the compiler itself takes CPU time. */
 const WARM_UP = 10_000;
 const MEDIA_TYPE = 'application/statuslist+jwt';
 const TTL = 5;
@@ -73,7 +74,7 @@ async function exchanges(start: (settings: typeof QUIET) => Promise<Started>, ro
     const onFirst = round % 2 === 1 ? await start(ON) : undefined;
     const off = await start(QUIET);
     const on = onFirst ?? (await start(ON));
-    for (const { exchange } of [off, on]) await costOf(exchange, REQUESTS);
+    for (const { exchange } of [off, on]) await costOf(exchange, WARM_UP);
     const costs = [];
     for (const { exchange } of [off, on, on, off]) costs.push(await costOf(exchange, REQUESTS));
     for (const { process: service } of [off, on]) await service.stop();
@@ -204,7 +205,6 @@ async function sharePolled(
       await pause(Math.max(0, began + POLL_MS - performance.now()));
     }
   }
-  // A service in its first minutes runs code that is not compiled yet.
   const { hostname: host, port, pathname: path } = new URL(url);
   const target = { host, port: Number(port) };
   const warmUp = toBytes(target, { method: 'GET', path, headers: { accept: MEDIA_TYPE } });
