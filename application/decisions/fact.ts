@@ -54,8 +54,8 @@ export interface Facts {
   /** Free indices in the audience's oldest open status list; `undefined` if the audience has no open list. */
   status_slot: Fact<StatusDraws, StatusSlot | undefined>;
   /**
-   * The candidates that a task has. SQLite looks no further than the first that no task has. Costs a quarter of
-   * `status_slot`, but two concurrent transactions may both see an index free.
+   * The candidates that tasks hold. SQLite looks no further than the first free one. Costs a quarter of `status_slot`,
+   * but two concurrent transactions may both see an index free.
    */
   taken_status_indices: Fact<StatusCandidates, readonly number[]>;
   /** The audience's oldest open status list. */

@@ -8,7 +8,7 @@ import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
-import { ask, type StatusCandidates, type StatusSlot } from './fact.ts';
+import { ask, type StatusCandidates } from './fact.ts';
 import { shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 import { findObstacle, type Obstacle } from './obstacle.ts';
@@ -78,8 +78,8 @@ export const openTask = decision({
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
     const status = facts.slot
-      ? firstOf(facts.slot)
-      : statusCandidates && firstFree(statusCandidates, facts.taken ?? []);
+      ? firstOf(facts.slot.listId, facts.slot.free)
+      : statusCandidates && firstOf(statusCandidates.listId, statusCandidates.indices, facts.taken);
     if ((statusDraws ?? statusCandidates) !== undefined && status === undefined) {
       return refused({ kind: 'no_status_index' });
     }
@@ -95,10 +95,11 @@ export const openTask = decision({
   },
 });
 
-function firstOf({ listId, free: [index] }: Pick<StatusSlot, 'listId' | 'free'>): StatusReference | undefined {
+function firstOf(
+  listId: string,
+  indices: readonly number[],
+  taken: readonly number[] = [],
+): StatusReference | undefined {
+  const index = indices.find((one) => !taken.includes(one));
   return index === undefined ? undefined : { listId, index };
-}
-
-function firstFree({ listId, indices }: StatusCandidates, taken: readonly number[]): StatusReference | undefined {
-  return firstOf({ listId, free: indices.filter((index) => !taken.includes(index)) });
 }
