@@ -102,6 +102,7 @@ const catalogue = {
     "The subject token's sub must be 1 to 256 characters, none of them a control character.",
   ),
   subject_is_agent: entry('invalid_grant', 'The subject token names an agent, not a human.'),
+  subject_not_a_person: entry('invalid_grant', 'The subject token was issued to a client, not to a person.'),
   subject_already_delegated: entry(
     'invalid_grant',
     'The subject token is itself delegated; a human must present their own.',

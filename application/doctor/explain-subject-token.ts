@@ -6,6 +6,7 @@
 import { describeDenial } from '../../domain/denial.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
+import { type MachineMark, machineMark } from '../../domain/sponsors/machine-token.ts';
 import {
   isSubjectTokenType,
   judgeSubjectToken,
@@ -54,7 +55,9 @@ async function describeToken(service: SubjectTokenExplanation, token: string): P
     );
     return [{ check: 'token form', ...form }];
   }
+  // First: a token without a person is the wrong token, and nothing else about it needs a remedy.
   return [
+    { check: 'token person', ...describePerson(jws.claims) },
     { check: 'token form', ...describeForm(jws) },
     { check: 'token signature', ...(await describeSignature(service, jws)) },
     ...describeClaims(service, jws.claims),
@@ -68,6 +71,22 @@ function describeVerdict(outcome: Outcome<Person>): Finding {
   return failed(
     `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
     'See docs/refusals.md, and the lines above.',
+  );
+}
+
+const MACHINE_SENTENCES: Readonly<Record<MachineMark, string>> = {
+  sub_is_client: 'Its sub is the client itself',
+  gty: 'Its gty says client credentials',
+  idtyp: 'Its idtyp says app',
+  service_account: 'Its preferred_username is that of a service account',
+};
+
+function describePerson(claims: JsonObject): Finding {
+  const mark = machineMark(claims);
+  if (mark === undefined) return ok('No claim says that a client got it for itself.');
+  return failed(
+    `No person is behind it. ${MACHINE_SENTENCES[mark]}: an application got it for itself, with client credentials.`,
+    'Present the access token that the application got when the person signed in.',
   );
 }
 
@@ -157,7 +176,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     ),
     judged(
       'token sub',
-      ['subject_missing_subject', 'subject_sub_malformed', 'subject_is_agent'],
+      ['subject_missing_subject', 'subject_sub_malformed', 'subject_is_agent', 'subject_not_a_person'],
       describeSub(member(claims, 'sub'), faults),
       'A person, with a sub of 1 to 256 characters, must be who the token is about.',
     ),
@@ -198,7 +217,8 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
   if (sub === undefined) return 'sub is missing.';
   if (faults.includes('subject_sub_malformed'))
     return 'sub is no text of 1 to 256 characters without control characters.';
-  return faults.includes('subject_is_agent') ? 'sub names an agent.' : 'sub names a person.';
+  if (faults.includes('subject_is_agent')) return 'sub names an agent.';
+  return faults.includes('subject_not_a_person') ? 'sub names a client.' : 'sub names a person.';
 }
 
 function describeScopes(claims: JsonObject): NamedFinding {

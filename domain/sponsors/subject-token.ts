@@ -17,6 +17,7 @@ import {
   textClaim,
 } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
+import { machineMark } from './machine-token.ts';
 
 const MAX_SUB_LENGTH = 256;
 const MAX_SID_LENGTH = 256;
@@ -86,7 +87,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const isForeign = expected.foreignAudience !== undefined && audience.includes(expected.foreignAudience);
   if (!audience.includes(expected.audience) || isForeign) faults.push('subject_audience_mismatch');
 
-  const sub = judgeSub(member(claims, 'sub'));
+  const sub = judgeSub(claims);
   if (sub.fault !== undefined) faults.push(sub.fault);
   // A refusal names the person only if every check up to sub has passed: before that, the sub is not trusted.
   const subject = faults.length === 0 ? sub.subject : undefined;
@@ -124,12 +125,14 @@ type SubVerdict =
   | { readonly subject: string; readonly fault?: undefined }
   | { readonly subject?: undefined; readonly fault: SubjectReason };
 
-function judgeSub(sub: unknown): SubVerdict {
+function judgeSub(claims: JsonObject): SubVerdict {
+  const sub = member(claims, 'sub');
   if (sub === undefined) return { fault: 'subject_missing_subject' };
   if (typeof sub !== 'string' || sub.length < 1 || sub.length > MAX_SUB_LENGTH || CONTROL.test(sub)) {
     return { fault: 'subject_sub_malformed' };
   }
-  return namesAgent(sub) ? { fault: 'subject_is_agent' } : { subject: sub };
+  if (namesAgent(sub)) return { fault: 'subject_is_agent' };
+  return machineMark(claims) === undefined ? { subject: sub } : { fault: 'subject_not_a_person' };
 }
 
 function isUsableSession(value: unknown): value is string {

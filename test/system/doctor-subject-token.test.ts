@@ -19,7 +19,10 @@ import { movedClock } from '../support/moved-clock.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { startUserDirectory, type UserDirectory } from '../support/user-directory.ts';
 
-const CLAIMS = ['form', 'signature', 'iss', 'exp', 'iat, nbf', 'aud', 'sub', 'act', 'sponsor key', 'sid', 'scopes'];
+const CLAIMS = [
+  ...['person', 'form', 'signature', 'iss', 'exp', 'iat, nbf', 'aud', 'sub', 'act'],
+  ...['sponsor key', 'sid', 'scopes'],
+];
 const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
 const active = answering({ enabled: true });
 
@@ -123,6 +126,26 @@ for (const kind of databases) {
         const findings = await explain(token());
         expect(failedOf(findings)).to.deep.equal([check, 'verdict']);
         expect(sentenceOf(findings, 'verdict')).to.include(`reason ${reason}:`);
+      });
+    }
+
+    for (const [title, claims, sentence] of [
+      ['of the client itself', { sub: 'svc-7', client_id: 'svc-7' }, 'Its sub is the client itself'],
+      ['of a grant without a user', { gty: ['client-credentials'] }, 'Its gty says client credentials'],
+      ['of an application', { idtyp: 'app' }, 'Its idtyp says app'],
+      [
+        'of a service account',
+        { client_id: 'svc-7', preferred_username: 'service-account-svc-7' },
+        'Its preferred_username is that of a service account',
+      ],
+    ] as const) {
+      it(`says first that no person is behind a token ${title}`, async () => {
+        const findings = await explain(mint(claims));
+        expect(failedOf(findings)).to.deep.equal(['token person', 'token sub', 'verdict']);
+        expect(findings[0]?.check).to.equal('token person');
+        expect(findings[0]?.sentence).to.match(new RegExp(`^No person is behind it\\. ${sentence}:`));
+        expect(JSON.stringify(findings)).not.to.include('svc-7');
+        expect(sentenceOf(findings, 'verdict')).to.include('reason subject_not_a_person:');
       });
     }
 

@@ -389,6 +389,8 @@ for (const database of databases) {
         'a token for another audience': () => tokenOf({ aud: 'https://mandate.test/ME' }),
         'a token with an act': () => tokenOf({ act: { sub: 'agent:jira-triage' } }),
         'a token of an agent': () => tokenOf({ sub: 'Agent:jira-triage' }),
+        'a token that an application got for itself': () => tokenOf({ client_id: person }),
+        'a token of a grant without a user': () => tokenOf({ idtyp: 'app' }),
         'an expired token': () => tokenOf({ exp: mandate.clock.seconds() - 61 }),
         'a token without exp': () => tokenOf({ exp: undefined }),
         'a token of another issuer': () => tokenOf({ iss: mandate.issuer }),

@@ -307,6 +307,8 @@ for (const database of databases) {
       ['that is itself delegated', { act: { sub: 'agent:jira-triage' } }],
       ['of an agent', { sub: 'agent:jira-triage' }],
       ['of nobody', { sub: undefined }],
+      ['that an application got for itself', { sub: 'pipeline', client_id: 'pipeline' }],
+      ['whose grant had no user', { gty: ['client-credentials'] }],
     ];
     for (const [what, claims] of refused) {
       it(`refuse a token ${what} with 401, although it names every role`, async () => {

@@ -391,6 +391,12 @@ const cases: readonly Case[] = [
   subjectCase('sponsor_key_missing', 'the sub is a dot', (s) => subject(s, { sub: '.' }), '.'),
   subjectCase('sponsor_key_missing', 'the sub is two dots', (s) => subject(s, { sub: '..' }), '..'),
   subjectCase('subject_is_agent', 'the sub is an agent', (s) => subject(s, { sub: 'AGENT:x' })),
+  subjectCase('subject_not_a_person', 'the sub is the client, as with client credentials', (s) =>
+    subject(s, { sub: 'svc', client_id: 'svc', azp: 'svc' }),
+  ),
+  subjectCase('subject_not_a_person', 'the provider says that the grant had no user', (s) =>
+    subject(s, { sub: 'svc', gty: 'client-credentials' }),
+  ),
   subjectCase(
     'subject_already_delegated',
     'the subject token has act',

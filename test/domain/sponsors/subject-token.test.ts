@@ -44,6 +44,7 @@ const refusals: readonly [string, Record<string, unknown>, string, string | unde
   ['has a control character in its sub', { sub: 'ada\u0000' }, 'subject_sub_malformed', undefined],
   ['has a sub that is a number', { sub: 7 }, 'subject_sub_malformed', undefined],
   ['has a sub that names an agent', { sub: 'Agent:jira' }, 'subject_is_agent', undefined],
+  ['has a sub that is its client_id', { sub: 'svc', client_id: 'svc' }, 'subject_not_a_person', undefined],
   ['carries an act', { act: { sub: 'agent:x' } }, 'subject_already_delegated', 'ada'],
   ['carries an act that is null', { act: null }, 'subject_already_delegated', 'ada'],
   ['lacks the sponsor key claim', { oid: undefined }, 'sponsor_key_missing', 'ada'],
@@ -90,6 +91,17 @@ describe('checking the claims of a subject token', () => {
     expect(judge(faulty)).to.deep.equal({ kind: 'refused', faults, subject: 'ada' });
     const early = { kind: 'refused', faults: ['subject_audience_mismatch', ...faults], subject: undefined };
     expect(judge({ ...faulty, aud: 'account' })).to.deep.equal(early);
+  });
+
+  it('takes a machine for no person whichever claim is the sponsor key, and names nobody', () => {
+    const machine = { sub: 'svc', azp: 'svc', oid: 'object-of-svc' };
+    const refused = { kind: 'refused', faults: ['subject_not_a_person'], subject: undefined };
+    for (const claim of ['sub', 'oid', 'azp']) expect(judge(machine, claim)).to.deep.equal(refused);
+  });
+
+  it('counts a sub that names an agent as an agent, also if it is the client', () => {
+    const agent = { sub: 'agent:triage', client_id: 'agent:triage' };
+    expect(judge(agent)).to.deep.include({ faults: ['subject_is_agent'] });
   });
 
   for (const [sub, fault] of [

@@ -1,0 +1,34 @@
+/**
+ * Whether a provider's token was issued to a machine: a client got it for itself, so no person is behind it (supplement
+ * "Subject tokens"). A token that names a client beside a person stays a person's.
+ */
+
+import { textClaim } from '../tokens/compact-jws.ts';
+import { type JsonObject, member } from '../tokens/strict-json.ts';
+
+/** What in the claims says so. Fixed words, for sentences about a token whose claims are not shown. */
+export type MachineMark = 'sub_is_client' | 'gty' | 'idtyp' | 'service_account';
+
+/** RFC 9068 §2.2, OpenID Connect Core 1.0 §2, and Okta's name for the client. */
+const CLIENT_CLAIMS = ['client_id', 'azp', 'cid'];
+/** Auth0 adds it to the id of the client, so that the `sub` of a machine is never that of a person. */
+const AUTH0_SUFFIX = '@clients';
+/** Auth0 writes the first. The second is the name in RFC 6749 §4.4. */
+const MACHINE_GRANTS: readonly unknown[] = ['client-credentials', 'client_credentials'];
+const KEYCLOAK_PREFIX = 'service-account-';
+
+/**
+ * The first mark in the claims; `undefined` if there is none. Texts are compared exactly: a `sub` that differs from the
+ * client's id in letter case is another one (RFC 7519 §4.1.2). A claim of another type than the provider's says nothing.
+ */
+export function machineMark(claims: JsonObject): MachineMark | undefined {
+  const sub = textClaim(claims, 'sub');
+  const clients = CLIENT_CLAIMS.map((name) => textClaim(claims, name)).filter((client) => client !== undefined);
+  if (clients.some((client) => sub === client || sub === client + AUTH0_SUFFIX)) return 'sub_is_client';
+  const grants = member(claims, 'gty');
+  if ((Array.isArray(grants) ? grants : [grants]).some((grant) => MACHINE_GRANTS.includes(grant))) return 'gty';
+  if (textClaim(claims, 'idtyp') === 'app') return 'idtyp';
+  const isNamed = textClaim(claims, 'client_id') !== undefined || textClaim(claims, 'clientId') !== undefined;
+  const name = textClaim(claims, 'preferred_username');
+  return isNamed && name?.startsWith(KEYCLOAK_PREFIX) ? 'service_account' : undefined;
+}
