@@ -4,9 +4,9 @@
  */
 
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
-import { type Instant, instantFromSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { judgeStanding, type Standing, TASK_TOKEN_TYPE } from '../../domain/tasks/task-token.ts';
-import { dateClaim, hasType, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, dateClaim, hasType, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
@@ -28,6 +28,9 @@ export async function introspectToken(service: Introspection, text: string): Pro
   const now = service.clock.now();
   // An expired token is only inactive, even if its task was revoked (specification "Token").
   if (token === undefined || token.expiresAt <= now) return { kind: 'inactive' };
+  // RFC 7519 §4.1.5. The service writes no nbf.
+  const notBefore = dateClaim(token.claims, 'nbf');
+  if (notBefore !== undefined && notBefore > toSeconds(now) + CLOCK_SKEW_SECONDS) return { kind: 'inactive' };
   const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
   if (facts === undefined) return { kind: 'inactive' };
   const standing = judgeStanding(facts, now);

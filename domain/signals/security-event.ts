@@ -26,6 +26,7 @@ export const securityEventDenialReasons = [
   'ssf_not_yet_valid',
   'ssf_too_old',
   'ssf_missing_jti',
+  'ssf_expired',
   'ssf_not_a_security_event',
   'ssf_ambiguous_subject',
   'ssf_no_usable_subject',

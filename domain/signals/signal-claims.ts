@@ -1,5 +1,5 @@
 /**
- * The claims that both receivers check in a signed signal: issuer, audience, age and `jti` (RFC 8417 §2.2; supplement
+ * The claims that both receivers check in a signed signal: issuer, audience, dates and `jti` (RFC 8417 §2.2; supplement
  * "Reasons", in the order of that list).
  */
 
@@ -32,7 +32,8 @@ type SignalClaimsFault =
   | 'missing_issued_at'
   | 'not_yet_valid'
   | 'too_old'
-  | 'missing_jti';
+  | 'missing_jti'
+  | 'expired';
 
 type SignalClaimsVerdict =
   /** `issuedAt` is the token's `iat`. */
@@ -54,6 +55,9 @@ export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal):
   if (now - issuedAt > oldestAccepted) return refused('too_old');
   const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
+  // RFC 8417 §2.2 recommends that an event token has no exp. One that is there limits the token like any other's.
+  const expiry = dateClaim(claims, 'exp');
+  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= now) return refused('expired');
   // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);
   return { kind: 'accepted', jti, forgetAt, issuedAt: instantFromSeconds(issuedAt) };

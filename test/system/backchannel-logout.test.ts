@@ -194,6 +194,7 @@ for (const database of databases) {
       ['logout_not_yet_valid', 'its iat is two minutes ahead', () => ({ iat: mandate.clock.seconds() + 120 })],
       ['logout_too_old', 'its iat is over eleven minutes ago', () => ({ iat: mandate.clock.seconds() - 700 })],
       ['logout_missing_jti', 'it has no jti', { jti: undefined }],
+      ['logout_not_yet_valid', 'its nbf is two minutes ahead', () => ({ nbf: mandate.clock.seconds() + 120 })],
       ['logout_expired', 'its exp is past', () => ({ exp: mandate.clock.seconds() - 100 })],
       ['logout_not_a_logout_event', 'it has another event', { events: { 'https://other.example': {} } }],
       ['logout_not_a_logout_event', 'it is typed as an access token', {}, { typ: 'at+jwt' }],

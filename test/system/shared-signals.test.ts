@@ -273,6 +273,8 @@ for (const database of databases) {
       ['audience_mismatch', 'it is for another stream', { ...revoked, aud: 'stream-8' }],
       ['missing_issued_at', 'it has no iat', { ...revoked, iat: undefined }],
       ['not_yet_valid', 'its iat is over 60 seconds in the future', () => ({ ...revoked, iat: seconds() + 75 })],
+      ['not_yet_valid', 'its nbf is over 60 seconds in the future', () => ({ ...revoked, nbf: seconds() + 75 })],
+      ['expired', 'its exp is over 60 seconds ago', () => ({ ...revoked, exp: seconds() - 75 })],
       ['too_old', 'its iat is over a day ago', () => ({ ...revoked, iat: seconds() - 86_500 })],
       ['missing_jti', 'it has no jti', { ...revoked, jti: undefined }],
       ['not_a_security_event', 'it has no events', { ...revoked, events: undefined }],

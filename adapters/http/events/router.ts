@@ -59,6 +59,7 @@ const REFUSALS: Readonly<
   ssf_not_yet_valid: ['invalid_request', 'not_yet_valid: the iat, or the nbf, is in the future.'],
   ssf_too_old: ['invalid_request', 'too_old: the iat is more than a day ago.'],
   ssf_missing_jti: ['invalid_request', 'missing_jti: the token needs a jti of 1 to 256 characters.'],
+  ssf_expired: ['invalid_request', 'expired: the exp has passed.'],
   ssf_not_a_security_event: [
     'invalid_request',
     'not_a_security_event: the typ must be secevent+jwt, and events an object of one or more events.',

@@ -46,6 +46,8 @@ const refusals: readonly [string, Record<string, unknown>, string][] = [
   ['is for no stream', { aud: undefined }, 'audience_mismatch'],
   ['has no iat', { iat: undefined }, 'missing_issued_at'],
   ['was issued in the future, beyond the skew', { iat: NOW + 61 }, 'not_yet_valid'],
+  ['has an nbf in the future, beyond the skew', { nbf: NOW + 61 }, 'not_yet_valid'],
+  ['expired longer ago than the skew', { exp: NOW - 60 }, 'expired'],
   ['is older than a day and the skew', { iat: NOW - DAY - 61 }, 'too_old'],
   ['has no jti', { jti: undefined }, 'missing_jti'],
   ['has a jti of 257 characters', { jti: 'x'.repeat(257) }, 'missing_jti'],
@@ -267,10 +269,11 @@ describe('the claims of a security event token', () => {
     expect(actionOf(judge({ sub_id: adaToo }, unknown))?.sponsorKey).to.equal('object-7');
   });
 
-  it('are accepted at the limits of age, whatever the time of the event and the exp', () => {
+  it('are accepted at the limits of age and of exp and nbf, whatever the time of the event', () => {
     expect(judge({ iat: NOW - DAY - 60 }).kind).to.equal('accepted');
     expect(judge({ iat: NOW + 60 }).kind).to.equal('accepted');
-    expect(judge({ exp: NOW - 900, toe: NOW - 9 * DAY }).kind).to.equal('accepted');
+    expect(judge({ exp: NOW - 59, nbf: NOW + 60 }).kind).to.equal('accepted');
+    expect(judge({ toe: NOW - 9 * DAY }).kind).to.equal('accepted');
     expect(judge({ events: revoked({ event_timestamp: 1_615_305_159_000 }) }).kind).to.equal('accepted');
     expect(judge({ jti: 'x'.repeat(256), aud: ['other', good.aud] }).kind).to.equal('accepted');
   });

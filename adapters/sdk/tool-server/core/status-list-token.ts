@@ -46,10 +46,13 @@ export async function readStatusList(
   if (textClaim(claims, 'sub') !== uri) return refused('Its sub is not the URI of the list.');
   const iat = dateClaim(claims, 'iat');
   const exp = dateClaim(claims, 'exp');
+  const nbf = dateClaim(claims, 'nbf') ?? now;
   if (iat === undefined || exp === undefined) return refused('It has no iat or no exp.');
   if (exp + skew <= now) return refused('It has expired.');
   // If the control plane's clock is corrected, such a list would make all later ones look like replays.
   if (iat > now + skew) return refused('Its iat is in the future.');
+  // The control plane writes none.
+  if (nbf > now + skew) return refused('Its nbf is in the future.');
 
   const list = member(claims, 'status_list');
   const bytes = isJsonObject(list) ? await unpack(list) : 'It has no status_list.';

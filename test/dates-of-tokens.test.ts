@@ -1,0 +1,274 @@
+/** Every reader of a JWT honours `exp` and `nbf` if they are there (supplement "Shared Signals"), with the skew of 60 s. */
+
+import { createPublicKey } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { signIn } from '../adapters/identity-provider/sign-in.ts';
+import { readStatusList } from '../adapters/sdk/tool-server/core/status-list-token.ts';
+import { verifyToken } from '../adapters/sdk/tool-server/core/verify-token.ts';
+import { authenticateAgent } from '../application/authentication/authenticate-agent.ts';
+import { validateMeToken } from '../application/authentication/validate-me-token.ts';
+import { validateOperator } from '../application/authentication/validate-operator.ts';
+import { validateSubjectToken } from '../application/authentication/validate-subject-token.ts';
+import { explainSubjectToken } from '../application/doctor/explain-subject-token.ts';
+import type { Decisions } from '../application/ports/decisions.ts';
+import type { SigningKeys } from '../application/ports/keys.ts';
+import type { Tasks } from '../application/ports/queries.ts';
+import { acceptLogout } from '../application/signals/accept-logout.ts';
+import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
+import { introspectToken } from '../application/token/introspect.ts';
+import { makeTokenId } from '../domain/identifiers.ts';
+import { instantFromSeconds, plusSeconds } from '../domain/instant.ts';
+import { Secret } from '../domain/secret.ts';
+import { packStatuses } from '../domain/tasks/status-list.ts';
+import { taskTokenClaims } from '../domain/tasks/task-token.ts';
+import { capturedLog } from './support/captured-log.ts';
+import { anAgent, aTask } from './support/domain-fixtures.ts';
+import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
+import { compressed } from './support/tool-server/status-lists.ts';
+
+/** `openid-client` reads the system's clock. */
+const NOW = Math.floor(Date.now() / 1000);
+const SKEW = 60;
+/** So much nearer than the skew, or further, that no slow test crosses it. */
+const MARGIN = 30;
+
+const IDP = 'https://idp.example';
+const HERE = 'https://mandate.example';
+const CLIENT = 'portal';
+const task = aTask({ createdAt: instantFromSeconds(NOW - 5), expiresAt: instantFromSeconds(NOW + 1800) });
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** How one reader takes a token: `accepted`, or the reason, check or sentence with which it does not. */
+interface Reader {
+  readonly file: string;
+  readonly type: string;
+  readonly claims: Claims;
+  readonly read: (token: string) => Promise<string>;
+  readonly expired: string;
+  readonly notYetValid: string;
+}
+
+const clock = { now: () => instantFromSeconds(NOW) };
+const providerKeys = { verify: async () => ({ kind: 'verified', issuer: IDP }) as const, lastFetchedAt: clock.now };
+const validation = { providerKeys, clock, audience: HERE, sponsorKeyClaim: 'sub' };
+const person = { iss: IDP, aud: HERE, sub: 'ada', iat: NOW - 5, exp: NOW + 300, scope: 'jira:read' };
+const signal = { iss: IDP, aud: HERE, jti: 'signal-7', iat: NOW - 5 };
+const anonymous = { record: async () => undefined };
+/** Applies whatever it is asked to. */
+const decisions = { decide: async () => ({ kind: 'applied' }) } as unknown as Decisions;
+const told = (outcome: { kind: string; denial?: { reason: string }; reason?: string }) =>
+  outcome.kind === 'denied' || outcome.kind === 'refused'
+    ? (outcome.denial?.reason ?? outcome.reason ?? '?')
+    : 'accepted';
+
+describe('The dates of a token', () => {
+  let key: SigningKey;
+  before(async () => {
+    key = await makeSigningKey('ES256');
+  });
+  const published = {
+    find: async () => ({ kind: 'found', key: createPublicKey(key.privateKey) }) as const,
+  };
+
+  const readers: Readonly<Record<string, Reader>> = {
+    'a client assertion': {
+      file: 'application/authentication/authenticate-agent.ts',
+      type: 'JWT',
+      claims: { iss: 'jira-triage', sub: 'jira-triage', aud: HERE, jti: 'once', exp: NOW + 200 },
+      read: async (assertion) => {
+        const agents = { find: async () => anAgent() };
+        const agentKeys = { verify: async () => ({ kind: 'verified' }) as const, isUsable: async () => true };
+        const service = { agents, agentKeys, clock, audiences: [HERE] };
+        return told(await authenticateAgent(service, { assertion, clientId: undefined }));
+      },
+      expired: 'actor_expired',
+      notYetValid: 'actor_not_yet_valid',
+    },
+    'a subject token': {
+      file: 'application/authentication/validate-subject-token.ts',
+      type: 'at+jwt',
+      claims: person,
+      read: async (token) => told(await validateSubjectToken(validation, token)),
+      expired: 'subject_expired',
+      notYetValid: 'subject_not_yet_valid',
+    },
+    'an access token at /me': {
+      file: 'application/authentication/validate-subject-token.ts',
+      type: 'at+jwt',
+      claims: person,
+      read: async (token) => told(await validateMeToken(validation, token)),
+      expired: 'subject_expired',
+      notYetValid: 'subject_not_yet_valid',
+    },
+    "an operator's access token": {
+      file: 'application/authentication/validate-operator.ts',
+      type: 'at+jwt',
+      claims: { ...person, roles: ['reader'] },
+      read: async (token) => {
+        const roles = { viewer: 'reader', auditor: undefined, registrar: undefined, responder: undefined };
+        return told(await validateOperator({ ...validation, roleClaim: 'roles', roles }, token));
+      },
+      expired: 'subject_expired',
+      notYetValid: 'subject_not_yet_valid',
+    },
+    'a subject token that doctor explains': {
+      file: 'application/doctor/explain-subject-token.ts',
+      type: 'at+jwt',
+      claims: person,
+      read: async (token) => {
+        const { findings } = await explainSubjectToken({ ...validation, issuer: IDP }, token);
+        return findings.find(({ status }) => status === 'failed')?.check ?? 'accepted';
+      },
+      expired: 'token exp',
+      notYetValid: 'token iat, nbf',
+    },
+    'an ID token': {
+      file: 'adapters/identity-provider/sign-in.ts',
+      type: 'JWT',
+      claims: { ...person, aud: CLIENT, nonce: 'n'.repeat(43) },
+      read: async (token) => {
+        const document = {
+          issuer: IDP,
+          authorization_endpoint: `${IDP}/authorize`,
+          token_endpoint: `${IDP}/token`,
+          id_token_signing_alg_values_supported: ['ES256'],
+        };
+        const answer = { access_token: 'opaque', token_type: 'Bearer', id_token: token };
+        const log = capturedLog();
+        const signing = signIn(
+          {
+            ...{ clientId: CLIENT, clientSecret: new Secret('a secret of thirty-two characters') },
+            ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub' },
+          },
+          {
+            ...{ metadata: { document: async () => document }, providerKeys, clock, log },
+            network: { send: async () => ({ status: 200, body: JSON.stringify(answer) }) },
+            assertion: async () => '',
+          },
+        );
+        const [state, nonce, codeVerifier] = ['s', 'n', 'v'].map((letter) => letter.repeat(43)) as [
+          string,
+          string,
+          string,
+        ];
+        const attempt = { state, nonce, codeVerifier, maxAge: undefined };
+        return told(await signing.finish(attempt, `?code=c&state=${attempt.state}`));
+      },
+      expired: 'sign_in_refused',
+      notYetValid: 'sign_in_refused',
+    },
+    'a logout token': {
+      file: 'application/signals/accept-logout.ts',
+      type: 'logout+jwt',
+      claims: { ...signal, sub: 'ada', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
+      read: async (token) => {
+        const client = { audience: HERE, endsTasks: true, closesSessions: false, closesOperatorSessions: false };
+        const service = { decisions, providerKeys, anonymous, clock, clients: [client], refuseLoggedOut: false };
+        return told(await acceptLogout(service, token));
+      },
+      expired: 'logout_expired',
+      notYetValid: 'logout_not_yet_valid',
+    },
+    'a security event token': {
+      file: 'application/signals/accept-security-event.ts',
+      type: 'secevent+jwt',
+      claims: {
+        ...signal,
+        sub_id: { format: 'opaque', id: 'ada' },
+        events: { 'https://schemas.openid.net/secevent/risc/event-type/account-enabled': {} },
+      },
+      read: async (token) => {
+        const log = { info: () => undefined };
+        const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, log, audience: HERE };
+        return told(await acceptSecurityEvent({ ...service, upstreamIssuer: async () => IDP }, token));
+      },
+      expired: 'ssf_expired',
+      notYetValid: 'ssf_not_yet_valid',
+    },
+    'a task token at introspection': {
+      file: 'application/token/introspect.ts',
+      type: 'at+jwt',
+      claims: taskClaims(),
+      read: async (token) => {
+        const facts = { tokenRevocation: undefined, taskState: { kind: 'live' }, agentEnabled: true } as const;
+        const tasks = { tokenFacts: async () => ({ ...facts, taskExpiresAt: task.expiresAt }) } as unknown as Tasks;
+        const signingKeys = { verify: async () => true } as unknown as SigningKeys;
+        const { kind } = await introspectToken({ tasks, signingKeys, clock, issuer: HERE }, token);
+        return kind === 'active' ? 'accepted' : kind;
+      },
+      expired: 'inactive',
+      notYetValid: 'inactive',
+    },
+    'a task token at a tool server': {
+      file: 'adapters/sdk/tool-server/core/verify-token.ts',
+      type: 'at+jwt',
+      claims: taskClaims(),
+      read: async (token) => {
+        const expected = { issuer: HERE, audience: task.audience, clockSkewSeconds: SKEW, now: NOW };
+        return told(await verifyToken(published, token, expected));
+      },
+      expired: 'expired',
+      notYetValid: 'not_yet_valid',
+    },
+    'a status list token': {
+      file: 'adapters/sdk/tool-server/core/status-list-token.ts',
+      type: 'statuslist+jwt',
+      claims: {
+        ...{ sub: `${HERE}/status/list`, iat: NOW - 5, exp: NOW + 60, ttl: 5 },
+        status_list: { bits: 2, lst: compressed(packStatuses(1024, [])) },
+      },
+      read: async (token) => {
+        const expected = { uri: `${HERE}/status/list`, clockSkewSeconds: SKEW, now: NOW };
+        const read = await readStatusList(published, token, expected);
+        return read.kind === 'list' ? 'accepted' : read.problem;
+      },
+      expired: 'It has expired.',
+      notYetValid: 'Its nbf is in the future.',
+    },
+  };
+
+  for (const [name, { type, claims, read, expired, notYetValid }] of Object.entries(readers)) {
+    const signed = (changes: Claims = {}) =>
+      key.sign({ alg: 'ES256', typ: type, kid: key.kid }, { ...claims, ...changes });
+    it(`count in ${name}: ${expired}, ${notYetValid}`, async () => {
+      expect(await read(signed())).to.equal('accepted');
+      expect(await read(signed({ exp: NOW - SKEW - MARGIN }))).to.equal(expired);
+      expect(await read(signed({ nbf: NOW + SKEW + MARGIN }))).to.equal(notYetValid);
+      expect(await read(signed({ nbf: NOW + SKEW - MARGIN }))).to.equal('accepted');
+      // The service's own expiry is exact: its clock made it.
+      const exact = name === 'a task token at introspection';
+      expect(await read(signed({ exp: NOW - SKEW + MARGIN }))).to.equal(exact ? expired : 'accepted');
+    });
+  }
+
+  it('are checked here for every file that reads a JWT', () => {
+    const reading = ['adapters', 'application', 'composition', 'domain']
+      .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+      .filter(
+        (file) => file.endsWith('.ts') && !file.includes('node_modules') && READS.test(readFileSync(file, 'utf8')),
+      )
+      .toSorted();
+    const known = Object.values(readers).map(({ file }) => file);
+    expect(reading.filter((file) => !known.includes(file))).to.deep.equal(DECIDE_NOTHING);
+  });
+});
+
+const READS = /\b(readCompactJws|decodeJwt|jwtVerify)[(<]/;
+/** Files that read a token, and let nothing happen by it. */
+const DECIDE_NOTHING = [
+  // An agent compares its own token with the request for it. The tool server judges the token.
+  'adapters/sdk/agent/issued-token.ts',
+  'adapters/sdk/agent/mcp/mcp.ts',
+  // Reports how old a list is.
+  'application/doctor/status-lists.ts',
+  // The reader itself.
+  'domain/tokens/compact-jws.ts',
+];
+
+function taskClaims(): Claims {
+  const made = { issuer: HERE, tokenId: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ'), task, agent: anAgent() };
+  return taskTokenClaims({ ...made, scope: task.scope, instance: undefined, now: plusSeconds(clock.now(), -5) }).claims;
+}
