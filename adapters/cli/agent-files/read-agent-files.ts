@@ -36,6 +36,11 @@ export function describeFileProblem({ file, line, field, sentence }: FileProblem
 
 /** The maximum length of a file: enough for thousands of agents. */
 const MAX_BYTES = 4 * 1_048_576;
+/**
+ * Of every file, before it is parsed. The tokens are those of some 4,000 agents. A registration has lists of at most 1,000
+ * entries, and few levels.
+ */
+export const FILE_LIMITS: YamlLimits = { tokens: 500_000, entries: 2000, depth: 32, aliases: 100 };
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 type AgentFiles =
@@ -49,9 +54,9 @@ export async function readAgentFiles(files: readonly string[], judge: Judge): Pr
   return judgeAll(await Promise.all(files.map(readFile)), judge);
 }
 
-/** The line at which a file that was sent exceeds the limits. @param file the name in the problem */
-export function findExcessIn(file: string, bytes: Uint8Array, limits: YamlLimits): FileProblem | undefined {
-  const excess = findExcess(Buffer.from(bytes).toString('utf8'), limits);
+/** The line at which a file that was sent exceeds limits that are stricter. @param file the name in the problem */
+export function findExcessIn(file: string, bytes: Uint8Array, limits: Partial<YamlLimits>): FileProblem | undefined {
+  const excess = findExcess(Buffer.from(bytes).toString('utf8'), { ...FILE_LIMITS, ...limits });
   return excess && { file, field: undefined, ...excess };
 }
 
@@ -100,10 +105,11 @@ function readBytes(file: string, bytes: Uint8Array): ReadFile {
   if (bytes.length > MAX_BYTES) return wholeFile(file, `Is longer than ${MAX_BYTES} bytes.`);
   let reading: YamlReading;
   try {
-    reading = readYaml(utf8.decode(bytes));
+    const text = utf8.decode(bytes);
+    const excess = findExcess(text, FILE_LIMITS);
+    reading = excess === undefined ? readYaml(text) : { mappings: [], problems: [excess] };
   } catch (error) {
     if (error instanceof TypeError) return wholeFile(file, 'Is not text in UTF-8.');
-    if (error instanceof RangeError) return wholeFile(file, 'Is nested too deeply.');
     throw error;
   }
   const { mappings, problems } = reading;

@@ -10,6 +10,7 @@ import {
   Lexer,
   LineCounter,
   type ParsedNode,
+  Parser,
   parseAllDocuments,
   type YAMLError,
 } from 'yaml';
@@ -38,24 +39,39 @@ export interface YamlReading {
   readonly problems: readonly YamlProblem[];
 }
 
-/** Limits for parsing on the event loop: the parser's time grows with the square of the number of tokens. */
+/**
+ * What a text may hold. The library reads everything into memory, its time grows with the square of the names in a
+ * mapping and with the aliases of a document, and its recursion ends the process where the stack is nearly full.
+ */
 export interface YamlLimits {
   /** Names, values, punctuation and the spaces between them, in the whole text. */
   readonly tokens: number;
-  /** Anchors and aliases together. */
+  /** Entries of one mapping or list. */
+  readonly entries: number;
+  /** Mappings and lists within one another. */
+  readonly depth: number;
+  /** Anchors and aliases together, in one document. */
   readonly aliases: number;
 }
 
-/** Finds the first line at which a text exceeds the limits. It only splits the text into tokens, so its time is linear. */
-export function findExcess(text: string, { tokens, aliases }: YamlLimits): YamlProblem | undefined {
+/**
+ * Finds the first line at which a text exceeds the limits. It splits the text and builds no values: its time is linear, and
+ * it stops at that line.
+ */
+export function findExcess(text: string, { tokens, entries, depth, aliases }: YamlLimits): YamlProblem | undefined {
+  const parser = new Parser();
   let [line, read, repeats] = [1, 0, 0];
   for (const token of new Lexer().lex(text)) {
+    const excess = (limit: number, what: string) => ({ line, sentence: `More than ${limit} ${what} up to this line.` });
     read += 1;
-    if (read > tokens)
-      return { line, sentence: `The file has more than ${tokens} names, values and signs up to this line.` };
+    if (read > tokens) return excess(tokens, 'names, values and signs are in the file');
     if (/^[*&]/.test(token)) repeats += 1;
-    if (repeats > aliases)
-      return { line, sentence: `The file has more than ${aliases} anchors and aliases up to this line.` };
+    if (repeats > aliases) return excess(aliases, 'anchors and aliases are in one registration');
+    for (const { type } of parser.next(token)) if (type === 'document') repeats = 0;
+    // The collections that are open at this token, the innermost last, in a document.
+    const open = parser.stack.filter((node) => 'items' in node);
+    if (open.length > depth) return excess(depth, 'mappings and lists are within one another');
+    if ((open.at(-1)?.items.length ?? 0) > entries) return excess(entries, 'entries are in one mapping or list');
     line += token.split('\n').length - 1;
   }
   return undefined;

@@ -263,8 +263,8 @@ for (const database of databases) {
         'The file:1: a: ',
       ],
       'lists in lists': [`a: ${'['.repeat(30_000)}${']'.repeat(30_000)}`, TOO_MUCH, 'The file:1: '],
-      'as many lists in lists as are read': [`a: ${'['.repeat(1500)}${']'.repeat(1500)}`, WRONG, 'The file:1: '],
-      'mappings in lines': [fill((nth) => `${' '.repeat(nth)}a:\n`), WRONG, 'The file:1: a: '],
+      'as many lists in lists as are read': [`a: ${'['.repeat(31)}${']'.repeat(31)}`, WRONG, 'The file:1: '],
+      'mappings in lines': [fill((nth) => `${' '.repeat(nth)}a:\n`), TOO_MUCH, 'The file:33: '],
       'tiny registrations': [fill(() => '--- {}\n'), TOO_MUCH, 'The file:800: '],
       'as many tiny registrations as are read': [fill(() => '--- {}\n', '', '', 5500), WRONG, 'more problems'],
     };

@@ -256,14 +256,57 @@ describe('Agent files', () => {
   });
 
   it('cannot exhaust the reader by nesting or repetition', async () => {
-    expect(await problemsOf(`a: ${'['.repeat(20_000)}`)).to.have.length(10);
-    expect(await problemsOf(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`)).to.have.length.within(1, 10);
+    const nested = ['1.yaml:1: More than 32 mappings and lists are within one another up to this line.'];
+    expect(await problemsOf(`a: ${'['.repeat(20_000)}`)).to.deep.equal(nested);
+    expect(await problemsOf(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`)).to.deep.equal(nested);
     const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]'];
     for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg'].map((pair) => pair.split(''))) {
       laughs.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
     }
     const said = await problemsOf(laughs.join('\n'));
     expect(said.some((each) => each.endsWith('or too many repetitions.'))).to.equal(true);
+  });
+
+  const lines = (number: number, line: (nth: number) => string) =>
+    Array.from({ length: number }, (_, nth) => `${line(nth)}\n`).join('');
+  const excess: readonly (readonly [string, () => string, at: number, what: string])[] = [
+    ['40,000 names', () => lines(40_000, (nth) => `k${nth}: 1`), 2001, '2000 entries are in one mapping or list'],
+    ['names in braces', () => `a: {${'k,'.repeat(9000)}}`, 1, '2000 entries are in one mapping or list'],
+    [
+      'a list',
+      () => `allowed_scopes:\n${lines(2001, (nth) => `- x${nth}`)}`,
+      2002,
+      '2000 entries are in one mapping or list',
+    ],
+    ['4 MB of brackets', () => '['.repeat(4_000_000), 1, '32 mappings and lists are within one another'],
+    ['dashes', () => `${'- '.repeat(7000)}\na: 1`, 1, '32 mappings and lists are within one another'],
+    ['question marks', () => '? '.repeat(7000), 1, '32 mappings and lists are within one another'],
+    ['names on one line', () => 'a: '.repeat(7000), 1, '32 mappings and lists are within one another'],
+    ['names within lines', () => `a: b${'\n c: d'.repeat(7000)}`, 33, '32 mappings and lists are within one another'],
+    ['indents', () => lines(100, (nth) => `${' '.repeat(nth)}a:`), 33, '32 mappings and lists are within one another'],
+    ['aliases', () => lines(101, (nth) => `k${nth}: *a`), 101, '100 anchors and aliases are in one registration'],
+    ['registrations', () => '--- {}\n'.repeat(200_000), 100_000, '500000 names, values and signs are in the file'],
+  ];
+  for (const [what, text, at, sentence] of excess) {
+    it(`are refused before they are parsed, for too much: ${what}`, async () => {
+      const before = process.cpuUsage();
+      expect(await problemsOf(text())).to.deep.equal([`1.yaml:${at}: More than ${sentence} up to this line.`]);
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1e6, 'seconds of CPU').to.be.below(5);
+    }).timeout(10_000);
+  }
+
+  it('may have the longest lists of a registration, and anchors in each of many', async () => {
+    const urls = lines(1000, (nth) => `  - https://${nth}.example`);
+    const longest = changed('allowed_audiences:', `allowed_audiences:\n${urls}`)
+      .replace('  - https://jira.example\n', '')
+      .replace('[jira:read, jira:comment]', `[${Array.from({ length: 1000 }, (_, nth) => `scope:${nth}`).join(', ')}]`)
+      .replace('high_risk_audiences: []', `high_risk_audiences: # all of them\n${urls}`);
+    expect(await problemsOf(longest)).to.deep.equal([]);
+    const anchored = (nth: number) =>
+      withValue('agent_id', `agent-${nth}`).replace('[jira:read, jira:comment]', '&scopes [jira:read]');
+    const many = Array.from({ length: 300 }, (_, nth) => anchored(nth)).join('\n---\n');
+    expect(await problemsOf(many)).to.deep.equal([]);
   });
 
   it('cannot exhaust the reader by repeating lists that are empty', async () => {
