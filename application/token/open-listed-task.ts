@@ -60,7 +60,10 @@ const CANDIDATES = 2;
 /** The fuller a list, the more often both candidates are taken, and each such decision runs again. */
 const SEARCHES = 16;
 
-/** So many that on a list with nine of ten indices taken hardly any exchange must look for a free one. */
+/**
+ * All are taken for one exchange in 65,536 on a list that is half full (0.5^16), for 3% on one that is 80% full, and for
+ * 18.5% on one that is 90% full. For these exchanges the database searches the next free index.
+ */
 const STATUS_DRAWS = 16;
 
 /**

@@ -183,7 +183,8 @@ function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock =
 
   /**
    * Whether an honest control plane may still answer with this list, or confirm it. Both may be replayed: a 304 is not
-   * signed, and a new poller knows no earlier list. An old list is fetched without its ETag.
+   * signed, and a new poller knows no earlier list. An old list is fetched without its ETag. The skew makes the age of a
+   * list that a new poller gets up to so much longer: the control plane's clock made the `iat`.
    *
    * @param first the start of the fetch that brought the list
    */

@@ -407,6 +407,24 @@ describe('A tool server that polls status lists', () => {
     });
   }
 
+  it('takes a replayed list after a restart until five times its ttl and the clock skew after it was made, whatever confirms it', async () => {
+    const old = await list({ claims: { iat: seconds() - 5 * TTL - SKEW, exp: seconds() + 600 } });
+    plane.answerStatus = sendList(old);
+    expect(await both()).to.deep.equal(DECIDED);
+    const forged = raw(304, '', { etag: etagOf(old) });
+    for (let passed = 0; passed < MAX_AGE_MS; passed += INTERVAL_MS) {
+      plane.answerStatus = passed % 2 === 0 ? forged : sendList(old);
+      await clock.advance(INTERVAL_MS);
+      expect(await both()).to.deep.equal(DECIDED);
+    }
+    await clock.advance(1);
+    expect(await both()).to.deep.equal(UNKNOWN);
+    lists = make();
+    plane.answerStatus = sendList(old);
+    expect(await both()).to.deep.equal(UNKNOWN);
+    expect(problems).to.include(sentence(OLD));
+  });
+
   it('counts the age of a list from the start of its fetch', async () => {
     const token = await list();
     plane.answerStatus = (...call) => {
