@@ -65,8 +65,8 @@ describe('docs/providers', () => {
       expect(page).to.match(/claim(?: that)? is the person/);
       const ending = page.slice(page.indexOf('\n## Test it\n'));
       expect(ending)
-        .to.include('\nnpx mandate doctor\n')
-        .and.to.include('\nnpx mandate doctor --subject-token - --person < ');
+        .to.include('\nnpx --no mandate doctor\n')
+        .and.to.include('\nnpx --no mandate doctor --subject-token - --person < ');
       expect(ending.lastIndexOf('\n## ')).to.equal(0);
     });
   }

@@ -1,12 +1,14 @@
 /** All pages write the command in the same form. The commands of docs/releasing.md work. */
 
 import { exec } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readdirSync, statSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { libraries, npm, root } from '../support/packed-packages.ts';
+import { startRegistry } from '../support/local-registry.ts';
+import { libraries, npm, root, service } from '../support/packed-packages.ts';
 import { pages } from '../support/pages/page.ts';
 
 const text = (path: string) => readFile(join(root, path), 'utf8');
@@ -17,17 +19,95 @@ const shellLines = (page: string) =>
 /** A command without npx, at the start of a line or after variables, but not the image after `docker run`. */
 const OTHER_FORM = /^\s*(?:\S+=\S* )*(?:mandate|node dist\/composition\/main\.js) /;
 
+/** A runner of packages with what it runs: flags, and one of our names. `npx` alone downloads what is not installed. */
+const RUNNER = /\b(npx|npm (?:exec|x)|bunx|(?:pnpm|yarn) dlx)((?:\s+-\S*)*)\s+(?:mandate\b|@mandate\/)/g;
+const isSafe = (runner: string, flags: string) => runner === 'npx' && /^\s+--no(?:\s+--)?$/.test(flags);
+
+/** Everything that shows a command to a user, or runs one: pages, examples, help, sentences of the service, scripts. */
+const shown = [
+  '.ci',
+  'adapters',
+  'application',
+  'composition',
+  'docs',
+  'domain',
+  'scripts',
+  'Dockerfile',
+  'package.json',
+]
+  .flatMap((path) =>
+    statSync(join(root, path)).isFile()
+      ? [path]
+      : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map((name) => join(path, name)),
+  )
+  .filter((path) => !path.includes('node_modules') && statSync(join(root, path)).isFile());
+
 describe('The commands of the pages', () => {
-  it('are all written as npx mandate', async () => {
+  it('are all written as npx --no mandate, and never as a form that downloads the package of others', async () => {
+    const faults: string[] = [];
+    let safe = 0;
+    for (const path of new Set([...pages, ...shown])) {
+      for (const [found, runner = '', flags = ''] of (await text(path)).matchAll(RUNNER)) {
+        if (isSafe(runner, flags)) safe += 1;
+        else faults.push(`${path}: ${found}`);
+      }
+    }
+    expect(faults).to.deep.equal([]);
+    expect(safe).to.be.greaterThan(50);
+  });
+
+  it('of shell blocks are all in this form', async () => {
     const faults: string[] = [];
     let written = 0;
     for (const path of pages) {
       const lines = shellLines(await text(path));
       faults.push(...lines.filter((line) => OTHER_FORM.test(line)).map((line) => `${path}: ${line}`));
-      written += lines.filter((line) => /^\s*npx mandate /.test(line)).length;
+      written += lines.filter((line) => /^\s*npx --no mandate /.test(line)).length;
     }
     expect(faults).to.deep.equal([]);
     expect(written).to.be.greaterThan(15);
+  });
+
+  it('run what is installed, and nothing from a registry', async function () {
+    this.timeout(60_000);
+    const folder = await mkdtemp(join(tmpdir(), 'mandate-npx-'));
+    const [theirs, empty, ours] = ['theirs', 'empty', 'ours'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const path of [theirs, empty, ours]) await mkdir(path);
+    const manifest = { ...service.manifest, name: 'mandate', version: '9.9.9', bin: { mandate: 'run.js' } };
+    const bare = { name: manifest.name, version: manifest.version, bin: manifest.bin };
+    await writeFile(join(theirs, 'package.json'), JSON.stringify(bare));
+    await writeFile(
+      join(theirs, 'run.js'),
+      "#!/usr/bin/env node\nconsole.log('ran', process.argv.slice(2).join(' '));\n",
+    );
+    await npm(['pack', '--pack-destination', folder], theirs);
+    const tarball = join(folder, 'mandate-9.9.9.tgz');
+    const registry = await startRegistry(new Map([['mandate', { manifest, source: '', tarball, folder: theirs }]]));
+    const npx = (command: string, cwd: string) =>
+      promisify(exec)(command, {
+        cwd,
+        env: { ...process.env, npm_config_registry: registry.url, npm_config_cache: join(folder, 'cache') },
+      }).catch((error: { readonly code: number; readonly stdout: string; readonly stderr: string }) => error);
+    try {
+      const refused = await npx('npx --no mandate serve', empty);
+      expect(refused).to.include({ code: 1, stdout: '' });
+      expect(refused.stderr).to.include('npx canceled due to missing packages').and.include('mandate@9.9.9');
+      // The registry has a package that would run.
+      expect((await npx('npx --yes mandate serve', empty)).stdout).to.equal('ran serve\n');
+
+      await writeFile(join(ours, 'package.json'), '{}');
+      await npm(['install', '--offline', '--no-audit', '--no-fund', tarball], ours);
+      await registry.stop();
+      expect((await npx('npx --no mandate doctor --json', ours)).stdout).to.equal('ran doctor --json\n');
+      expect((await npx('npx --no -- mandate --help', ours)).stdout).to.equal('ran --help\n');
+    } finally {
+      await registry.stop();
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('install packages by name, and until the first release the pages say how to make them', async () => {

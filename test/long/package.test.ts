@@ -72,7 +72,7 @@ describe('The packages, installed into an empty folder', function () {
 
   it('serve on Postgres: mandate migrates, serves, and ends', async () => {
     const project = projectOf('mandate');
-    const { stdout } = await run('npx', ['mandate', '--version'], { cwd: project });
+    const { stdout } = await run('npx', ['--no', '--', 'mandate', '--version'], { cwd: project });
     const { version } = JSON.parse(await readFile(join(project, 'node_modules/mandate/package.json'), 'utf8'));
     expect(stdout.trim()).to.equal(version);
     const database = await postgres.fresh('absent');

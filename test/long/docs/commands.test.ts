@@ -101,7 +101,7 @@ describe('The commands', function () {
         'postgresql://mandate_owner:…@db.example/mandate?sslmode=verify-full': owner,
         '/run/secrets': join(folder, 'secrets'),
         'ApiKey=…': `ApiKey=${ADMIN_KEY}`,
-        'npx mandate serve': 'npx mandate serve > service.log &',
+        'npx --no mandate serve': 'npx --no mandate serve > service.log &',
       },
       install && [install],
     );
