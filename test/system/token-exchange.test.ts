@@ -38,6 +38,19 @@ for (const database of databases) {
     });
     after(() => mandate.stop());
 
+    it('refuses the token that an application got for itself at a real provider, and names no person', async () => {
+      const token = await mandate.provider.machineToken('jira:read');
+      // It has the audience and the scope of a person's token.
+      expect(decodeJwt(token)).to.include({ aud: mandate.provider.audience, scope: 'jira:read' });
+      const lines = await mandate.recorded(async () => {
+        const answer = await agent.exchange({ subject_token: token, scope: 'jira:read' });
+        expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_grant']);
+      });
+      expect(fieldsOf(lines, 'event', 'decision', 'reason', 'agent_id', 'sponsor', 'task_id')).to.deep.equal([
+        ['token.denied', 'deny', 'subject_not_a_person', agent.id, null, null],
+      ]);
+    });
+
     it('issues a task token for a person who signed in at a real provider', async () => {
       const person = await mandate.provider.signIn('ada', { scope: 'jira:read calendar:read' });
       const answer = await agent.exchange({

@@ -14,6 +14,7 @@ import { memoryStorage } from './memory-storage.ts';
 import { ada, edsger, everyScope, grace, type Person } from './people.ts';
 import {
   type ConsoleClient,
+  MACHINE_CLIENT,
   type PageClient,
   type ProviderSetup,
   providerConfiguration,
@@ -63,6 +64,8 @@ export interface IdentityProvider {
   signingKey(): SigningKey;
   /** Signs a person in, who consents to `scope`, by default to every scope of the provider. */
   signIn(username: string, options?: SignInOptions): Promise<SignedIn>;
+  /** The access token of an application without a person, by client credentials. */
+  machineToken(scope: string): Promise<string>;
   /**
    * Signs an access token for Ada like those of `signIn`, without a sign-in. Given claims and header members replace
    * the defaults; `undefined` removes a member. The header's `alg` selects the key.
@@ -144,6 +147,14 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
         { username, password: password ?? person?.password ?? '' },
         scope,
       );
+    },
+    async machineToken(scope) {
+      const { client_id, client_secret } = MACHINE_CLIENT;
+      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, scope });
+      const answer = await fetch(`${issuer}/token`, { method: 'POST', body });
+      const { access_token: token } = (await answer.json()) as { readonly access_token?: string };
+      if (token === undefined) throw new Error(`The provider answered ${answer.status} without a token.`);
+      return token;
     },
     mintAccessToken(claims = {}, header = {}) {
       const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];

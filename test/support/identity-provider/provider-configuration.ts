@@ -43,6 +43,16 @@ export interface ConsoleClient {
   readonly origin: string;
 }
 
+/** An application that gets access tokens for itself (RFC 6749 §4.4). */
+export const MACHINE_CLIENT = {
+  client_id: 'nightly-report',
+  client_secret: 'the secret of the nightly report',
+  token_endpoint_auth_method: 'client_secret_post',
+  grant_types: ['client_credentials'],
+  redirect_uris: [],
+  response_types: [],
+} as const satisfies Record<string, unknown>;
+
 export const PAGE_CLIENT_ID = 'mandate-page';
 export const CONSOLE_CLIENT_ID = 'mandate-console';
 
@@ -97,11 +107,13 @@ export function providerConfiguration(
           ? {}
           : { backchannel_logout_uri: setup.backchannelLogoutUri, backchannel_logout_session_required: true }),
       },
+      MACHINE_CLIENT,
       ...(setup.page === undefined ? [] : [pageClient(setup.page, signingKey.alg)]),
       ...(setup.console === undefined ? [] : [consoleClient(setup.console, signingKey.alg)]),
     ],
     features: {
       devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
       backchannelLogout: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: logoutPage, postLogoutSuccessSource: signedOutPage },
       resourceIndicators: {
