@@ -22,7 +22,7 @@ const cases: readonly (readonly [string, JsonObject, MachineMark | undefined])[]
     'service_account',
   ],
   [
-    'Keycloak before 23',
+    'an older Keycloak',
     { sub: 'uuid-1', azp: 'batch', clientId: 'batch', preferred_username: 'service-account-batch' },
     'service_account',
   ],
