@@ -190,6 +190,9 @@ const OF_THE_LEDGER = /^(insert|update|delete|truncate|trigger)\b.* on (ledger(_
 const OWN_ROLE =
   'Serve as a role of its own: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
 
+const revoke = ({ closingStatement }: NonNullable<RoleCondition['creation']>): string =>
+  `As the owner of the schema, or as a superuser, run \`${closingStatement}\`.`;
+
 /**
  * Judges whether the serving role has the privileges that decisions need, and no others.
  *
@@ -202,6 +205,9 @@ function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Fin
   if (role.isSuperuser) {
     return warningOrFailed(`The role that serves, ${role.role}, is a superuser: no guard holds it.`, OWN_ROLE);
   }
+  const { creation } = role;
+  if (creation?.isOpenToAll)
+    return failed('Every role of the database may create in the schema of the ledger.', revoke(creation));
   if (role.isOwner) {
     return warningOrFailed(
       `The role that serves, ${role.role}, owns the ledger, and so can lift its guards.`,
@@ -212,6 +218,12 @@ function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Fin
     return failed(
       `${role.role} lacks what decisions need: ${summarizeList(role.missing)}.`,
       'Run `mandate migrate`, which grants it.',
+    );
+  }
+  if (creation !== undefined) {
+    return failed(
+      `${role.role} may create functions in the schema of the ledger, which the owner could then run.`,
+      revoke(creation),
     );
   }
   const dangerous = role.surplus.filter((privilege) => OF_THE_LEDGER.test(privilege));
