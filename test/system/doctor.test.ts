@@ -856,6 +856,25 @@ for (const kind of databases) {
             await expectFinding(fresh.settings, 'database role', status, sentence);
             await sql(`revoke ${privilege} from mandate_app`);
           }
+          for (const [grantee, sentence] of [
+            ['mandate_app', /^mandate_app may create functions in the schema of the ledger/],
+            ['public', /^Every role of the database may create in the schema of the ledger\.$/],
+          ] as const) {
+            await sql(`grant create on schema public to ${grantee}`);
+            for (const NODE_ENV of ['production', 'development']) {
+              const found = await complaints({ ...fresh.settings, NODE_ENV });
+              await expectOnly(found, ['database role', 'failed', sentence]);
+              expect(found[0]?.remedy).to.include(`\`revoke create on schema "public" from ${grantee}\``);
+            }
+            await sql(`revoke create on schema public from ${grantee}`);
+          }
+          const connection = await connectOutside(fresh, 'superuser');
+          const [{ name } = {}] = await connection.sql('select current_database() as name');
+          await connection.sql(`grant all on database ${name} to mandate_app`);
+          await connection.close();
+          const inDatabase = /more than it needs: create in the database\./;
+          await expectFinding(fresh.settings, 'database role', 'warning', inDatabase);
+          await sql(`revoke create on database ${name} from mandate_app`);
           await sql('revoke select on agents from mandate_app');
           await expectFinding(
             fresh.settings,
