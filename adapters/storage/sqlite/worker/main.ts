@@ -97,6 +97,7 @@ function methodsOf(connection: Connection) {
     witnessProblems: log.problems,
     logKeys: log.keys,
     logSigners: log.signers,
+    openedFile: async () => connection.file?.identity,
     checkReadiness: sqliteReadiness(connection).check,
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
@@ -112,10 +113,10 @@ function methodsOf(connection: Connection) {
 export type DatabaseMethods = ReturnType<typeof methodsOf>;
 
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
-const { path, readOnly = false }: SqliteOptions = workerData;
+const { path, readOnly = false, opened }: SqliteOptions = workerData;
 
 await serve(parentPort, async () => {
-  const connection = await openConnection(path, readOnly ? 'read' : 'write');
+  const connection = await openConnection(path, readOnly ? 'read' : 'write', opened);
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
     await connection.read((run) => run('select count(*) from sqlite_schema'));

@@ -53,8 +53,8 @@ describe('A SQLite database', () => {
     const opened = async (path: string) => {
       const workers: Worker[] = [];
       const log = capturedLog();
-      const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, () => {
-        const worker = new Worker(BEGINNING, { workerData: { path } });
+      const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, (options) => {
+        const worker = new Worker(BEGINNING, { workerData: options });
         workers.push(worker);
         return connectTo<DatabaseMethods>(worker);
       });
