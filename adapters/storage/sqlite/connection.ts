@@ -17,6 +17,8 @@ export interface SqliteOptions {
   readonly path: string;
   /** Whether no byte of the file may change. */
   readonly readOnly?: boolean;
+  /** Whether a service opens it, and other services on the same file are to be noticed. */
+  readonly isServed?: boolean;
   /** The file that an earlier thread opened at the path. No other is opened. */
   readonly opened?: FileIdentity | undefined;
 }

@@ -17,6 +17,9 @@ import type { DatabaseMethods } from './worker/main.ts';
 import { type Call, type Client, connectTo } from './worker/rpc.ts';
 import { supervise } from './worker/supervisor.ts';
 
+const OTHERS_SERVE =
+  'another process serves the same SQLite file, which is meant for one: both wait for each other, and each has its own rate limits';
+
 /** The sources run as `.ts`, the build as `.js`. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker/main.ts' : './worker/main.js', import.meta.url);
 
@@ -29,7 +32,7 @@ export function startDatabaseThread(options: SqliteOptions): Promise<Client<Data
  * @throws if the file cannot be opened, or its file system does not support write-ahead logging
  */
 export async function openSqlite(
-  options: Pick<SqliteOptions, 'path'>,
+  options: Pick<SqliteOptions, 'path' | 'isServed'>,
   { clock, log }: StorageSurroundings,
   start: (options: SqliteOptions) => Promise<Client<DatabaseMethods>> = startDatabaseThread,
 ): Promise<Storage> {
@@ -41,6 +44,7 @@ export async function openSqlite(
   });
   const ask = callerOf(thread.call);
   opened = await ask('openedFile')();
+  if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
   const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
