@@ -35,21 +35,25 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/**
- * @param opened the file that the path must name, if it was opened before
- * @throws StorageUnavailable if the file cannot be opened, or is on a file system without write-ahead logging
- */
+interface ConnectionOptions {
+  /** The file that the path must name, if it was opened before. */
+  readonly opened?: FileIdentity | undefined;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
+}
+
+/** @throws StorageUnavailable if the file cannot be opened, or is on a file system without write-ahead logging */
 export async function openConnection(
   path: string,
   access: Access = 'write',
-  opened?: FileIdentity,
+  { opened, now = () => performance.now() }: ConnectionOptions = {},
 ): Promise<Connection> {
   if (opened !== undefined && !isSameFile(opened, fileAt(path))) throw replaced();
   const handle = await openConfigured(path, access);
   const run = runner(handle);
-  const writes = lastWrites();
+  const writes = lastWrites(now);
   const checkpoints = logCheckpoints(handle, writes.succeeded);
-  const file = access === 'write' && isFile(path) ? openedFile(path) : undefined;
+  const file = access === 'write' && isFile(path) ? openedFile(path, now) : undefined;
   const beforeBatch = () => {
     if (file?.wasReplaced()) throw replaced();
   };

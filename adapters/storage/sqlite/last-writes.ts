@@ -10,7 +10,7 @@ export interface Writes {
 }
 
 /** @param now milliseconds of a monotonic clock */
-export function lastWrites(now: () => number = () => performance.now()): Writes {
+export function lastWrites(now: () => number): Writes {
   let succeededAt = Number.NEGATIVE_INFINITY;
   let failedAt = Number.NEGATIVE_INFINITY;
   return {

@@ -51,20 +51,22 @@ export interface OpenedFile {
   wasReplaced(): boolean;
 }
 
-/** @param path of a database in write-ahead mode that is open, and was read once, so that its log exists */
-export function openedFile(path: string): OpenedFile {
+/**
+ * @param path of a database in write-ahead mode that is open, and was read once, so that its log exists
+ * @param now milliseconds of a monotonic clock
+ */
+export function openedFile(path: string, now: () => number): OpenedFile {
   // SQLite puts the log beside the file that a symbolic link names.
   const log = `${realpathSync(path)}-wal`;
   const file = fileAt(path);
   const logFile = fileAt(log);
-  let checkedAt = performance.now();
+  let checkedAt = now();
   let isReplaced = false;
   return {
     identity: file,
     wasReplaced() {
-      const now = performance.now();
-      if (isReplaced || now - checkedAt < FILE_CHECK_MS) return isReplaced;
-      checkedAt = now;
+      if (isReplaced || now() - checkedAt < FILE_CHECK_MS) return isReplaced;
+      checkedAt = now();
       isReplaced = !isSameFile(file, fileAt(path)) || !isSameFile(logFile, fileAt(log));
       return isReplaced;
     },

@@ -118,7 +118,7 @@ if (parentPort === null) throw new Error('This file is the entry of a thread, no
 const { path, readOnly = false, isServed = false, opened }: SqliteOptions = workerData;
 
 await serve(parentPort, async () => {
-  const connection = await openConnection(path, readOnly ? 'read' : 'write', opened);
+  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened });
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
     await connection.read((run) => run('select count(*) from sqlite_schema'));
