@@ -1,11 +1,11 @@
 /** The database thread's only connection to SQLite. Reads run alone, writes share commits (`group-commit.ts`). */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { lastWrites, type Writes } from '../last-writes.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
 import { asUnavailable, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
-import { lastWrites, type Writes } from './last-writes.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
 import { createMissing, type FileIdentity, fileAt, isSameFile, type OpenedFile, openedFile } from './opened-file.ts';
 

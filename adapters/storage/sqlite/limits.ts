@@ -24,9 +24,6 @@ export const LOCK_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 50, 50, 100, 100, 10
 /** How often it is checked that the path still names the opened file. A decision is refused within a second. */
 export const FILE_CHECK_MS = 500;
 
-/** For this time after a failed write the database counts as not writable, unless a later write succeeds. */
-export const FAILED_WRITE_MS = 5_000;
-
 /** A readiness check writes if nothing was written for this time. */
 export const WRITE_PROBE_MS = 1_000;
 

@@ -4,9 +4,10 @@
  */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { FAILED_WRITE_MS } from '../last-writes.ts';
 import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
-import { FAILED_WRITE_MS, WRITE_PROBE_MS } from './limits.ts';
+import { WRITE_PROBE_MS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { NO_ANSWER } from './no-answer.ts';
 import { REPLACED } from './opened-file.ts';

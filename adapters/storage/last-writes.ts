@@ -1,11 +1,17 @@
-/** Remembers when the last batch was written, and when one last could not be. */
+/**
+ * Remembers when decisions were last written, and when they last could not be, because the disk was full or failed. A
+ * readiness check cannot find that out by itself: it writes less than a decision.
+ */
+
+/** For this time after a failed write the database counts as not writable, unless a later write succeeds. */
+export const FAILED_WRITE_MS = 5_000;
 
 export interface Writes {
   succeeded(): void;
   failed(): void;
-  /** Whether a batch was committed in the last milliseconds. */
+  /** Whether a change was committed in the last milliseconds. */
   succeededWithin(ms: number): boolean;
-  /** Whether the last batch could not be written, and this is no longer ago than the milliseconds. */
+  /** Whether a write failed in the last milliseconds, and none succeeded since. */
   failedWithin(ms: number): boolean;
 }
 
