@@ -694,6 +694,25 @@ for (const kind of databases) {
       );
     });
 
+    if (!isPostgres) {
+      it('warns of a database file that other users can read or change, and refuses SQLite in memory', async () => {
+        await onFresh(async (fresh) => {
+          const path = String(fresh.settings['Service:Database:Path']);
+          for (const [mode, may] of [
+            [0o644, 'read'],
+            [0o660, 'change'],
+          ] as const) {
+            chmodSync(path, mode);
+            const sentence = new RegExp(`^Other users of this machine may ${may} the file of the database\\.$`);
+            await expectFinding(fresh.settings, 'database role', 'warning', sentence);
+          }
+        });
+        const inMemory = await complaints({ 'Service:Database:Path': ':memory:' });
+        expect(inMemory[0]).to.deep.include({ check: 'settings', status: 'failed' });
+        expect(inMemory[0]?.sentence).to.include('is SQLite in memory');
+      });
+    }
+
     if (isPostgres) {
       it('names the connection string whose certificate file cannot be read', async () => {
         const found = await complaints({

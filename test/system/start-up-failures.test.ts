@@ -488,6 +488,28 @@ describe('mandate migrate on SQLite', () => {
   });
 });
 
+describe('SQLite in memory', () => {
+  for (const command of [
+    'serve',
+    'migrate',
+    'audit-verify',
+    'audit-export --format ocsf',
+    'audit-bundle --sponsor ada',
+  ]) {
+    it(`is refused by mandate ${command}, because no other command could see it`, async () => {
+      const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': ':memory:' };
+      const { code, err } = await runCommand(command.split(' '), {
+        ...settings,
+        'Service:Signing:Keys:0:Pem': privatePem(p256()),
+      });
+      expect(code).to.equal(1);
+      expect(err).to.include(
+        `${SQLITE} is SQLite in memory, which each command would have for itself. Accepted: the path of a file.`,
+      );
+    });
+  }
+});
+
 describe('A native SQLite module that cannot be loaded', () => {
   const compiled = "The module '/x/better_sqlite3.node' was compiled against NODE_MODULE_VERSION 127.";
   const faults = [
