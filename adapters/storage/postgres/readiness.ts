@@ -28,7 +28,7 @@ const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) f
 
 export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
 
-const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select setval('ledger_seq', ${HIGHEST})\`.`;
+const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
 
 const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
