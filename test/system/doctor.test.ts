@@ -762,6 +762,10 @@ for (const kind of databases) {
     it('finds a removed trigger on each table of the ledger', async () => {
       const lifted: readonly (readonly [string, RegExp])[] = isPostgres
         ? [
+            [
+              'alter function append_records set search_path = pg_catalog, public, pg_temp',
+              /ledger: append_records finds functions of other roles/,
+            ],
             ['drop trigger checkpoints_append_only on checkpoints', /checkpoints: no trigger refuses statements/],
             [
               `drop trigger ledger_append_only on ${partition(0)}`,

@@ -117,6 +117,13 @@ const refusal = {
     from pg_proc where oid = 'refuse_ledger_change'::regproc`,
 };
 
+/** Functions that run as their owner, and could call those of another role in the schema (`schema.sql`). */
+const unpinned = {
+  name: 'condition_search_paths',
+  text: `select f.proname::text as name from ${ourFunctions('ledger')}
+    where f.prosecdef and not coalesce('search_path=pg_catalog, pg_temp' = any (f.proconfig), false) order by 1`,
+};
+
 interface GuardRow {
   readonly name: string;
   readonly by_statement: boolean;
@@ -127,6 +134,7 @@ interface GuardRow {
 async function guardCondition(run: Run): Promise<GuardCondition> {
   const { rows } = await run<GuardRow>(guards);
   const [state] = (await run<{ refuses: boolean; fires: string }>(refusal)).rows;
+  const open = (await run<{ name: string }>(unpinned)).rows;
   return {
     tables: rows.length,
     missing: [
@@ -134,6 +142,7 @@ async function guardCondition(run: Run): Promise<GuardCondition> {
       ...(state?.fires === 'origin'
         ? []
         : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),
+      ...open.map(({ name }) => ({ table: 'ledger', what: `${name} finds functions of other roles` })),
       ...rows.flatMap(missingFrom),
     ],
   };
