@@ -54,11 +54,11 @@ export async function openConnection(
   const writes = lastWrites(now);
   const checkpoints = logCheckpoints(handle, writes.succeeded);
   const file = access === 'write' && isFile(path) ? openedFile(path, now) : undefined;
-  const beforeBatch = () => {
+  const beforeCommit = () => {
     if (file?.wasReplaced()) throw replaced();
   };
   const commits = groupCommit(handle, run, {
-    ...{ beforeBatch, afterBatch: checkpoints.afterBatch, failedToWrite: writes.failed },
+    ...{ beforeCommit, afterBatch: checkpoints.afterBatch, failedToWrite: writes.failed },
   });
   let isClosed = false;
 

@@ -22,8 +22,8 @@ interface Member {
 }
 
 export interface Surroundings {
-  /** Called before each batch. If it throws, the batch fails with this error. */
-  readonly beforeBatch: () => void;
+  /** Called before each commit. If it throws, the batch is rolled back and fails with this error. */
+  readonly beforeCommit: () => void;
   /** Called once the batch is answered. The next batch waits for it. */
   readonly afterBatch: (isCommitted: boolean) => Promise<void>;
   /** Called if the batch could not be written. */
@@ -33,7 +33,7 @@ export interface Surroundings {
 export function groupCommit(
   handle: Handle,
   run: Run,
-  { beforeBatch, afterBatch, failedToWrite }: Surroundings,
+  { beforeCommit, afterBatch, failedToWrite }: Surroundings,
 ): GroupCommit {
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
@@ -41,8 +41,7 @@ export function groupCommit(
     perform: async (batch) => {
       let isCommitted = false;
       try {
-        beforeBatch();
-        await whileBusy(() => commitTogether(handle, run, batch));
+        await whileBusy(() => commitTogether(handle, run, batch, beforeCommit));
         isCommitted = true;
       } catch (error) {
         if (isUnwritable(error)) failedToWrite();
@@ -64,10 +63,11 @@ export function groupCommit(
   };
 }
 
-function commitTogether(handle: Handle, run: Run, batch: readonly Member[]): void {
+function commitTogether(handle: Handle, run: Run, batch: readonly Member[], beforeCommit: () => void): void {
   run('begin immediate');
   try {
     const answers = runAll(handle, run, batch);
+    beforeCommit();
     run('commit');
     for (const answer of answers) answer();
   } catch (error) {

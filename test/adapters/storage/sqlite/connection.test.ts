@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { FAILED_WRITE_MS } from '../../../../adapters/storage/last-writes.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
-import { BATCH_SIZE, WRITE_PROBE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
+import { BATCH_SIZE, FILE_CHECK_MS, WRITE_PROBE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -204,6 +204,21 @@ describe('The connection to SQLite', () => {
       expect((await check()).status).to.equal('Healthy');
     }
     expect([await changes(), rows()]).to.deep.equal([before[0] + 4, before[1]]);
+  });
+
+  it('rolls back a decision if the file was removed or replaced, also while it waited for a lock', async () => {
+    expect(await keep('before')).to.equal(1);
+    outside.exec('begin immediate');
+    const waiting = thrownBy(() => keep('waiting'));
+    await pause(10);
+    renameSync(path, `${path}.away`);
+    now += FILE_CHECK_MS;
+    outside.exec('rollback');
+    expect(await waiting).to.be.instanceOf(StorageUnavailable);
+    renameSync(`${path}.away`, path);
+    now += FILE_CHECK_MS;
+    expect(await thrownBy(() => keep('after'))).to.be.instanceOf(StorageUnavailable);
+    expect(kept()).to.deep.equal(['before']);
   });
 
   it('finishes waiting decisions before it closes, and is unavailable afterwards', async () => {
