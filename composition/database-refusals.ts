@@ -19,12 +19,17 @@ const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
   no_such_database: 'names a database that does not exist',
   role_not_let_in: 'names a role that the server refuses, or the password is wrong',
   role_without_rights: 'names a role without the required rights',
+  role_may_create: 'names a role that may create functions in the schema, which other roles could then run',
+  no_schema: 'names a role whose search_path begins with no schema that exists',
+  unusable_schema_name:
+    'names a role whose search_path begins with a schema whose name holds a quote, $, %, ? or a backslash',
   server_too_old: 'names a server that is older than Postgres 15',
   encoding_not_utf8: 'names a database whose encoding is not UTF8: create it again with UTF8',
 };
 
-export function describeDatabaseRefusal({ reason, role }: DatabaseRefusal): string {
-  return `${CONNECTIONS[role]} ${PROBLEMS[reason]}.`;
+export function describeDatabaseRefusal({ reason, role, statement }: DatabaseRefusal): string {
+  const remedy = statement === undefined ? '' : `: as the owner of the schema, or as a superuser, run ${statement}`;
+  return `${CONNECTIONS[role]} ${PROBLEMS[reason]}${remedy}.`;
 }
 
 /** Whole sentences about the database driver: the database file is not the cause. */

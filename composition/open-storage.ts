@@ -17,15 +17,19 @@ const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
 /** Opening a missing SQLite file would create an empty one, even for a mistyped path. @throws StartupError */
 export function refuseMissingFile(settings: SettingsSection<'Service:Database'>): void {
   const path = settings['Service:Database:Path'];
-  if (path !== undefined && path !== ':memory:' && !existsSync(path)) {
+  if (path !== undefined && !existsSync(path)) {
     throw new StartupError(['Service:Database:Path (Service__Database__Path) names no file: run mandate migrate.']);
   }
 }
 
-/** @throws StartupError if a SQLite file or a certificate file cannot be read. An unreachable Postgres server is no error */
+/**
+ * @param isServed whether a service opens it
+ * @throws StartupError if a SQLite file or a certificate file cannot be read. An unreachable Postgres server is no error
+ */
 export async function openStorage(
   settings: SettingsSection<'Service:Database'> & Partial<SettingsSection<'Service:Audit'>>,
   surroundings: StorageSurroundings,
+  isServed = false,
 ): Promise<Storage> {
   const chosen = databaseChoice(settings);
   if (chosen.provider === 'postgres') {
@@ -42,7 +46,7 @@ export async function openStorage(
   }
   const { openSqlite } = await import('../adapters/storage/sqlite/open.ts');
   try {
-    return await openSqlite({ path: chosen.path }, surroundings);
+    return await openSqlite({ path: chosen.path, isServed }, surroundings);
   } catch (error) {
     const { driverFault } = await import('../adapters/storage/sqlite/driver-fault.ts');
     const fault = driverFault(error);

@@ -173,7 +173,7 @@ async function openDatabase(
   settings: Settings,
   surroundings: StorageSurroundings,
 ): Promise<{ readonly opened: Storage; readonly isThere: boolean }> {
-  const opened = await openStorage(settings, surroundings);
+  const opened = await openStorage(settings, surroundings, true);
   try {
     const isThere = await answers(refuseOldSchema(opened), 'the database does not answer yet', surroundings.log);
     return { opened, isThere };

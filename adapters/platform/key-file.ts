@@ -59,7 +59,7 @@ export async function readKeyFile(path: string): Promise<string | undefined> {
 }
 
 /**
- * Whether other users may read or replace a key file. Read access for the group is normal for secrets that are mounted
+ * Whether other users may read or replace a key file, or the file of a database. Read access for the group is normal for secrets that are mounted
  * into containers. `undefined` if there is no file, or the system has no such permissions.
  */
 export async function exposureOf(path: string): Promise<'none' | 'readable' | 'writable' | undefined> {

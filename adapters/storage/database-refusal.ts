@@ -3,6 +3,9 @@ export type RefusalReason =
   | 'no_such_database'
   | 'role_not_let_in'
   | 'role_without_rights'
+  | 'role_may_create'
+  | 'no_schema'
+  | 'unusable_schema_name'
   | 'server_too_old'
   | 'encoding_not_utf8';
 
@@ -15,10 +18,17 @@ export class DatabaseRefusal extends Error {
   readonly reason: RefusalReason;
   /** The role of the refused connection. */
   readonly role: 'serving' | 'migrating';
+  /** The SQL statement that helps, if one does. */
+  readonly statement: string | undefined;
 
-  constructor(reason: RefusalReason, role: 'serving' | 'migrating', options?: ErrorOptions) {
+  constructor(
+    reason: RefusalReason,
+    role: 'serving' | 'migrating',
+    { statement, ...options }: ErrorOptions & { readonly statement?: string } = {},
+  ) {
     super(`The database cannot be used (${reason})`, options);
     this.reason = reason;
     this.role = role;
+    this.statement = statement;
   }
 }

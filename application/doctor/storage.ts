@@ -18,6 +18,7 @@ import {
   warning,
 } from './examine.ts';
 import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+import type { KeyFile } from './signing.ts';
 import { judgeUsage } from './status-lists.ts';
 import { type ConfiguredLog, judgeLog } from './transparency-log.ts';
 
@@ -27,6 +28,8 @@ export type OpenedStorage =
       readonly condition: StorageCondition;
       /** Describes an error that `server()` threw; `undefined` if the server did not answer with a refusal. */
       readonly refusal: (error: unknown) => string | undefined;
+      /** What other users of the machine may do with the database's file; `undefined` without a file or permissions. */
+      readonly exposure: KeyFile['exposure'] | undefined;
     }
   /** `sentence` says why the database cannot be opened, `remedy` what to do. */
   | { readonly kind: 'unusable'; readonly sentence: string; readonly remedy: string };
@@ -68,7 +71,10 @@ export function storageExaminations(
   // Each examination handles the rejection itself. Without this line, Node would also report it as unhandled.
   schema.catch(() => undefined);
 
-  const inSchema = (check: string, examine: (condition: StorageCondition) => Promise<Finding>): Examination => ({
+  const inSchema = (
+    check: string,
+    examine: (condition: StorageCondition, storage: OpenedStorage & { readonly kind: 'opened' }) => Promise<Finding>,
+  ): Examination => ({
     check,
     async examine() {
       const storage = await opened;
@@ -76,7 +82,7 @@ export function storageExaminations(
       const status = await schema.catch(() => undefined);
       if (status === undefined) return skipped('The database does not answer.');
       if (status === 'absent') return skipped('There is no schema yet.');
-      return examine(storage.condition);
+      return examine(storage.condition, storage);
     },
   });
 
@@ -84,7 +90,10 @@ export function storageExaminations(
     { check: 'database', examine: () => examineDatabase(opened) },
     { check: 'database connection', examine: () => examineLink(opened) },
     { check: 'schema', examine: () => examineSchema(opened, schema) },
-    inSchema('database role', async (condition) => judgeRole(await condition.role(), isDevelopment)),
+    inSchema('database role', async (condition, { exposure }) => {
+      const role = await condition.role();
+      return role === undefined ? judgeFile(exposure) : judgeRole(role, isDevelopment);
+    }),
     inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
     inSchema('ledger partitions', async (condition) =>
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
@@ -184,24 +193,39 @@ async function examineSchema(
   }
 }
 
+/** Judges who may use a database that has no roles. */
+function judgeFile(exposure: KeyFile['exposure'] | undefined): Finding {
+  if (exposure === 'readable' || exposure === 'writable') {
+    return warning(
+      `Other users of this machine may ${exposure === 'readable' ? 'read' : 'change'} the file of the database.`,
+      'Take the permissions away: chmod 600, also on the -wal and -shm beside it.',
+    );
+  }
+  return skipped('This database has no roles: everybody who may write its file may change the ledger.');
+}
+
 /** Privileges that allow removing or falsifying records of decisions. */
 const OF_THE_LEDGER = /^(insert|update|delete|truncate|trigger)\b.* on (ledger(_\w+)?|checkpoints)$/;
 
 const OWN_ROLE =
   'Serve as a role of its own: name the one that owns the schema in Service:Database:MigrationConnectionString, another in Service:Database:ConnectionString, and run `mandate migrate`.';
 
+const revoke = ({ closingStatement }: NonNullable<RoleCondition['creation']>): string =>
+  `As the owner of the schema, or as a superuser, run \`${closingStatement}\`.`;
+
 /**
  * Judges whether the serving role has the privileges that decisions need, and no others.
  *
  * @param isDevelopment on a development host, a serving role that owns the ledger is only a warning
  */
-function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Finding {
-  if (role === undefined)
-    return skipped('This database has no roles: everybody who may write its file may change the ledger.');
+function judgeRole(role: RoleCondition, isDevelopment: boolean): Finding {
   const warningOrFailed = isDevelopment ? warning : failed;
   if (role.isSuperuser) {
     return warningOrFailed(`The role that serves, ${role.role}, is a superuser: no guard holds it.`, OWN_ROLE);
   }
+  const { creation } = role;
+  if (creation?.isOpenToAll)
+    return failed('Every role of the database may create in the schema of the ledger.', revoke(creation));
   if (role.isOwner) {
     return warningOrFailed(
       `The role that serves, ${role.role}, owns the ledger, and so can lift its guards.`,
@@ -212,6 +236,12 @@ function judgeRole(role: RoleCondition | undefined, isDevelopment: boolean): Fin
     return failed(
       `${role.role} lacks what decisions need: ${summarizeList(role.missing)}.`,
       'Run `mandate migrate`, which grants it.',
+    );
+  }
+  if (creation !== undefined) {
+    return failed(
+      `${role.role} may create functions in the schema of the ledger, which the owner could then run.`,
+      revoke(creation),
     );
   }
   const dangerous = role.surplus.filter((privilege) => OF_THE_LEDGER.test(privilege));

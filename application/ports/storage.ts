@@ -19,8 +19,10 @@ export interface RoleCondition {
   /** The role's name in the database. */
   readonly role: string;
   readonly isSuperuser: boolean;
-  /** Whether it has the privileges of the ledger's owner. */
+  /** Whether it has the privileges of the ledger's owner, or can take them with SET ROLE. */
   readonly isOwner: boolean;
+  /** Set if another role than the owner may create objects in the ledger's schema: this one, or every role. */
+  readonly creation: { readonly isOpenToAll: boolean; readonly closingStatement: string } | undefined;
   /** For example `update on checkpoints`. */
   readonly surplus: readonly string[];
   readonly missing: readonly string[];

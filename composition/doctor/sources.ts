@@ -101,11 +101,12 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
     if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
     const { openPostgresCondition } = await import('../../adapters/storage/postgres/condition.ts');
     const condition = openPostgresCondition(chosen.connectionString.reveal(), log);
-    return { kind: 'opened', condition, refusal: describeRefusal };
+    return { kind: 'opened', condition, refusal: describeRefusal, exposure: undefined };
   }
   const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/storage/sqlite/open-ledger.ts');
   try {
-    return { kind: 'opened', condition: await openSqliteCondition(chosen.path), refusal: describeRefusal };
+    const condition = await openSqliteCondition(chosen.path);
+    return { kind: 'opened', condition, refusal: describeRefusal, exposure: await exposureOf(chosen.path) };
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
     const remedy = error.problem.startsWith('driver') ? REBUILD : NAME_A_FILE;

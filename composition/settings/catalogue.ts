@@ -153,7 +153,10 @@ export const catalogue = {
     postgresUri(),
     'The connection of the role that owns the schema, for `mandate migrate`; without it `ConnectionString` is used. Refused on `sqlite`.',
   ),
-  'Service:Database:Path': optional(path(), 'The database file. Required on `sqlite`, refused on `postgres`.'),
+  'Service:Database:Path': optional(
+    path(),
+    'The database file. Required on `sqlite`, refused on `postgres`. `:memory:` is refused.',
+  ),
 
   'Service:Signing:Keys:N:Path': optional(
     path(),

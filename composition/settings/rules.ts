@@ -109,6 +109,14 @@ export const rules: readonly Rule[] = [
       'Service:Audit:Retention',
     ],
   }),
+  rule(['Service:Database:Path'], (settings, { wrong }) => {
+    if (settings['Service:Database:Path'] !== ':memory:') return;
+    wrong(
+      'Service:Database:Path',
+      'is SQLite in memory, which each command would have for itself',
+      'the path of a file',
+    );
+  }),
   rule(['Service:Audit:Sink:Url', 'Service:Audit:Sink:BearerToken'], (settings, { wrong }) => {
     const isEncrypted = /^https:/i.test(settings['Service:Audit:Sink:Url'] ?? '');
     if (settings['Service:Audit:Sink:BearerToken'] === undefined || isEncrypted) return;

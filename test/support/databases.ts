@@ -61,7 +61,7 @@ export const sqliteFile: TestDatabase = {
       withMethods(await openSqlite({ path }, surroundingsOf(options)));
     if (schema === 'applied') {
       migrated ??= migratedFile();
-      writeFileSync(path, await migrated);
+      writeFileSync(path, await migrated, { mode: 0o600 });
     }
     return {
       settings: { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': path },

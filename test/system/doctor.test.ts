@@ -694,6 +694,25 @@ for (const kind of databases) {
       );
     });
 
+    if (!isPostgres) {
+      it('warns of a database file that other users can read or change, and refuses SQLite in memory', async () => {
+        await onFresh(async (fresh) => {
+          const path = String(fresh.settings['Service:Database:Path']);
+          for (const [mode, may] of [
+            [0o644, 'read'],
+            [0o660, 'change'],
+          ] as const) {
+            chmodSync(path, mode);
+            const sentence = new RegExp(`^Other users of this machine may ${may} the file of the database\\.$`);
+            await expectFinding(fresh.settings, 'database role', 'warning', sentence);
+          }
+        });
+        const inMemory = await complaints({ 'Service:Database:Path': ':memory:' });
+        expect(inMemory[0]).to.deep.include({ check: 'settings', status: 'failed' });
+        expect(inMemory[0]?.sentence).to.include('is SQLite in memory');
+      });
+    }
+
     if (isPostgres) {
       it('names the connection string whose certificate file cannot be read', async () => {
         const found = await complaints({
@@ -743,6 +762,10 @@ for (const kind of databases) {
     it('finds a removed trigger on each table of the ledger', async () => {
       const lifted: readonly (readonly [string, RegExp])[] = isPostgres
         ? [
+            [
+              'alter function append_records set search_path = pg_catalog, public, pg_temp',
+              /ledger: append_records finds functions of other roles/,
+            ],
             ['drop trigger checkpoints_append_only on checkpoints', /checkpoints: no trigger refuses statements/],
             [
               `drop trigger ledger_append_only on ${partition(0)}`,
@@ -856,6 +879,25 @@ for (const kind of databases) {
             await expectFinding(fresh.settings, 'database role', status, sentence);
             await sql(`revoke ${privilege} from mandate_app`);
           }
+          for (const [grantee, sentence] of [
+            ['mandate_app', /^mandate_app may create functions in the schema of the ledger/],
+            ['public', /^Every role of the database may create in the schema of the ledger\.$/],
+          ] as const) {
+            await sql(`grant create on schema public to ${grantee}`);
+            for (const NODE_ENV of ['production', 'development']) {
+              const found = await complaints({ ...fresh.settings, NODE_ENV });
+              await expectOnly(found, ['database role', 'failed', sentence]);
+              expect(found[0]?.remedy).to.include(`\`revoke create on schema "public" from ${grantee}\``);
+            }
+            await sql(`revoke create on schema public from ${grantee}`);
+          }
+          const connection = await connectOutside(fresh, 'superuser');
+          const [{ name } = {}] = await connection.sql('select current_database() as name');
+          await connection.sql(`grant all on database ${name} to mandate_app`);
+          await connection.close();
+          const inDatabase = /more than it needs: create in the database\./;
+          await expectFinding(fresh.settings, 'database role', 'warning', inDatabase);
+          await sql(`revoke create on database ${name} from mandate_app`);
           await sql('revoke select on agents from mandate_app');
           await expectFinding(
             fresh.settings,

@@ -128,7 +128,8 @@ describe('A SQLite file that another process has locked', () => {
       expect(ready.status).to.equal(503);
       expect((ready.body.checks as Record<string, unknown>).database).to.deep.equal({
         status: 'Unhealthy',
-        detail: 'SQLite takes no writes: the file is read-only, or another process holds its write lock.',
+        detail:
+          'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
       });
       await other.sql('rollback');
     });

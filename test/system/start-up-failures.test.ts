@@ -422,6 +422,23 @@ describe('On Postgres', () => {
     expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
   });
 
+  it('mandate migrate exits with 1 if the serving role may create in the schema, and prints the statement to run', async () => {
+    const open = await freshDatabase('postgres', 'absent');
+    const superuser = await connectOutside(open, 'superuser');
+    await superuser.sql('grant all on schema public to mandate_app');
+    const migrated = () => capturingOutput(() => withEnvironment(environment({ ...open.settings }), () => migrate([])));
+    const { result, err } = await migrated();
+    const revoke = 'revoke create on schema "public" from mandate_app';
+    expect([result, err]).to.deep.equal([
+      1,
+      `mandate: ${POSTGRES} names a role that may create functions in the schema, which other roles could then run: as the owner of the schema, or as a superuser, run ${revoke}.\n`,
+    ]);
+    await superuser.sql(revoke);
+    expect((await migrated()).result).to.equal(0);
+    await superuser.close();
+    await open.drop();
+  });
+
   for (const command of [
     'audit-verify',
     'audit-archive --before 2026-01 --to .',
@@ -469,6 +486,28 @@ describe('mandate migrate on SQLite', () => {
     rmSync(folder, { recursive: true });
     expect([result, err]).to.deep.equal([1, `mandate: ${SQLITE} names a file in a directory that does not exist.\n`]);
   });
+});
+
+describe('SQLite in memory', () => {
+  for (const command of [
+    'serve',
+    'migrate',
+    'audit-verify',
+    'audit-export --format ocsf',
+    'audit-bundle --sponsor ada',
+  ]) {
+    it(`is refused by mandate ${command}, because no other command could see it`, async () => {
+      const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': ':memory:' };
+      const { code, err } = await runCommand(command.split(' '), {
+        ...settings,
+        'Service:Signing:Keys:0:Pem': privatePem(p256()),
+      });
+      expect(code).to.equal(1);
+      expect(err).to.include(
+        `${SQLITE} is SQLite in memory, which each command would have for itself. Accepted: the path of a file.`,
+      );
+    });
+  }
 });
 
 describe('A native SQLite module that cannot be loaded', () => {

@@ -1,10 +1,20 @@
 /** `mandate witness` as a process: its files, its start and its end. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CommandProcess, runCommand, startCommand } from '../support/command-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { cosignedAt, writtenLog } from '../support/log/written-log.ts';
 
 describe('mandate witness', function () {
@@ -69,6 +79,25 @@ describe('mandate witness', function () {
     expect(await send(url, 0)).to.deep.equal({ status: 409, text: '4\n' });
     expect((await send(url, 4)).status).to.equal(200);
     expect(await stop(second)).to.equal(0);
+  });
+
+  it('cosigns nothing, and is not ready, once its state file was replaced: it would forget what it cosigned', async () => {
+    await init('eight', '--name', 'w.test/8');
+    expect(statSync(at('eight.db')).mode & 0o777).to.equal(0o600);
+    const log = writtenLog('log.test/ledger');
+    log.grow(4);
+    const witness = startCommand(serveLine('eight', '--log', log.vkey), {});
+    const url = await urlOf(witness);
+    const send = (oldSize: number) =>
+      fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(oldSize) }).then(({ status }) => status);
+    expect(await send(0)).to.equal(200);
+    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+    copyFileSync(at('eight.db'), at('copy.db'));
+    renameSync(at('copy.db'), at('eight.db'));
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 503, 20);
+    log.grow(3);
+    expect(await send(4)).to.equal(503);
+    expect(await stop(witness)).to.equal(0);
   });
 
   it('does not start with a lost state, with another key, or with a file of something else', async () => {

@@ -1,6 +1,8 @@
 /**
  * Removes archived months from the ledger on Postgres (specification "Ledger and seal"), while the service keeps
- * appending. The connections belong to the role that owns the tables.
+ * appending. The connections belong to the role that owns the tables. So each statement must call functions and operators
+ * of Postgres: one whose argument types fit exactly, or one that is written with `pg_catalog`. Otherwise an object of
+ * another role in the schema could fit better (`schema.sql`).
  *
  * Detaching a partition locks the ledger. Each attempt waits only briefly for that lock, because all later appends queue
  * behind it. Like every append, it takes the ledger's fence (`LOCK.ledgerFence`) before that lock. In the other order the
@@ -34,7 +36,7 @@ const holdOn = { name: 'hold_on', text: `select set_config('idle_in_transaction_
 const partitions = {
   name: 'ledger_partitions',
   text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'ledger'::regclass order by c.relname`,
+    where i.inhparent = 'ledger'::regclass::oid order by c.relname`,
 };
 
 const hasLeft = { name: 'has_left', text: 'select exists (select from ledger_archives where month = $1) as left' };
@@ -199,7 +201,7 @@ const POOL_SIZE = 4;
 
 const ownsLedger = {
   name: 'owns_ledger',
-  text: `select pg_has_role(relowner, 'usage') as owns from pg_class where oid = 'ledger'::regclass`,
+  text: `select pg_has_role(relowner, 'usage') as owns from pg_class where oid = 'ledger'::regclass::oid`,
 };
 
 export function openPostgresArchives(connectionString: string, log: Log): OpenedArchives {

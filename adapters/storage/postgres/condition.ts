@@ -23,7 +23,7 @@ import { SERVING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isSetBack } from './readiness.ts';
-import { OUR_FUNCTIONS, TABLE_PRIVILEGES } from './serving-role.ts';
+import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 
 /** `mandate doctor` runs its checks concurrently. */
@@ -117,6 +117,13 @@ const refusal = {
     from pg_proc where oid = 'refuse_ledger_change'::regproc`,
 };
 
+/** Functions that run as their owner, and could call those of another role in the schema (`schema.sql`). */
+const unpinned = {
+  name: 'condition_search_paths',
+  text: `select f.proname::text as name from ${ourFunctions('ledger')}
+    where f.prosecdef and not coalesce('search_path=pg_catalog, pg_temp' = any (f.proconfig), false) order by 1`,
+};
+
 interface GuardRow {
   readonly name: string;
   readonly by_statement: boolean;
@@ -127,6 +134,7 @@ interface GuardRow {
 async function guardCondition(run: Run): Promise<GuardCondition> {
   const { rows } = await run<GuardRow>(guards);
   const [state] = (await run<{ refuses: boolean; fires: string }>(refusal)).rows;
+  const open = (await run<{ name: string }>(unpinned)).rows;
   return {
     tables: rows.length,
     missing: [
@@ -134,6 +142,7 @@ async function guardCondition(run: Run): Promise<GuardCondition> {
       ...(state?.fires === 'origin'
         ? []
         : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),
+      ...open.map(({ name }) => ({ table: 'ledger', what: `${name} finds functions of other roles` })),
       ...rows.flatMap(missingFrom),
     ],
   };
@@ -149,8 +158,15 @@ function missingFrom({ name, by_statement, by_row, granted }: GuardRow): readonl
 
 const who = {
   name: 'condition_role',
-  text: `select current_user as role, rolsuper as is_superuser, pg_has_role(relowner, 'usage') as is_owner
+  text: `select current_user as role, rolsuper as is_superuser, pg_has_role(relowner, 'member') as is_owner
     from pg_roles, pg_class where rolname = current_user and pg_class.oid = 'ledger'::regclass`,
+};
+
+/** Who lets the serving role create in the ledger's schema. */
+const creating = {
+  name: 'condition_creators',
+  text: `with l as (select relowner, relnamespace from pg_class where oid = 'ledger'::regclass)
+    ${creators('current_user', '(select relowner from l)', '(select relnamespace from l)')}`,
 };
 
 /**
@@ -179,13 +195,12 @@ const held = {
     select lower(p) || ' on ' || name from ours, unnest(array['SELECT', 'UPDATE', 'USAGE']) p
       where relkind = 'S' and has_sequence_privilege(ours.oid, p)
     union all
-    select 'create in the schema' from pg_class l
-      where l.oid = 'ledger'::regclass and has_schema_privilege(l.relnamespace, 'CREATE')`,
+    select 'create in the database' where has_database_privilege(current_database(), 'CREATE')`,
 };
 
 const closedFunctions = {
   name: 'condition_functions',
-  text: `select distinct 'execute on ' || f.proname as missing from ${OUR_FUNCTIONS}
+  text: `select distinct 'execute on ' || f.proname as missing from ${ourFunctions('ledger')}
     where not has_function_privilege(f.oid, 'EXECUTE')`,
 };
 
@@ -196,11 +211,15 @@ async function roleCondition(run: Run): Promise<RoleCondition> {
   if (row === undefined) throw new Error('Postgres did not name the serving role');
   const privileges = (await run<{ held: string }>(held)).rows.map((one) => one.held);
   const functions = (await run<{ missing: string }>(closedFunctions)).rows.map((one) => one.missing);
+  const [created] = (await run<CreatorsRow>(creating)).rows;
+  const closing = created && closingStatement(created);
   const needed = neededPrivileges();
   return {
     role: row.role,
     isSuperuser: row.is_superuser,
     isOwner: row.is_owner,
+    creation:
+      closing === undefined ? undefined : { isOpenToAll: created?.open_to_all === true, closingStatement: closing },
     surplus: privileges.filter((one) => !needed.includes(one)).sort(),
     missing: [...needed.filter((one) => !isHeld(one, privileges)), ...functions].sort(),
   };

@@ -15,7 +15,15 @@ import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import { asUnavailable, databaseClosed, isIndexTaken, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import {
+  asUnavailable,
+  databaseClosed,
+  isDiskFull,
+  isIndexTaken,
+  isRolledBack,
+  isSetBack,
+  losesConnection,
+} from './errors.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -68,10 +76,12 @@ export interface ConnectionOptions {
   readonly limits: Limits;
   /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
   readonly isThere?: IsThere | undefined;
+  /** Called if a disk of the server is full. */
+  readonly failedToWrite?: () => void;
 }
 
 export function openConnections(
-  { connectionString, poolSize, limits, isThere }: ConnectionOptions,
+  { connectionString, poolSize, limits, isThere, failedToWrite = () => undefined }: ConnectionOptions,
   log: Log,
 ): Connections {
   const sockets = new Set<Socket>();
@@ -111,6 +121,7 @@ export function openConnections(
       return await (isThere === undefined ? call() : unlessSilent(call, isThere));
     } catch (error) {
       fault = error;
+      if (isDiskFull(error)) failedToWrite();
       throw error;
     } finally {
       // A failed `begin` or `rollback` can leave a transaction open. The next call must not run inside it.

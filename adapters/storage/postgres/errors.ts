@@ -38,6 +38,7 @@ const UNIQUE_VIOLATION = '23505';
 /** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
+const DISK_FULL = '53100';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 /** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
 const INDEX_TAKEN = 'tasks_status_index';
@@ -66,6 +67,11 @@ export function losesConnection(error: unknown): boolean {
 /** Whether the call changed nothing, because it reached the time limit of a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, LOCK_NOT_AVAILABLE);
+}
+
+/** Whether the call changed nothing, because a disk of the server is full. */
+export function isDiskFull(error: unknown): boolean {
+  return hasCode(error, DISK_FULL);
 }
 
 /** Whether the call changed nothing, because the server is read-only. */

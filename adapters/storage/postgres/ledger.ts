@@ -26,9 +26,12 @@ import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { readInOrder } from './read-in-order.ts';
 
+/** With `pg_catalog`, because the owner runs it too (`archives.ts`). */
 const appendRecords = {
   name: 'append_records',
-  text: 'select append_records(array(select entry from json_populate_recordset(null::ledger_entry, $1::json) entry))',
+  text: `select append_records(array(
+    select entry from pg_catalog.json_populate_recordset(null::ledger_entry, $1::json) entry
+  ))`,
 };
 
 /** Appends in the caller's transaction, which then holds the fence until it ends. */

@@ -11,7 +11,7 @@ import type { Connections, Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
-import { grantToServingRole } from './serving-role.ts';
+import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
 
 export interface MigrationOptions {
   /** Connects as the role that will own the schema. */
@@ -22,10 +22,16 @@ export interface MigrationOptions {
   readonly monthsAhead: number;
 }
 
-/** Migrations in the order in which they are applied. */
-const migrations: readonly Migration[] = [
-  { name: '0001-schema', statements: [readFileSync(new URL('../postgres/schema.sql', import.meta.url), 'utf8')] },
-];
+/** Migrations in the order in which they are applied. In their files, @schema@ stands for the name of the schema. */
+const migrations = [{ name: '0001-schema', file: '../postgres/schema.sql' }] as const;
+
+/** @param schema an identifier for Knex (`identifier`) */
+function migrationsIn(schema: string): readonly Migration[] {
+  return migrations.map(({ name, file }) => {
+    const text = readFileSync(new URL(file, import.meta.url), 'utf8');
+    return { name, statements: [text.replaceAll('@schema@', () => schema)] };
+  });
+}
 
 const hasTable = { name: 'has_migrations', text: `select to_regclass('${MIGRATIONS_TABLE}') is not null as there` };
 
@@ -67,11 +73,35 @@ export async function migratePostgres(options: MigrationOptions): Promise<readon
 async function migrateIn(transaction: Knex.Transaction, options: MigrationOptions): Promise<readonly string[]> {
   await transaction.raw(`set local lock_timeout to ${MIGRATION_LOCK_LIMIT_MS}`);
   await transaction.raw(`select pg_advisory_xact_lock(${LOCK.migration}, 0)`);
+  const schema = await schemaOf(transaction);
   await refuseUnfit(transaction);
-  const applied = await applyMigrations(transaction, migrations);
-  await transaction.raw('select create_ledger_partitions(?, ?)', [bindInstant(options.now), options.monthsAhead]);
-  await grantToServingRole(transaction, options.servingRole);
+  const statement = await closingBefore(transaction, schema, options.servingRole);
+  if (statement !== undefined) throw new DatabaseRefusal('role_may_create', 'serving', { statement });
+  const applied = await applyMigrations(transaction, schema, migrationsIn(identifier(schema)));
+  await transaction.raw(`select ${identifier(schema)}.create_ledger_partitions(?::timestamptz, ?::integer)`, [
+    bindInstant(options.now),
+    options.monthsAhead,
+  ]);
+  await grantToServingRole(transaction, schema, options.servingRole);
   return applied;
+}
+
+/** Such characters would end a literal or a function's body in the files of migrations, or be a parameter for Knex. */
+const UNUSABLE_IN_FILES = /["'$%?\\]/;
+
+/**
+ * Returns the schema that the owner's search path begins with, and takes it out of the search path: no object of another
+ * role in it can be called instead of one of Postgres. From here on each name of ours is written with the schema.
+ *
+ * @throws DatabaseRefusal
+ */
+async function schemaOf(transaction: Knex.Transaction): Promise<string> {
+  const { rows } = await transaction.raw('select current_schema()::text as schema');
+  const { schema }: { schema: string | null } = rows[0];
+  if (schema === null) throw new DatabaseRefusal('no_schema', 'migrating');
+  if (UNUSABLE_IN_FILES.test(schema)) throw new DatabaseRefusal('unusable_schema_name', 'migrating');
+  await transaction.raw('set local search_path = pg_catalog, pg_temp');
+  return schema;
 }
 
 /** @throws DatabaseRefusal */

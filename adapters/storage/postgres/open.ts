@@ -1,5 +1,6 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
+import { lastWrites } from '../last-writes.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
@@ -60,8 +61,12 @@ const MONTHS_AHEAD = 2;
 export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
+  const writes = lastWrites(() => performance.now());
   const connect = (size: number, use: keyof LimitsByUse, isThere?: IsThere) =>
-    openConnections({ connectionString, poolSize: size, limits: limits[use], isThere }, log);
+    openConnections(
+      { connectionString, poolSize: size, limits: limits[use], isThere, failedToWrite: writes.failed },
+      log,
+    );
   const connections = connect(poolSize, 'serving');
   const draining = connect(DRAINING_POOL_SIZE, 'draining');
   const readiness = connect(READINESS_POOL_SIZE, 'readiness');
@@ -110,7 +115,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
-    readiness: postgresReadiness(readiness, clock),
+    readiness: postgresReadiness(readiness, clock, writes),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
       sealing: await sealingBacklog(readiness.run),

@@ -1,11 +1,12 @@
 /**
- * Checks whether Postgres can take decisions. It must answer, accept writes and have the current schema. The ledger must
+ * Checks whether Postgres can take decisions. It must answer, accept writes, have space and have the current schema. The ledger must
  * have this month's partition, and its sequence must be ahead of its records. The check has its own connections with short
  * limits. Concurrent checks share one run.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { FAILED_WRITE_MS, type Writes } from '../last-writes.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly } from './errors.ts';
@@ -27,11 +28,17 @@ const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) f
 
 export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
 
-const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select setval('ledger_seq', ${HIGHEST})\`.`;
+const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
 
 const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
-export function postgresReadiness(connections: Connections, clock: Clock): ReadinessCheck {
+const DISK_FULL = 'A disk of the Postgres server is full: it refused to write a moment ago.';
+
+export function postgresReadiness(
+  connections: Connections,
+  clock: Clock,
+  writes: Pick<Writes, 'failedWithin'>,
+): ReadinessCheck {
   let asking: Promise<Verdict> | undefined;
 
   async function ask(): Promise<Verdict> {
@@ -39,6 +46,7 @@ export function postgresReadiness(connections: Connections, clock: Clock): Readi
       const schema = describeSchema(await readSchemaStatus(connections));
       if (schema.status === 'Unhealthy') return schema;
       await connections.run(lockNothing);
+      if (writes.failedWithin(FAILED_WRITE_MS)) return { status: 'Unhealthy', detail: DISK_FULL };
       const partition = partitionOf(clock.now());
       const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
       if (rows[0]?.there !== true) {

@@ -4,9 +4,14 @@
 --
 -- Text that is a key has the collation "C": it sorts by code point, and a change of the operating system's collation
 -- cannot break its index. The first number of each advisory lock is one of locks.ts.
+--
+-- `mandate migrate` replaces @schema@ by the name of the schema, as CREATE EXTENSION does with @extschema@. It applies
+-- this file with `search_path = pg_catalog, pg_temp`, and functions that run as their owner keep that search path. So a
+-- name without a schema is always one of Postgres. With our schema in the search path, an object of another role there
+-- could take its place: for a call, Postgres prefers unnest(ledger_entry[]) to its own unnest(anyarray).
 
 -- Registered agents (specification "Agent registration"). sponsor_required is always true, so it is not stored.
-create table agents (
+create table @schema@.agents (
   agent_id text collate "C" primary key,
   display_name text not null,
   allowed_scopes text not null,
@@ -25,10 +30,10 @@ create table agents (
   keys_since timestamptz not null,
   constraint agents_one_source_of_keys check (num_nonnulls(jwks_uri, jwks) = 1)
 );
-create index agents_disabled on agents (agent_id) where not enabled;
+create index agents_disabled on @schema@.agents (agent_id) where not enabled;
 
 -- Blocks, one for each person and source (specification "Sponsor block"). A row exists while its source blocks.
-create table sponsor_blocks (
+create table @schema@.sponsor_blocks (
   sponsor_key text collate "C" not null,
   source text not null check (source in ('admin', 'scim', 'self', 'ssf')),
   kind text not null check (kind in ('disabled', 'deleted')),
@@ -38,15 +43,15 @@ create table sponsor_blocks (
   primary key (sponsor_key, source)
 );
 -- For lists, newest first. The conditions keep the planner from these indexes where a lookup does not name their key.
-create index sponsor_blocks_newest on sponsor_blocks (blocked_at, sponsor_key, source) where blocked_at is not null;
-create index sponsor_blocks_by_source on sponsor_blocks (source, blocked_at, sponsor_key) where source is not null;
+create index sponsor_blocks_newest on @schema@.sponsor_blocks (blocked_at, sponsor_key, source) where blocked_at is not null;
+create index sponsor_blocks_by_source on @schema@.sponsor_blocks (source, blocked_at, sponsor_key) where source is not null;
 
 -- The ledger (specification "Audit record", "Ledger and seal", "Sink"): append-only, with one partition for each month.
 -- The sequence has no cache: with cached ranges a later append could get a lower number.
-create sequence ledger_seq as bigint cache 1;
+create sequence @schema@.ledger_seq as bigint cache 1;
 
-create table ledger (
-  seq bigint not null default nextval('ledger_seq'),
+create table @schema@.ledger (
+  seq bigint not null default nextval('@schema@.ledger_seq'),
   ts timestamptz not null,
   event text collate "C" not null,
   task_id text collate "C",
@@ -67,17 +72,17 @@ create table ledger (
     <= 131072),
   primary key (ts, seq)
 ) partition by range (ts);
-alter sequence ledger_seq owned by ledger.seq;
+alter sequence @schema@.ledger_seq owned by @schema@.ledger.seq;
 -- Sealing reads ranges by number, over all partitions.
-create index ledger_by_seq on ledger (seq);
-create index ledger_by_sponsor on ledger (sponsor, ts, seq) where sponsor is not null;
-create index ledger_by_agent on ledger (agent_id, ts, seq) where agent_id is not null;
-create index ledger_by_task on ledger (task_id, ts, seq) where task_id is not null;
+create index ledger_by_seq on @schema@.ledger (seq);
+create index ledger_by_sponsor on @schema@.ledger (sponsor, ts, seq) where sponsor is not null;
+create index ledger_by_agent on @schema@.ledger (agent_id, ts, seq) where agent_id is not null;
+create index ledger_by_task on @schema@.ledger (task_id, ts, seq) where task_id is not null;
 -- Most records are of that event: an entry for each would cost every exchange.
-create index ledger_by_event on ledger (event, ts, seq) where event <> 'token.issued';
-create index ledger_of_denials on ledger (ts, seq) where decision = 'deny';
+create index ledger_by_event on @schema@.ledger (event, ts, seq) where event <> 'token.issued';
+create index ledger_of_denials on @schema@.ledger (ts, seq) where decision = 'deny';
 
-create table ledger_archives (
+create table @schema@.ledger_archives (
   -- For example 2026-11.
   month text collate "C" primary key,
   -- The first instant after the month.
@@ -91,36 +96,37 @@ create table ledger_archives (
 );
 
 -- Records that the sink has not received yet.
-create table outbox (
+create table @schema@.outbox (
   seq bigint primary key,
   due_at timestamptz not null,
   failures integer not null
 ) with (fillfactor = 90);
 
 -- One row: whether an append queues its record for the sink.
-create table outbox_queueing (
+create table @schema@.outbox_queueing (
   only_row boolean primary key check (only_row),
   queueing boolean not null
 );
-insert into outbox_queueing (only_row, queueing) values (true, false);
+insert into @schema@.outbox_queueing (only_row, queueing) values (true, false);
 
-create function refuse_ledger_change() returns trigger language plpgsql as $$
+create function @schema@.refuse_ledger_change() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'the ledger is append-only' using errcode = 'insufficient_privilege';
 end $$;
 
 -- Postgres copies a row trigger to every partition, but not a statement trigger. Each partition gets its own statement
 -- trigger when it is created.
-create trigger ledger_append_only_rows before update or delete on ledger
-  for each row execute function refuse_ledger_change();
-create trigger ledger_append_only before update or delete or truncate on ledger
-  for each statement execute function refuse_ledger_change();
-create trigger ledger_archives_append_only before update or delete or truncate on ledger_archives
-  for each statement execute function refuse_ledger_change();
-revoke update, delete, truncate on ledger, ledger_archives from public, current_user;
+create trigger ledger_append_only_rows before update or delete on @schema@.ledger
+  for each row execute function @schema@.refuse_ledger_change();
+create trigger ledger_append_only before update or delete or truncate on @schema@.ledger
+  for each statement execute function @schema@.refuse_ledger_change();
+create trigger ledger_archives_append_only before update or delete or truncate on @schema@.ledger_archives
+  for each statement execute function @schema@.refuse_ledger_change();
+revoke update, delete, truncate on @schema@.ledger, @schema@.ledger_archives from public, current_user;
 
 -- A record before it has a number.
-create type ledger_entry as (
+create type @schema@.ledger_entry as (
   at timestamptz,
   event text,
   task_id text,
@@ -148,8 +154,8 @@ create type ledger_entry as (
 -- it was dated, so the minute counts from now.
 -- Returns the number of the first record. It also keeps that number for the rest of the transaction, unless an earlier call
 -- has: an operator's act names the first record that it explains.
-create function append_records(p_entries ledger_entry[]) returns bigint
-language plpgsql security definer set enable_seqscan = off set jit = off as $$
+create function @schema@.append_records(p_entries @schema@.ledger_entry[]) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
   v_from timestamptz;
   v_until timestamptz;
@@ -159,9 +165,9 @@ begin
   perform pg_advisory_xact_lock_shared(1296105476, 0);
   select min(at), max(at) into v_from, v_until from unnest(p_entries);
   v_until := v_until + interval '1 minute' + date_trunc('second', clock_timestamp() - transaction_timestamp());
-  select ts into v_newest from ledger where ts > v_from and ts < v_until order by ts desc limit 1;
+  select ts into v_newest from @schema@.ledger where ts > v_from and ts < v_until order by ts desc limit 1;
   with written as (
-    insert into ledger (
+    insert into @schema@.ledger (
       ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
     )
     select greatest(at, v_newest), event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail
@@ -171,13 +177,13 @@ begin
     returning seq
   ), queued as (
     -- Due at once: the record's time may come from a clock that is ahead.
-    insert into outbox (seq, due_at, failures)
-      select seq, '-infinity', 0 from written where (select queueing from outbox_queueing where only_row)
+    insert into @schema@.outbox (seq, due_at, failures)
+      select seq, '-infinity', 0 from written where (select queueing from @schema@.outbox_queueing where only_row)
   )
   select min(seq) into v_first from written;
   -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
   -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
-  if (select min(last_seq) from checkpoints where last_seq >= v_first) is not null then
+  if (select min(last_seq) from @schema@.checkpoints where last_seq >= v_first) is not null then
     raise exception 'ledger_seq was set back below sealed numbers' using errcode = '55000';
   end if;
   if coalesce(current_setting('mandate.first_record', true), '') = '' then
@@ -188,11 +194,11 @@ end $$;
 
 -- Creates the missing partitions for the month of p_now and the months after it. It runs as its owner, so that the
 -- serving role can prepare the next month. It attaches new tables, so that appends can continue meanwhile.
-create function create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
-language plpgsql security definer as $$
+create function @schema@.create_ledger_partitions(p_now timestamptz, p_months_ahead integer) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_month timestamp := date_trunc('month', p_now at time zone 'UTC');
-  v_left timestamptz := (select max(archived_before) from ledger_archives);
+  v_left timestamptz := (select max(archived_before) from @schema@.ledger_archives);
   v_name text;
   v_grantee oid;
 begin
@@ -207,33 +213,33 @@ begin
   for v_ahead in 0..p_months_ahead loop
     v_name := 'ledger_' || to_char(v_month, 'YYYY_MM');
     -- An archived month gets no new partition: that would keep all later months from being archived.
-    if to_regclass(format('%I.%I', current_schema(), v_name)) is null
+    if to_regclass('@schema@.' || v_name) is null
       and (v_left is null or v_month at time zone 'UTC' >= v_left)
     then
-      execute format('create table %I (like ledger including defaults including constraints)', v_name);
-      execute format('revoke all on %I from public', v_name);
-      execute format('revoke update, delete, truncate on %I from current_user', v_name);
+      execute format('create table @schema@.%I (like @schema@.ledger including defaults including constraints)', v_name);
+      execute format('revoke all on @schema@.%I from public', v_name);
+      execute format('revoke update, delete, truncate on @schema@.%I from current_user', v_name);
       for v_grantee in
         select distinct acl.grantee from pg_class c, aclexplode(c.relacl) acl
-          where c.oid = to_regclass(format('%I.%I', current_schema(), v_name)) and acl.grantee not in (0, c.relowner)
+          where c.oid = to_regclass('@schema@.' || v_name) and acl.grantee not in (0, c.relowner)
       loop
-        execute format('revoke all on %I from %s', v_name, v_grantee::regrole);
+        execute format('revoke all on @schema@.%I from %s', v_name, v_grantee::regrole);
       end loop;
-      execute format('create trigger ledger_append_only before update or delete or truncate on %I
-        for each statement execute function refuse_ledger_change()', v_name);
-      execute format('alter table ledger attach partition %I for values from (%L) to (%L)', v_name,
+      execute format('create trigger ledger_append_only before update or delete or truncate on @schema@.%I
+        for each statement execute function @schema@.refuse_ledger_change()', v_name);
+      execute format('alter table @schema@.ledger attach partition @schema@.%I for values from (%L) to (%L)', v_name,
         v_month at time zone 'UTC', (v_month + interval '1 month') at time zone 'UTC');
     end if;
     v_month := v_month + interval '1 month';
   end loop;
 end $$;
 -- The function writes a month's bounds as text and parses them: in a caller's time zone they could mean another instant.
-alter function create_ledger_partitions set timezone = 'UTC';
-alter function create_ledger_partitions set datestyle = 'ISO';
+alter function @schema@.create_ledger_partitions set timezone = 'UTC';
+alter function @schema@.create_ledger_partitions set datestyle = 'ISO';
 
 -- Tasks with their grants, revoked tokens and spent assertions (specification "Task (stored)", "Token"). A foreign key to
 -- the agent would lock the agent's row in every exchange. The agent's advisory lock replaces it.
-create table tasks (
+create table @schema@.tasks (
   task_id text collate "C" primary key,
   agent_id text collate "C" not null,
   sponsor_key text collate "C" not null,
@@ -265,27 +271,27 @@ create table tasks (
 -- These keys are never null, except session and parent. The condition keeps the planner from using an index for lookups
 -- that do not name its key. If it believes the table empty, it might otherwise read a whole index to find one task.
 -- With the task, whose id tells its age: a list begins with the newest.
-create index tasks_by_agent on tasks (agent_id, state, task_id) where agent_id is not null;
-create index tasks_by_sponsor on tasks (sponsor_key, state, task_id) where sponsor_key is not null;
+create index tasks_by_agent on @schema@.tasks (agent_id, state, task_id) where agent_id is not null;
+create index tasks_by_sponsor on @schema@.tasks (sponsor_key, state, task_id) where sponsor_key is not null;
 -- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
-create index tasks_by_state on tasks (lower(state), task_id) where lower(state) is not null;
-create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
-create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
-create index tasks_live_by_subject on tasks (sponsor) where state = 'live' and sponsor is not null;
+create index tasks_by_state on @schema@.tasks (lower(state), task_id) where lower(state) is not null;
+create index tasks_live_by_session on @schema@.tasks (session_id) where state = 'live' and session_id is not null;
+create index tasks_by_parent on @schema@.tasks (parent_task_id) where parent_task_id is not null;
+create index tasks_live_by_subject on @schema@.tasks (sponsor) where state = 'live' and sponsor is not null;
 -- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it
 -- would then read all of this index. `ended_at is null` means live too, but does not match `state = 'live'`.
-create index tasks_by_expiry on tasks (expires_at) where ended_at is null;
+create index tasks_by_expiry on @schema@.tasks (expires_at) where ended_at is null;
 -- A task with an index in a status list is not deleted.
-create index tasks_by_end on tasks (ended_at) where ended_at is not null and status_list is null;
-create index tasks_ended_by_sponsor on tasks (sponsor_key, ended_at, task_id) where ended_at is not null and sponsor_key is not null;
+create index tasks_by_end on @schema@.tasks (ended_at) where ended_at is not null and status_list is null;
+create index tasks_ended_by_sponsor on @schema@.tasks (sponsor_key, ended_at, task_id) where ended_at is not null and sponsor_key is not null;
 -- The conditions keep a list of its ended tasks from reading all its tasks, also while the tables are small.
-create unique index tasks_status_index on tasks (status_list, status_index) where status_index is not null;
-create index tasks_status_ended on tasks (status_list, status_index) where status_list is not null and state <> 'live';
-create index tasks_status_by_expiry on tasks (expires_at) where status_list is not null and state <> 'live';
+create unique index tasks_status_index on @schema@.tasks (status_list, status_index) where status_index is not null;
+create index tasks_status_ended on @schema@.tasks (status_list, status_index) where status_list is not null and state <> 'live';
+create index tasks_status_by_expiry on @schema@.tasks (expires_at) where status_list is not null and state <> 'live';
 
 -- Token status lists (draft-ietf-oauth-status-list). tasks has no foreign key to them: every exchange would lock the
 -- list's row.
-create table status_lists (
+create table @schema@.status_lists (
   -- 128 random bits in base64url.
   list_id text collate "C" primary key,
   audience text not null,
@@ -296,13 +302,13 @@ create table status_lists (
   closed_at timestamptz
 );
 -- An audience may be longer than an entry of a B-tree.
-create index status_lists_open on status_lists using hash (audience) where closed_at is null;
-create index status_lists_by_creation on status_lists (created_at);
+create index status_lists_open on @schema@.status_lists using hash (audience) where closed_at is null;
+create index status_lists_by_creation on @schema@.status_lists (created_at);
 
-create table task_grants (
+create table @schema@.task_grants (
   -- SHA-256 of the grant, in lowercase hex.
   grant_hash text collate "C" primary key,
-  task_id text collate "C" not null references tasks,
+  task_id text collate "C" not null references @schema@.tasks,
   scope text not null,
   renewals integer not null default 0,
   -- Renewals that are not recorded yet. The end of the task records their number.
@@ -312,9 +318,9 @@ create table task_grants (
   revoked_at timestamptz
 ) with (fillfactor = 90);
 
-create index task_grants_by_task on task_grants (task_id);
+create index task_grants_by_task on @schema@.task_grants (task_id);
 
-create table revoked_tokens (
+create table @schema@.revoked_tokens (
   jti text collate "C" primary key,
   task_id text collate "C" not null,
   revoked_at timestamptz not null,
@@ -325,20 +331,20 @@ create table revoked_tokens (
   status_list text collate "C"
 );
 
-create index revoked_tokens_by_forgetting on revoked_tokens (forget_at);
-create index revoked_tokens_by_status_list on revoked_tokens (status_list, task_id) where status_list is not null;
+create index revoked_tokens_by_forgetting on @schema@.revoked_tokens (forget_at);
+create index revoked_tokens_by_status_list on @schema@.revoked_tokens (status_list, task_id) where status_list is not null;
 
-create table spent_assertions (
+create table @schema@.spent_assertions (
   agent_id text collate "C" not null,
   jti text collate "C" not null,
   forget_at timestamptz not null,
   primary key (agent_id, jti)
 );
 
-create index spent_assertions_by_forgetting on spent_assertions (forget_at);
+create index spent_assertions_by_forgetting on @schema@.spent_assertions (forget_at);
 
 -- The checkpoints of the ledger (specification "Checkpoint", "Ledger and seal"): append-only.
-create table checkpoints (
+create table @schema@.checkpoints (
   checkpoint_id integer primary key,
   first_seq bigint not null,
   last_seq bigint not null,
@@ -351,29 +357,29 @@ create table checkpoints (
 );
 
 -- Ranges have no gaps, so the first checkpoint that ends at a number or after it covers that number.
-create index checkpoints_by_range on checkpoints (last_seq);
+create index checkpoints_by_range on @schema@.checkpoints (last_seq);
 
-create trigger checkpoints_append_only before update or delete or truncate on checkpoints
-  for each statement execute function refuse_ledger_change();
+create trigger checkpoints_append_only before update or delete or truncate on @schema@.checkpoints
+  for each statement execute function @schema@.refuse_ledger_change();
 
-revoke update, delete, truncate on checkpoints from public, current_user;
+revoke update, delete, truncate on @schema@.checkpoints from public, current_user;
 
 -- The last number that the sequence returned. If the sequence was set back, records with higher numbers exist.
-create function last_number() returns bigint language sql stable as $$
-  select case when is_called then last_value else last_value - 1 end from ledger_seq
+create function @schema@.last_number() returns bigint language sql stable as $$
+  select case when is_called then last_value else last_value - 1 end from @schema@.ledger_seq
 $$;
 
 -- Returns the newest checkpoint, and the number of the newest record after it. It takes the fence in one statement, and
 -- reads the range in later ones. By then all earlier appends have committed or rolled back, and all later ones get a
 -- higher number. Appends wait behind this function, so it waits at most a second for the fence.
-create function unsealed(out previous checkpoints, out highest bigint) language plpgsql
-set enable_seqscan = off set jit = off set lock_timeout = '1s' as $$
+create function @schema@.unsealed(out previous @schema@.checkpoints, out highest bigint) language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off set lock_timeout = '1s' as $$
 begin
   perform pg_advisory_xact_lock(1296105476, 0);
-  select * into previous from checkpoints order by checkpoint_id desc limit 1;
-  select max(seq) into highest from ledger where seq > coalesce(previous.last_seq, 0);
+  select * into previous from @schema@.checkpoints order by checkpoint_id desc limit 1;
+  select max(seq) into highest from @schema@.ledger where seq > coalesce(previous.last_seq, 0);
   -- A number was used twice, or will be. Such a range must not be signed.
-  if last_number() < greatest(previous.last_seq, highest) then
+  if @schema@.last_number() < greatest(previous.last_seq, highest) then
     raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';
   end if;
 end $$;
@@ -381,15 +387,16 @@ end $$;
 -- Adds a checkpoint if it is the successor of the newest one, and returns whether it is. Of two concurrent calls the
 -- second waits for the first, and its checkpoint is then no successor. It runs as its owner: the serving role can neither
 -- leave a gap nor seal a record that does not exist.
-create function add_checkpoint(
+create function @schema@.add_checkpoint(
   p_checkpoint_id integer, p_first_seq bigint, p_last_seq bigint, p_tree_size bigint, p_root_hash text,
   p_prev_checkpoint_hash text, p_closed_at timestamptz, p_kid text, p_signature text
-) returns boolean language plpgsql security definer set enable_seqscan = off set jit = off as $$
+) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
-  v_newest checkpoints;
+  v_newest @schema@.checkpoints;
 begin
   perform pg_advisory_xact_lock(1296105479, 0);
-  select * into v_newest from checkpoints order by checkpoint_id desc limit 1;
+  select * into v_newest from @schema@.checkpoints order by checkpoint_id desc limit 1;
   if p_checkpoint_id is distinct from coalesce(v_newest.checkpoint_id, 0) + 1
     or p_first_seq is distinct from coalesce(v_newest.last_seq, 0) + 1
   then
@@ -397,7 +404,7 @@ begin
   end if;
   if p_last_seq < p_first_seq
     or (p_prev_checkpoint_hash is null) <> (p_checkpoint_id = 1)
-    or not exists (select from ledger where seq = p_last_seq)
+    or not exists (select from @schema@.ledger where seq = p_last_seq)
   then
     raise exception 'a checkpoint must end with a stored record and link to its predecessor'
       using errcode = 'data_exception';
@@ -410,7 +417,7 @@ begin
   then
     raise exception 'a checkpoint has impossible values' using errcode = 'data_exception';
   end if;
-  insert into checkpoints (
+  insert into @schema@.checkpoints (
     checkpoint_id, first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature
   ) values (
     p_checkpoint_id, p_first_seq, p_last_seq, p_tree_size, p_root_hash, p_prev_checkpoint_hash, p_closed_at,
@@ -423,7 +430,7 @@ end $$;
 -- guard: whoever changes it is found by the readers of the log.
 --
 -- One row, from the first start with the log.
-create table log_state (
+create table @schema@.log_state (
   only_row boolean primary key check (only_row),
   -- The name of the log in its signed notes.
   origin text not null,
@@ -440,7 +447,7 @@ create table log_state (
 );
 
 -- The hashes of each tile in base64. The last tile of a level may have fewer than 256.
-create table log_tiles (
+create table @schema@.log_tiles (
   level integer not null,
   tile_index bigint not null,
   hashes text not null,
@@ -448,7 +455,7 @@ create table log_tiles (
 );
 
 -- The newest cosignature of each witness.
-create table log_cosignatures (
+create table @schema@.log_cosignatures (
   -- The name of the witness's key.
   witness text collate "C" primary key,
   size bigint not null,
@@ -458,7 +465,7 @@ create table log_cosignatures (
 );
 
 -- Why the newest checkpoint has no cosignature of a witness.
-create table log_problems (
+create table @schema@.log_problems (
   -- The name of the witness's key.
   witness text collate "C" primary key,
   kind text not null
@@ -468,7 +475,7 @@ create table log_problems (
 );
 
 -- Every key that signed checkpoints or notes while the log was on.
-create table log_keys (
+create table @schema@.log_keys (
   use text not null check (use in ('checkpoint', 'log')),
   kid text collate "C" not null,
   -- RFC 7638.
@@ -482,15 +489,15 @@ create table log_keys (
 );
 
 -- Signals of the identity provider (specification "POST /backchannel-logout", "POST /events").
-create table accepted_signals (
+create table @schema@.accepted_signals (
   receiver text collate "C" not null check (receiver in ('logout', 'ssf')),
   issuer text collate "C" not null,
   jti text collate "C" not null,
   forget_at timestamptz not null,
   primary key (receiver, issuer, jti)
 );
-create index accepted_signals_by_forgetting on accepted_signals (forget_at);
-create table logouts (
+create index accepted_signals_by_forgetting on @schema@.accepted_signals (forget_at);
+create table @schema@.logouts (
   kind text collate "C" not null check (
     kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')
   ),
@@ -500,10 +507,10 @@ create table logouts (
   forget_at timestamptz not null,
   primary key (kind, name)
 );
-create index logouts_by_forgetting on logouts (forget_at);
+create index logouts_by_forgetting on @schema@.logouts (forget_at);
 
 -- Sessions of the page /me. Only the browser knows the secret.
-create table me_sessions (
+create table @schema@.me_sessions (
   -- SHA-256 of the secret, in lowercase hex.
   session_hash text collate "C" primary key,
   sponsor_key text collate "C" not null,
@@ -515,12 +522,12 @@ create table me_sessions (
   last_used_at timestamptz not null,
   expires_at timestamptz not null
 );
-create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
-create index me_sessions_by_sponsor on me_sessions (sponsor);
-create index me_sessions_by_expiry on me_sessions (expires_at);
+create index me_sessions_by_sid on @schema@.me_sessions (sid) where sid is not null;
+create index me_sessions_by_sponsor on @schema@.me_sessions (sponsor);
+create index me_sessions_by_expiry on @schema@.me_sessions (expires_at);
 
 -- Sessions of the console. Only the browser knows the secret.
-create table operator_sessions (
+create table @schema@.operator_sessions (
   -- SHA-256 of the secret, in lowercase hex.
   session_hash text collate "C" primary key,
   iss text collate "C" not null,
@@ -534,11 +541,11 @@ create table operator_sessions (
   last_used_at timestamptz not null,
   expires_at timestamptz not null
 );
-create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
-create index operator_sessions_by_sub on operator_sessions (sub);
-create index operator_sessions_by_expiry on operator_sessions (expires_at);
+create index operator_sessions_by_sid on @schema@.operator_sessions (sid) where sid is not null;
+create index operator_sessions_by_sub on @schema@.operator_sessions (sub);
+create index operator_sessions_by_expiry on @schema@.operator_sessions (expires_at);
 -- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
-create table operator_acts (
+create table @schema@.operator_acts (
   -- The number of the act's own record.
   seq bigint primary key,
   -- The number of the first record that the act explains; null if it wrote no other record.
@@ -552,12 +559,12 @@ create table operator_acts (
   salt text,
   at timestamptz not null
 );
-create index operator_acts_by_subject on operator_acts (sub, seq);
-create index operator_acts_by_record on operator_acts (explains) where explains is not null;
-create index operator_acts_with_reason on operator_acts (at) where reason is not null;
+create index operator_acts_by_subject on @schema@.operator_acts (sub, seq);
+create index operator_acts_by_record on @schema@.operator_acts (explains) where explains is not null;
+create index operator_acts_with_reason on @schema@.operator_acts (at) where reason is not null;
 
 -- The first operator's request to lift a block, until a second operator's (Service:Operators:TwoPersonUnblock).
-create table pending_unblocks (
+create table @schema@.pending_unblocks (
   sponsor_key text collate "C" primary key,
   iss text not null,
   sub text not null,
@@ -566,10 +573,10 @@ create table pending_unblocks (
   -- From this time it no longer counts.
   forget_at timestamptz not null
 );
-create index pending_unblocks_by_forgetting on pending_unblocks (forget_at);
+create index pending_unblocks_by_forgetting on @schema@.pending_unblocks (forget_at);
 
 -- Users provisioned by SCIM (specification "Provisioning user").
-create table provisioned_users (
+create table @schema@.provisioned_users (
   user_id text collate "C" primary key,
   user_name text not null,
   -- The user_name in the form in which names are compared.
@@ -582,15 +589,5 @@ create table provisioned_users (
   created_at timestamptz not null,
   modified_at timestamptz not null
 );
-create index provisioned_users_by_external_id on provisioned_users (external_id) where external_id is not null;
-create index provisioned_users_by_sponsor on provisioned_users (sponsor_key);
-
--- Functions that run as their owner must find Mandate's tables, whatever the caller's search path is.
-do $$
-declare
-  v_function text;
-begin
-  foreach v_function in array array['append_records', 'create_ledger_partitions', 'add_checkpoint'] loop
-    execute format('alter function %I set search_path = %I, pg_temp', v_function, current_schema());
-  end loop;
-end $$;
+create index provisioned_users_by_external_id on @schema@.provisioned_users (external_id) where external_id is not null;
+create index provisioned_users_by_sponsor on @schema@.provisioned_users (sponsor_key);

@@ -16,17 +16,22 @@ export interface Migration {
 
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
-/** @param transaction holds the engine's lock against concurrent migrations */
+/**
+ * @param transaction holds the engine's lock against concurrent migrations
+ * @param schema holds the table of migrations; it need not be in the search path
+ */
 export async function applyMigrations(
   transaction: Knex.Transaction,
+  schema: string,
   migrations: readonly Migration[],
 ): Promise<readonly string[]> {
-  if (await transaction.schema.hasTable(MIGRATIONS_TABLE)) {
-    const names: string[] = await transaction(MIGRATIONS_TABLE).pluck('name');
+  if (await transaction.schema.withSchema(schema).hasTable(MIGRATIONS_TABLE)) {
+    const names: string[] = await transaction(MIGRATIONS_TABLE).withSchema(schema).pluck('name');
     if (compareSchema(names, migrations) === 'ahead') throw new Error(NEWER_SCHEMA);
   }
   const applied: [batch: number, names: string[]] = await transaction.migrate.latest({
     tableName: MIGRATIONS_TABLE,
+    schemaName: schema,
     migrationSource: sourceOf(migrations),
   });
   return applied[1];

@@ -1,11 +1,13 @@
 /** The database thread's only connection to SQLite. Reads run alone, writes share commits (`group-commit.ts`). */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { lastWrites, type Writes } from '../last-writes.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
 import { asUnavailable, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
+import { createMissing, type FileIdentity, fileAt, isSameFile, type OpenedFile, openedFile } from './opened-file.ts';
 
 /** With `read`, no byte of the file changes, and writes fail. */
 export type Access = 'read' | 'write';
@@ -15,6 +17,10 @@ export interface SqliteOptions {
   readonly path: string;
   /** Whether no byte of the file may change. */
   readonly readOnly?: boolean;
+  /** Whether a service opens it, and other services on the same file are to be noticed. */
+  readonly isServed?: boolean;
+  /** The file that an earlier thread opened at the path. No other is opened. */
+  readonly opened?: FileIdentity | undefined;
 }
 
 export interface Connection {
@@ -23,15 +29,37 @@ export interface Connection {
   write<Answer>(work: (run: Run) => Answer): Promise<Answer>;
   /** Runs a script of statements. Called within the `work` of a `write`. */
   script(sql: string): void;
+  /** `undefined` for a database in memory, or one that is only read. */
+  readonly file: OpenedFile | undefined;
+  readonly writes: Writes;
   close(): Promise<void>;
 }
 
+interface ConnectionOptions {
+  /** The file that the path must name, if it was opened before. */
+  readonly opened?: FileIdentity | undefined;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
+}
+
 /** @throws StorageUnavailable if the file cannot be opened, or is on a file system without write-ahead logging */
-export async function openConnection(path: string, access: Access = 'write'): Promise<Connection> {
+export async function openConnection(
+  path: string,
+  access: Access = 'write',
+  { opened, now = () => performance.now() }: ConnectionOptions = {},
+): Promise<Connection> {
+  if (opened !== undefined && !isSameFile(opened, fileAt(path))) throw replaced();
   const handle = await openConfigured(path, access);
   const run = runner(handle);
-  const checkpoints = logCheckpoints(handle);
-  const commits = groupCommit(handle, run, checkpoints.afterBatch);
+  const writes = lastWrites(now);
+  const checkpoints = logCheckpoints(handle, writes.succeeded);
+  const file = access === 'write' && isFile(path) ? openedFile(path, now) : undefined;
+  const beforeCommit = () => {
+    if (file?.wasReplaced()) throw replaced();
+  };
+  const commits = groupCommit(handle, run, {
+    ...{ beforeCommit, afterBatch: checkpoints.afterBatch, failedToWrite: writes.failed },
+  });
   let isClosed = false;
 
   const refuseIfClosed = () => {
@@ -51,6 +79,8 @@ export async function openConnection(path: string, access: Access = 'write'): Pr
       return commits.submit(work);
     },
     script: handle.exec,
+    file,
+    writes,
     async close() {
       isClosed = true;
       await commits.drained();
@@ -60,8 +90,18 @@ export async function openConnection(path: string, access: Access = 'write'): Pr
   };
 }
 
+function replaced(): StorageUnavailable {
+  return new StorageUnavailable('The SQLite file was replaced or removed since it was opened');
+}
+
+/** For an empty path SQLite opens a temporary file, which no other process can name. */
+function isFile(path: string): boolean {
+  return path !== '' && path !== ':memory:';
+}
+
 async function openConfigured(path: string, access: Access): Promise<Handle> {
   try {
+    if (access === 'write' && isFile(path)) createMissing(path);
     // No busy timeout of the driver (5 s by default): it would block the thread. `whileBusy` retries with pauses instead.
     const handle = openHandle(path, { readonly: access === 'read', timeout: 0 });
     try {
@@ -95,6 +135,8 @@ function configure(handle: Handle, path: string, access: Access): void {
   handle.exec('pragma secure_delete = fast');
   // `log-checkpoints.ts` moves the log into the file instead.
   handle.exec('pragma wal_autocheckpoint = 0');
+  // The first read creates the log.
+  handle.exec('select count(*) from sqlite_schema');
 }
 
 function runner(handle: Handle): Run {

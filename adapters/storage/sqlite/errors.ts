@@ -28,6 +28,13 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_BUSY(_|$)/.test(error.code);
 }
 
+/** Result codes that mean that the disk is full or fails, or that the file is read-only. Then no decision can be written. */
+const UNWRITABLE = /^SQLITE_(FULL|IOERR|READONLY)(_|$)/;
+
+export function isUnwritable(error: unknown): boolean {
+  return error instanceof Database.SqliteError && UNWRITABLE.test(error.code);
+}
+
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError) || !UNAVAILABLE.test(error.code)) return error;
   return new StorageUnavailable('SQLite could not answer or write', { cause: error });

@@ -6,7 +6,7 @@
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
-import { asUnavailable, isBusy, whileBusy } from './errors.ts';
+import { asUnavailable, isBusy, isUnwritable, whileBusy } from './errors.ts';
 import type { Handle, Run } from './handle.ts';
 import { BATCH_SIZE } from './limits.ts';
 
@@ -21,18 +21,33 @@ interface Member {
   readonly fail: (error: unknown) => void;
 }
 
-/** @param afterBatch is called once the batch is answered. The next batch waits for it */
-export function groupCommit(handle: Handle, run: Run, afterBatch: () => Promise<void>): GroupCommit {
+export interface Surroundings {
+  /** Called before each commit. If it throws, the batch is rolled back and fails with this error. */
+  readonly beforeCommit: () => void;
+  /** Called once the batch is answered. The next batch waits for it. */
+  readonly afterBatch: (isCommitted: boolean) => Promise<void>;
+  /** Called if the batch could not be written. */
+  readonly failedToWrite: () => void;
+}
+
+export function groupCommit(
+  handle: Handle,
+  run: Run,
+  { beforeCommit, afterBatch, failedToWrite }: Surroundings,
+): GroupCommit {
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
     underWay: 1,
     perform: async (batch) => {
+      let isCommitted = false;
       try {
-        await whileBusy(() => commitTogether(handle, run, batch));
+        await whileBusy(() => commitTogether(handle, run, batch, beforeCommit));
+        isCommitted = true;
       } catch (error) {
+        if (isUnwritable(error)) failedToWrite();
         for (const { fail } of batch) fail(asUnavailable(error));
       }
-      await afterBatch();
+      await afterBatch(isCommitted);
     },
   });
   return {
@@ -48,10 +63,11 @@ export function groupCommit(handle: Handle, run: Run, afterBatch: () => Promise<
   };
 }
 
-function commitTogether(handle: Handle, run: Run, batch: readonly Member[]): void {
+function commitTogether(handle: Handle, run: Run, batch: readonly Member[], beforeCommit: () => void): void {
   run('begin immediate');
   try {
     const answers = runAll(handle, run, batch);
+    beforeCommit();
     run('commit');
     for (const answer of answers) answer();
   } catch (error) {
@@ -70,7 +86,7 @@ function runAll(handle: Handle, run: Run, batch: readonly Member[]): readonly ((
     for (const { work } of batch) answers.push(work());
     return answers;
   } catch (error) {
-    if (isBusy(error) || !handle.inTransaction()) throw error;
+    if (isBusy(error) || isUnwritable(error) || !handle.inTransaction()) throw error;
     run('rollback');
     run('begin immediate');
     const exceeded = error instanceof StorageUnavailable ? answers.length : undefined;
@@ -85,8 +101,8 @@ function runOne(handle: Handle, run: Run, { work, fail }: Member): () => void {
     run('release decision');
     return answer;
   } catch (error) {
-    // On a full or failing disk SQLite rolls back the whole transaction by itself.
-    if (!handle.inTransaction()) throw error;
+    // On a full or failing disk the other decisions fail too. SQLite may have rolled back the whole transaction by itself.
+    if (isUnwritable(error) || !handle.inTransaction()) throw error;
     run('rollback to decision');
     run('release decision');
     return () => fail(asUnavailable(error));

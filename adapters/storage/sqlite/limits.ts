@@ -21,6 +21,12 @@ export const IDLE_CHECKPOINT_MS = 1_000;
  */
 export const LOCK_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 50, 50, 100, 100, 100, 100, 100, 100, 100, 100] as const;
 
+/** How often it is checked that the path still names the opened file. A decision is refused within a second. */
+export const FILE_CHECK_MS = 500;
+
+/** A readiness check writes if nothing was written for this time. */
+export const WRITE_PROBE_MS = 1_000;
+
 /** How long a migration waits for another process that migrates. */
 export const MIGRATION_LIMIT_MS = 60_000;
 

@@ -9,14 +9,16 @@ import type { Handle } from './handle.ts';
 import { CHANGES_BETWEEN_CHECKPOINTS, IDLE_CHECKPOINT_MS } from './limits.ts';
 
 export interface LogCheckpoints {
-  /** Called after each batch, once its promises are resolved. */
-  afterBatch(): Promise<void>;
+  /** Called after each batch, once its promises are settled. */
+  afterBatch(isCommitted: boolean): Promise<void>;
   stop(): void;
 }
 
-export function logCheckpoints(handle: Handle): LogCheckpoints {
+/** @param written is called after each batch that committed a change */
+export function logCheckpoints(handle: Handle, written: () => void = () => undefined): LogCheckpoints {
   const changed = handle.prepare<{ changes: number }>('select total_changes() as changes');
   let done = 0;
+  let counted = 0;
   let idle: NodeJS.Timeout | undefined;
 
   const changes = (): number => changed.get()?.changes ?? 0;
@@ -32,9 +34,12 @@ export function logCheckpoints(handle: Handle): LogCheckpoints {
   };
 
   return {
-    async afterBatch() {
+    async afterBatch(isCommitted) {
       clearTimeout(idle);
-      const waiting = changes() - done;
+      const total = changes();
+      if (isCommitted && total > counted) written();
+      counted = total;
+      const waiting = total - done;
       if (waiting === 0) return;
       if (waiting < CHANGES_BETWEEN_CHECKPOINTS) {
         idle = setTimeout(checkpoint, IDLE_CHECKPOINT_MS);

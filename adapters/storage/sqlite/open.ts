@@ -11,10 +11,14 @@ import type { Storage, StorageSurroundings } from '../storage.ts';
 import type { SqliteOptions } from './connection.ts';
 import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './limits.ts';
 import { NO_ANSWER } from './no-answer.ts';
+import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
 import { sqliteOutbox } from './outbox.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import { type Call, type Client, connectTo } from './worker/rpc.ts';
 import { supervise } from './worker/supervisor.ts';
+
+const OTHERS_SERVE =
+  'another process serves the same SQLite file, which is meant for one: both wait for each other, and each has its own rate limits';
 
 /** The sources run as `.ts`, the build as `.js`. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker/main.ts' : './worker/main.js', import.meta.url);
@@ -28,15 +32,20 @@ export function startDatabaseThread(options: SqliteOptions): Promise<Client<Data
  * @throws if the file cannot be opened, or its file system does not support write-ahead logging
  */
 export async function openSqlite(
-  options: Pick<SqliteOptions, 'path'>,
+  options: Pick<SqliteOptions, 'path' | 'isServed'>,
   { clock, log }: StorageSurroundings,
-  start: () => Promise<Client<DatabaseMethods>> = () => startDatabaseThread(options),
+  start: (options: SqliteOptions) => Promise<Client<DatabaseMethods>> = startDatabaseThread,
 ): Promise<Storage> {
-  const thread = await supervise(start, {
+  const { path } = options;
+  let opened: FileIdentity | undefined;
+  const thread = await supervise(() => start({ ...options, opened }), {
     log,
-    restartAfterMs: options.path === ':memory:' ? undefined : RESTART_PAUSE_MS,
+    restartAfterMs: path === ':memory:' ? undefined : RESTART_PAUSE_MS,
   });
   const ask = callerOf(thread.call);
+  opened = await ask('openedFile')();
+  if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
+  const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
       const verdict = await thread.call('decide', [decision.name, input], answerLimit(decision.transaction));
@@ -76,7 +85,10 @@ export async function openSqlite(
       clock,
     ),
     transparencyLog: transparencyLogOf(thread.call),
-    readiness: { name: 'database', check: () => ask('checkReadiness')().catch(() => NO_ANSWER) },
+    readiness: {
+      name: 'database',
+      check: () => ask('checkReadiness')().catch(() => (isReplaced() ? REPLACED : NO_ANSWER)),
+    },
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
     schemaStatus: ask('schemaStatus'),

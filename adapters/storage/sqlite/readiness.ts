@@ -1,15 +1,27 @@
-/** Checks whether SQLite can take decisions: the file answers, its schema is current, and a write transaction begins. */
+/**
+ * Checks whether SQLite can take decisions: the path names the opened file, which answers, its schema is current, the last
+ * decision could be written, and so can a row.
+ */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { describeSchema } from '../rows/migrations.ts';
+import { FAILED_WRITE_MS } from '../last-writes.ts';
+import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
+import { WRITE_PROBE_MS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { NO_ANSWER } from './no-answer.ts';
+import { REPLACED } from './opened-file.ts';
 
 const NO_WRITES = {
   status: 'Unhealthy',
-  detail: 'SQLite takes no writes: the file is read-only, or another process holds its write lock.',
+  detail: 'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
 } as const;
+
+/** SQLite does not write a page whose content stays the same, so an update to the same values would write nothing. */
+const PROBE = [
+  `insert into ${MIGRATIONS_TABLE} (name, batch) values ('probe', 0)`,
+  `delete from ${MIGRATIONS_TABLE} where name = 'probe'`,
+] as const;
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
@@ -27,14 +39,20 @@ export function sqliteReadiness(connection: Connection): Pick<ReadinessCheck, 'c
 }
 
 async function ask(connection: Connection): Promise<Verdict> {
+  const { file, writes } = connection;
   try {
+    if (file?.wasReplaced()) return REPLACED;
     const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;
+    // On a nearly full disk a row can be written when a decision cannot.
+    if (writes.failedWithin(FAILED_WRITE_MS)) return NO_WRITES;
     try {
-      // An empty transaction (BEGIN IMMEDIATE, COMMIT) writes nothing, but fails if a decision would fail.
-      await connection.write(() => undefined);
+      await connection.write((run) => {
+        // Even an empty transaction (BEGIN IMMEDIATE, COMMIT) fails if another process holds the write lock.
+        if (!writes.succeededWithin(WRITE_PROBE_MS)) for (const statement of PROBE) run(statement);
+      });
     } catch {
-      return NO_WRITES;
+      return file?.wasReplaced() ? REPLACED : NO_WRITES;
     }
     return schema;
   } catch {

@@ -3,6 +3,7 @@
 import { open } from 'node:fs/promises';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { WitnessedCheckpoint, WitnessedLogs } from '../../../application/ports/witnessed-logs.ts';
+import { FAILED_WRITE_MS } from '../last-writes.ts';
 import { type Connection, openConnection } from '../sqlite/connection.ts';
 import { asUnavailable } from '../sqlite/errors.ts';
 import { openHandle } from '../sqlite/handle.ts';
@@ -51,7 +52,7 @@ export interface WitnessFile {
 
 /** @throws Error with the code EEXIST if there is such a file: nothing is ever overwritten */
 export async function createWitnessFile(path: string, vkey: string): Promise<void> {
-  await (await open(path, 'wx')).close();
+  await (await open(path, 'wx', 0o600)).close();
   const connection = await openConnection(path);
   try {
     await connection.write((run) => {
@@ -100,11 +101,15 @@ function witnessedLogs({ read, write }: Connection): WitnessedLogs {
   };
 }
 
-function surroundings({ write, close }: Connection): Pick<WitnessFile, 'readiness' | 'close'> {
-  const check: ReadinessCheck['check'] = () =>
-    write(() => undefined).then(
-      () => ({ status: 'Healthy', detail: 'The state file takes writes.' }),
-      () => ({ status: 'Unhealthy', detail: 'The state file takes no writes.' }),
+function surroundings({ write, writes, close }: Connection): Pick<WitnessFile, 'readiness' | 'close'> {
+  const check: ReadinessCheck['check'] = async () => {
+    const takesWrites = await write(() => undefined).then(
+      () => !writes.failedWithin(FAILED_WRITE_MS),
+      () => false,
     );
+    return takesWrites
+      ? { status: 'Healthy', detail: 'The state file takes writes.' }
+      : { status: 'Unhealthy', detail: 'The state file takes no writes, or is no longer at its path.' };
+  };
   return { readiness: { name: 'state', check }, close };
 }

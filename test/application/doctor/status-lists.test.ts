@@ -50,7 +50,12 @@ describe('The status lists in the report of doctor', () => {
       statusLists: () => Promise.reject(new StorageUnavailable('57014')),
     };
     const examinations = storageExaminations(
-      Promise.resolve({ kind: 'opened', condition: condition as StorageCondition, refusal: () => undefined }),
+      Promise.resolve({
+        kind: 'opened',
+        condition: condition as StorageCondition,
+        refusal: () => undefined,
+        exposure: undefined,
+      }),
       {
         ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
         ...{ listEntries: ENTRIES, kids: async () => [] },

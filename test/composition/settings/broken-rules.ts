@@ -175,6 +175,11 @@ export const brokenRules: readonly BrokenRule[] = [
       onPostgresOnly(key),
     ],
   ),
+  [
+    'SQLite in memory',
+    { ...onSqlite, [`${DB}:Path`]: ':memory:' },
+    `${DB}:Path: is SQLite in memory, which each command would have for itself`,
+  ],
   ['a retention on SQLite', { ...onSqlite, [`${AUDIT}:Retention`]: 'P9182D' }, onPostgresOnly(`${AUDIT}:Retention`)],
   [
     'partitions on SQLite',

@@ -92,7 +92,7 @@ function settingsFrom(given: Readonly<Record<string, string>>) {
     'Service:UpstreamIdp:Audience': 'https://mandate.example',
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:Database:Provider': 'sqlite',
-    'Service:Database:Path': ':memory:',
+    'Service:Database:Path': 'unused.db',
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:StatusLists:Enabled': 'true',
     ...logKeySettings(),

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { asProgram } from '../../../scripts/from-source.ts';
 import { type MandateProcess, startMandate as startProcess } from '../../../scripts/mandate-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import {
   ADMIN_KEY,
@@ -42,6 +43,11 @@ describe('A SQLite file on a full disk', function () {
   /** Sends a request without a retry. */
   const send = (form: Form, where = '/oauth2/token'): Promise<Answer> =>
     sendTo(`${service.issuer}${where}`, { method: 'POST', headers: FORM, body: encodeForm(form) });
+  /** The status of `/readyz`, and its sentence about the database. */
+  const readiness = async () => {
+    const { status, body } = await sendTo(`${service.issuer}/readyz`, { headers: { accept: 'application/json' } });
+    return [status, (body.checks as Record<string, { detail: string }>).database?.detail];
+  };
   /** Limits the size of files that the service may write, as a full disk does. */
   const limitFiles = (bytes: number | 'unlimited') =>
     execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
@@ -84,17 +90,31 @@ describe('A SQLite file on a full disk', function () {
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '5']);
       expect(refused.body.error).to.equal('temporarily_unavailable');
     }
+    expect(await readiness()).to.deep.equal([503, FULL]);
     const introspected = await send({ token: String(issued.body.access_token) }, '/oauth2/introspect');
     expect(introspected.body.active).to.equal(true);
     limitFiles('unlimited');
     expect((await send(agent.refreshForm(String(issued.body.refresh_token)))).status).to.equal(200);
+    expect(await readiness()).to.deep.equal([200, 'The database answers.']);
     const { admin, close } = connectionTo(service.issuer);
     const { body } = await admin('GET', '/audit');
     close();
     const events = (body.records as { event: string }[]).map(({ event }) => event);
     expect(events).to.deep.equal(['agent.registered', 'token.issued', 'token.refreshed']);
   });
+
+  it('makes the service unready also while no decision comes, and ready again by itself', async function () {
+    if (process.platform !== 'linux') this.skip();
+    // Room for one page in the log, and for the service's own log file.
+    limitFiles(8_192);
+    await eventually(async () => (await readiness())[1] === FULL, 20);
+    limitFiles('unlimited');
+    await eventually(async () => (await readiness())[0] === 200, 20);
+  });
 });
+
+const FULL =
+  'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.';
 
 describe('A SQLite file that another process locked before the start', () => {
   it('makes the service healthy but unable to decide until the other process releases the lock', async function () {

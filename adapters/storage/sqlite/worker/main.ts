@@ -22,6 +22,7 @@ import {
   sqliteTasks,
 } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
+import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { serve } from './rpc.ts';
 
@@ -34,7 +35,7 @@ function decisionNamed(name: string): Decision<never, unknown> {
   return decision;
 }
 
-function methodsOf(connection: Connection) {
+function methodsOf(connection: Connection, mark: ServingMark | undefined) {
   const { decide } = sqliteDecisions(connection);
   const agents = sqliteAgents(connection);
   const tasks = sqliteTasks(connection);
@@ -97,6 +98,8 @@ function methodsOf(connection: Connection) {
     witnessProblems: log.problems,
     logKeys: log.keys,
     logSigners: log.signers,
+    openedFile: async () => connection.file?.identity,
+    othersServe: async () => mark?.othersServe === true,
     checkReadiness: sqliteReadiness(connection).check,
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
@@ -112,10 +115,10 @@ function methodsOf(connection: Connection) {
 export type DatabaseMethods = ReturnType<typeof methodsOf>;
 
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
-const { path, readOnly = false }: SqliteOptions = workerData;
+const { path, readOnly = false, isServed = false, opened }: SqliteOptions = workerData;
 
 await serve(parentPort, async () => {
-  const connection = await openConnection(path, readOnly ? 'read' : 'write');
+  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened });
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
     await connection.read((run) => run('select count(*) from sqlite_schema'));
@@ -123,5 +126,13 @@ await serve(parentPort, async () => {
     await connection.close();
     throw error;
   }
-  return { methods: methodsOf(connection), close: connection.close };
+  // Without space for the mark the service starts all the same.
+  const mark = isServed ? await markServed(path).catch(() => undefined) : undefined;
+  return {
+    methods: methodsOf(connection, mark),
+    async close() {
+      await connection.close();
+      mark?.remove();
+    },
+  };
 });

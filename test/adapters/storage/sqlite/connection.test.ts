@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { FAILED_WRITE_MS } from '../../../../adapters/storage/last-writes.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
-import { BATCH_SIZE } from '../../../../adapters/storage/sqlite/limits.ts';
+import { BATCH_SIZE, FILE_CHECK_MS, WRITE_PROBE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteReadiness } from '../../../../adapters/storage/sqlite/readiness.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
@@ -15,10 +16,11 @@ describe('The connection to SQLite', () => {
   let path: string;
   let connection: Connection;
   let outside: Handle;
+  let now = 0;
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'mandate-connection-'));
     path = join(directory, 'test.sqlite');
-    connection = await openConnection(path);
+    connection = await openConnection(path, 'write', { now: () => now });
     await connection.write((run) => run('create table kept (name text primary key) strict'));
     outside = openHandle(path, { timeout: 0 });
   });
@@ -159,6 +161,64 @@ describe('The connection to SQLite', () => {
     }
     await limit(1_000_000);
     expect(await keep('later')).to.equal(1);
+  });
+
+  it('has a readiness check that fails after a write on a full disk, and recovers with a write or in five seconds', async () => {
+    await migrateSqlite(connection);
+    const { check } = sqliteReadiness(connection);
+    const limit = (pages: number) => connection.read((run) => run(`pragma max_page_count = ${pages}`));
+    const fill = async () => {
+      const { rows } = await connection.read((run) => run<{ page_count: number }>('pragma page_count'));
+      await limit(rows[0]?.page_count ?? 0);
+      expect(await thrownBy(() => keep('x'.repeat(100_000)))).to.be.instanceOf(StorageUnavailable);
+      expect(await check()).to.deep.equal({
+        status: 'Unhealthy',
+        detail:
+          'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
+      });
+      await limit(1_000_000);
+    };
+    expect((await check()).status).to.equal('Healthy');
+    await fill();
+    now += FAILED_WRITE_MS - 1;
+    // A decision without effects proves nothing.
+    await connection.write(() => undefined);
+    expect((await check()).status).to.equal('Unhealthy');
+    now += 1;
+    expect((await check()).status).to.equal('Healthy');
+    await fill();
+    expect(await keep('later')).to.equal(1);
+    expect((await check()).status).to.equal('Healthy');
+  });
+
+  it('has a readiness check that writes a row at most once a second, and leaves none', async () => {
+    await migrateSqlite(connection);
+    const { check } = sqliteReadiness(connection);
+    const changes = async () =>
+      (await connection.read((run) => run<{ changes: number }>('select total_changes() as changes').rows))[0]
+        ?.changes ?? 0;
+    const rows = () => outside.prepare('select name from schema_migrations').all();
+    const before = [await changes(), rows()] as const;
+    for (const step of [WRITE_PROBE_MS, 0, WRITE_PROBE_MS - 1, 1]) {
+      now += step;
+      expect((await check()).status).to.equal('Healthy');
+    }
+    expect([await changes(), rows()]).to.deep.equal([before[0] + 4, before[1]]);
+  });
+
+  it('rolls back a decision if the file was removed or replaced, also while it waited for a lock', async () => {
+    expect(await keep('before')).to.equal(1);
+    outside.exec('begin immediate');
+    const waiting = thrownBy(() => keep('waiting'));
+    await pause(10);
+    renameSync(path, `${path}.away`);
+    now += FILE_CHECK_MS;
+    outside.exec('rollback');
+    expect(await waiting).to.be.instanceOf(StorageUnavailable);
+    renameSync(`${path}.away`, path);
+    now += FILE_CHECK_MS;
+    expect(await thrownBy(() => keep('after'))).to.be.instanceOf(StorageUnavailable);
+    expect(kept()).to.deep.equal(['before']);
   });
 
   it('finishes waiting decisions before it closes, and is unavailable afterwards', async () => {

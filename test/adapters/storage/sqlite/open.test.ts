@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,12 +6,14 @@ import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { RESTART_PAUSE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { openSqlite } from '../../../../adapters/storage/sqlite/open.ts';
+import { REPLACED } from '../../../../adapters/storage/sqlite/opened-file.ts';
 import type { DatabaseMethods } from '../../../../adapters/storage/sqlite/worker/main.ts';
 import { connectTo } from '../../../../adapters/storage/sqlite/worker/rpc.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { registeredAgent } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { withMethods } from '../../../support/storage.ts';
 
 const BEGINNING = new URL('../../../../adapters/storage/sqlite/worker/main.ts', import.meta.url);
@@ -53,8 +55,8 @@ describe('A SQLite database', () => {
     const opened = async (path: string) => {
       const workers: Worker[] = [];
       const log = capturedLog();
-      const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, () => {
-        const worker = new Worker(BEGINNING, { workerData: { path } });
+      const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, (options) => {
+        const worker = new Worker(BEGINNING, { workerData: options });
         workers.push(worker);
         return connectTo<DatabaseMethods>(worker);
       });
@@ -79,6 +81,23 @@ describe('A SQLite database', () => {
       while ((await storage.readiness.check()).status !== 'Healthy') await pause(20);
       expect(await storage.agents.find(agent.agentId)).to.deep.equal(agent);
       expect(log.lines.map((line) => JSON.parse(line).level)).to.deep.equal(['error', 'info']);
+      await storage.close();
+    });
+
+    it('opens no other file that was put at its path, nor makes a missing one, and its readiness says why', async () => {
+      const path = join(directory, 'replaced.sqlite');
+      const { storage, log, die } = await opened(path);
+      for (const ending of ['', '-wal', '-shm']) rmSync(`${path}${ending}`);
+      await die();
+      await eventually(() => log.lines.some((line) => line.includes('could not be restarted')));
+      expect(existsSync(path)).to.equal(false);
+      const other = withMethods(await open(path));
+      await other.migrate();
+      await other.close();
+      log.lines.length = 0;
+      await eventually(() => log.lines.some((line) => line.includes('could not be restarted')));
+      await isUnavailable(registeredAgent(storage));
+      expect(await storage.readiness.check()).to.deep.equal(REPLACED);
       await storage.close();
     });
 
