@@ -54,6 +54,8 @@ export function judgeLogoutToken(
     /** The human-facing client at the provider. */
     readonly audience: string;
     readonly now: Instant;
+    /** `ExpectedSignal`. */
+    readonly latest: Instant;
   },
 ): LogoutVerdict {
   const refused = (reason: LogoutDenialReason) => ({ kind: 'refused', reason }) as const;
@@ -61,7 +63,8 @@ export function judgeLogoutToken(
   const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
   if (signal.kind === 'refused') return refused(`logout_${signal.check}`);
   const expiry = dateClaim(claims, 'exp');
-  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.now)) return refused('logout_expired');
+  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest))
+    return refused('logout_expired');
   // The provider's keys also sign access tokens, ID tokens and sometimes security event tokens.
   if (!isLogoutType({ ...jws, claims }) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
   // §2.4 forbids `nonce`, so that logout tokens and ID tokens cannot be mistaken for each other.

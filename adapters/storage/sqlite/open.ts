@@ -77,6 +77,7 @@ export async function openSqlite(
     ),
     transparencyLog: transparencyLogOf(thread.call),
     readiness: { name: 'database', check: () => ask('checkReadiness')().catch(() => NO_ANSWER) },
+    databaseTime: undefined,
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],
     schemaStatus: ask('schemaStatus'),

@@ -16,7 +16,7 @@ const opening: TaskOpening = {
 };
 const { task, grantHash, assertion, entry } = opening;
 const delegated: TaskOpening = { ...opening, task: { ...task, parentTaskId } };
-const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON } };
+const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } };
 
 const clear = { revision: agent.revision, spent: [false, false], blocks: [], logouts: [], parent: undefined };
 const liveParent = { state: 'live', expiresAt: instantFromMicros(CREATED + 1) };
@@ -121,7 +121,10 @@ describe('Opening a task', () => {
   ] as const) {
     it(`${refused ? 'is refused' : 'succeeds'} after ${title}`, () => {
       const logouts = [ofPerson, ofSession].map((times) => times && { forgetAt: LATER, ...times });
-      const judgement = openTask.judge({ ...opening, refuseLoggedOut: { issuedAt } }, { ...clear, logouts });
+      const judgement = openTask.judge(
+        { ...opening, refuseLoggedOut: { issuedAt, earliest: CREATED } },
+        { ...clear, logouts },
+      );
       expect(judgement).to.deep.equal(refused ? { verdict: { kind: 'logged_out' }, effects: [] } : opened(opening));
     });
   }
@@ -136,7 +139,10 @@ describe('Opening a task', () => {
       const facts = { ...clear, parent };
       expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
       const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
-      const loggedOut = openTask.judge({ ...delegated, refuseLoggedOut: { issuedAt: NOON } }, { ...facts, logouts });
+      const loggedOut = openTask.judge(
+        { ...delegated, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } },
+        { ...facts, logouts },
+      );
       expect(loggedOut.verdict, 'a logout comes first').to.deep.equal({ kind: 'logged_out' });
     });
   }

@@ -7,9 +7,13 @@ const NOW = 1_789_653_821;
 const audiences = ['https://mandate.example', 'https://mandate.example/oauth2/token'];
 const good = { aud: 'https://mandate.example', iat: NOW - 3, exp: NOW + 57, jti: 'a-jti', instance: 'pod-7' };
 
-function judge(changes: Record<string, unknown>): AssertionVerdict {
+function judge(changes: Record<string, unknown>, latest = NOW): AssertionVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  return judgeAssertion(claims as JsonObject, { audiences, now: instantFromSeconds(NOW) });
+  return judgeAssertion(claims as JsonObject, {
+    audiences,
+    now: instantFromSeconds(NOW),
+    latest: instantFromSeconds(latest),
+  });
 }
 
 const refusals: readonly [string, Record<string, unknown>, string][] = [
