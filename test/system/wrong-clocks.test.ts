@@ -9,6 +9,7 @@ import { databases, postgres } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { scrape } from '../support/metrics-scrape.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
 const [SEVEN_MINUTES, AN_HOUR] = [420, 3600];
 /** After the end of an assertion: the skew, and the minute for which its `jti` is kept. */
@@ -29,7 +30,7 @@ describe('A replica on Postgres whose clock is wrong', () => {
     world = movedClock();
     others = [];
     const times = { clock: world, databaseClock: world.ofAnotherMachine() };
-    right = await startMandate({ database: postgres, ...times });
+    right = await startMandate({ database: postgres, settings: sharedSigningKey(), ...times });
     agent = await right.agent();
   });
   afterEach(async () => {
@@ -121,11 +122,14 @@ describe('A replica on Postgres whose clock is wrong', () => {
     world.advance(240 + KEPT + 1);
     await right.jobs.sweep();
     expect((await behind.introspect(issued)).active).to.equal(false);
+    expect((await right.introspect(issued)).active).to.equal(false);
   });
 
   it('takes no spent assertion again while it is behind, with an iat or without', async () => {
-    const behind = await replica(-SEVEN_MINUTES);
-    for (const iat of [undefined, world.seconds()]) {
+    // By its own clock, the replica would find the assertion valid after the sweep.
+    const behind = await replica(-180);
+    for (const isDated of [false, true]) {
+      const iat = isDated ? world.seconds() : undefined;
       const until = world.seconds() + 60;
       const [spent, unused] = [agent.assertion({ iat, exp: until }), agent.assertion({ iat, exp: until })];
       expect((await agent.exchange({ actor_token: spent })).status).to.equal(200);
@@ -133,8 +137,6 @@ describe('A replica on Postgres whose clock is wrong', () => {
       await right.jobs.sweep();
       expect(await reasons(spent, behind, right)).to.deep.equal(['actor_expired', 'actor_expired']);
       expect(await reasons(unused, behind)).to.deep.equal(['actor_expired']);
-      // By its own clock, the replica would find it valid now.
-      behind.clock.jump(iat === undefined ? 0 : -180);
     }
   });
 
@@ -244,7 +246,8 @@ for (const database of databases) {
     });
 
     it('takes no spent assertion again while its clock is set back', async () => {
-      for (const iat of [undefined, world.seconds()]) {
+      for (const isDated of [false, true]) {
+        const iat = isDated ? world.seconds() : undefined;
         const spent = agent.assertion({ iat, exp: world.seconds() + 60 });
         expect((await exchange(spent)).status).to.equal(200);
         world.advance(60 + KEPT + 1);
