@@ -103,8 +103,24 @@ describe('A replica on Postgres whose clock is wrong', () => {
     expect((await agent.refresh(String(running.body.refresh_token))).status).to.equal(200);
 
     world.advance(21 * 60);
+    // By every clock the task is over, but this replica sweeps nothing.
+    expect(await right.recorded(() => ahead.jobs.sweep())).to.deep.equal([]);
     const ends = await right.recorded(() => right.jobs.sweep());
     expect(fieldsOf(ends, 'event', 'task_id')).to.deep.equal([['task.expired', running.body.task_id]]);
+  });
+
+  it('sweeps by the earlier clock while the difference is small', async () => {
+    const ahead = await replica(25);
+    const behind = await replica(-25);
+    expect((await clockOf(ahead))?.status).to.equal('Healthy');
+    const { body } = await agent.exchange();
+    const events = async (sweeping: Mandate) =>
+      fieldsOf(await right.recorded(() => sweeping.jobs.sweep()), 'event', 'task_id');
+    world.advance(20 * 60 - 5);
+    expect(await events(ahead)).to.deep.equal([]);
+    world.advance(10);
+    expect(await events(behind)).to.deep.equal([]);
+    expect(await events(ahead)).to.deep.equal([['task.expired', body.task_id]]);
   });
 
   it('drops no revocation of a token while it is ahead, and takes no revoked token again while it is behind', async () => {
