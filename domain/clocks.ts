@@ -77,6 +77,11 @@ export function secondsAhead(sentAt: Instant, other: Instant, receivedAt: Instan
   return other > receivedAt ? secondsBetween(receivedAt, other) : secondsBetween(sentAt, other);
 }
 
+/** As in `The database's clock is 40 seconds ahead of this machine's.` */
+export function describeDifference(whose: string, ahead: number): string {
+  return `${whose} is ${Math.round(Math.abs(ahead))} seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
+}
+
 /** Whether shared state may not end by this clock. @param seconds by which another clock differs, in either direction */
 export function differsTooMuch(seconds: number): boolean {
   return Math.abs(seconds) > MOST_DIFFERENCE_SECONDS;

@@ -3,7 +3,7 @@
  * run concurrently, each with a time limit.
  */
 
-import { differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../../domain/clocks.ts';
+import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../../domain/clocks.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
@@ -133,7 +133,7 @@ export function judgeDatabaseClock(ahead: number): Finding {
 function judgeDifference(whose: string, ahead: number, fault: string | undefined): Finding {
   const apart = Math.abs(ahead);
   if (apart <= NOTEWORTHY_SECONDS) return ok(`${whose} and this machine's agree.`);
-  const sentence = `${whose} is ${Math.round(apart)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
+  const sentence = describeDifference(whose, ahead);
   const remedy = 'Have both machines keep their time by NTP.';
   return fault === undefined ? warning(sentence, remedy) : failed(`${sentence} ${fault}`, remedy);
 }

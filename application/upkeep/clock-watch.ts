@@ -8,6 +8,7 @@ import {
   type ClockCourse,
   type ClockReading,
   continueCourse,
+  describeDifference,
   differsTooMuch,
   earlierOf,
   JUMP_SECONDS,
@@ -113,9 +114,7 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
     if (!course.isSteady)
       return `The clock of this machine was set by more than ${JUMP_SECONDS} seconds within the last minute.`;
     const ahead = reading?.ahead ?? 0;
-    if (!differsTooMuch(ahead)) return undefined;
-    const seconds = Math.round(Math.abs(ahead));
-    return `The clock of this machine is ${seconds} seconds ${ahead > 0 ? 'behind' : 'ahead of'} the database's.`;
+    return differsTooMuch(ahead) ? describeDifference("The database's clock", ahead) : undefined;
   }
 
   return {
