@@ -166,9 +166,7 @@ describe('A replica on Postgres whose clock is wrong', () => {
     ];
     others.push(agreeing, alone);
     expect((await clockOf(agreeing))?.status).to.equal('Healthy');
-    expect((await clockOf(alone))?.detail).to.match(
-      /^The database's clock is 3600 seconds ahead of this machine's\./,
-    );
+    expect((await clockOf(alone))?.detail).to.match(/^The database's clock is 3600 seconds ahead of this machine's\./);
 
     const assertion = agent.assertion({ iat: undefined, exp: wrong.seconds() + 60 });
     const exchange = ({ post }: Mandate) =>

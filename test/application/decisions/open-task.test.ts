@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import { anAssertion, anOpening, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
@@ -100,6 +100,14 @@ describe('Opening a task', () => {
       });
     });
   }
+
+  it('is refused by a logout until the earlier of two clocks has passed its end', () => {
+    const logouts = [{ statedAt: NOON, forgetAt: CREATED }];
+    const judged = (earliest: Instant) =>
+      openTask.judge({ ...opening, refuseLoggedOut: { issuedAt: NOON, earliest } }, { ...clear, logouts }).verdict;
+    expect(judged(instantFromMicros(CREATED - 1))).to.deep.equal({ kind: 'logged_out' });
+    expect(judged(CREATED)).to.deep.equal({ kind: 'opened' });
+  });
 
   const LATER = plusSeconds(NOON, 100);
   for (const [title, issuedAt, ofPerson, ofSession, refused] of [

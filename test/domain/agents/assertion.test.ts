@@ -50,6 +50,17 @@ describe('the claims of a client assertion', () => {
     });
   }
 
+  it('are past by the later clock, with an iat or without, and not valid yet by the own one', () => {
+    for (const iat of [undefined, NOW - 3]) {
+      expect(judge({ iat }, NOW + 116).kind).to.equal('accepted');
+      expect(judge({ iat }, NOW + 117)).to.deep.equal({ kind: 'refused', reason: 'actor_expired' });
+    }
+    const early = { iat: NOW + 61, exp: NOW + 120 };
+    expect(judge(early, NOW + 100)).to.deep.equal({ kind: 'refused', reason: 'actor_not_yet_valid' });
+    const long = { iat: undefined, exp: NOW + 361 };
+    expect(judge(long, NOW + 100)).to.deep.equal({ kind: 'refused', reason: 'actor_lifetime_too_long' });
+  });
+
   const acceptances: readonly [string, Record<string, unknown>][] = [
     ['is for the token endpoint', { aud: 'https://mandate.example/oauth2/token' }],
     ["has the service's issuer as the only item of a list", { aud: ['https://mandate.example'] }],
