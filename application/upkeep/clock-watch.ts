@@ -68,13 +68,14 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
   let underWay: Promise<DatabaseReading | undefined> | undefined;
   let reported: string | undefined;
 
-  function look(): Look {
+  /** Part of every request that uses an assertion, so it makes few objects. */
+  function look(): ClockReading {
     const now = { wall: clock.now(), monotonicMs: monotonic() };
     const next = continueCourse(course, now);
     // The monotonic clock may have stopped while the machine was suspended.
     if (next !== course && !next.isSteady) reading = undefined;
     course = next;
-    return { ...now, course };
+    return now;
   }
 
   /** Concurrent callers share one reading. */
@@ -100,14 +101,14 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
   /** `undefined` if the database must be asked first. */
   function knownClocks(): TwoClocks | undefined {
     const now = look();
-    if (databaseTime === undefined) return withSteady(now);
+    if (databaseTime === undefined) return withSteady(now, course);
     return reading && now.monotonicMs - reading.receivedMs <= FRESH_MS ? withDatabase(now, reading) : undefined;
   }
 
   async function readClocks(): Promise<TwoClocks> {
     const known = await read();
     const now = look();
-    return known === undefined ? withSteady(now) : withDatabase(now, known);
+    return known === undefined ? withSteady(now, course) : withDatabase(now, known);
   }
 
   function problem(): string | undefined {
@@ -165,10 +166,6 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
   }
 }
 
-interface Look extends ClockReading {
-  readonly course: ClockCourse;
-}
-
 /** The database's time is known to the length of the query. */
 interface TwoClocks {
   readonly own: Instant;
@@ -176,14 +173,17 @@ interface TwoClocks {
   readonly otherAtMost: Instant;
 }
 
-function withSteady({ wall, monotonicMs, course }: Look): TwoClocks {
+function withSteady({ wall, monotonicMs }: ClockReading, course: ClockCourse): TwoClocks {
   const steady = steadyTime(course, monotonicMs);
   return { own: wall, otherAtLeast: steady, otherAtMost: steady };
 }
 
-function withDatabase({ wall, monotonicMs }: Look, { time, sentMs, receivedMs }: DatabaseReading): TwoClocks {
-  const after = (ms: number) => plusSeconds(time, (monotonicMs - ms) / 1000);
-  return { own: wall, otherAtLeast: after(receivedMs), otherAtMost: after(sentMs) };
+function withDatabase({ wall, monotonicMs }: ClockReading, { time, sentMs, receivedMs }: DatabaseReading): TwoClocks {
+  return {
+    own: wall,
+    otherAtLeast: plusSeconds(time, (monotonicMs - receivedMs) / 1000),
+    otherAtMost: plusSeconds(time, (monotonicMs - sentMs) / 1000),
+  };
 }
 
 function earliestOf({ own, otherAtLeast }: TwoClocks): Instant {

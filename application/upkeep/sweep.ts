@@ -56,10 +56,10 @@ interface Forgetting {
 }
 
 /**
- * Instances' clocks differ by at most a minute (docs/decisions/0001-ledger-paging.md). When a row is expired for this
- * instance, another may still accept its token for a minute. So a row is deleted only after that minute.
+ * When a row is expired by both clocks of this instance, another instance may still be deciding about its token: by the
+ * database's time as it was seconds ago (`clock-watch.ts`). So a row is deleted only after a minute.
  */
-const CLOCKS_DIFFER_BY_SECONDS = 60;
+const KEPT_SECONDS = 60;
 
 /** Rows per transaction and kind: a transaction takes some milliseconds. */
 const BATCH_SIZE = 200;
@@ -75,7 +75,7 @@ const BATCH_SIZE = 200;
  */
 export async function forgetEnded(service: Forgetting, shouldContinue: () => boolean = () => true): Promise<void> {
   const { decisions, sweeping, endingTime, turn, retention } = service;
-  const uselessBy = plusSeconds(endingTime, -CLOCKS_DIFFER_BY_SECONDS);
+  const uselessBy = plusSeconds(endingTime, -KEPT_SECONDS);
   const endedBy = plusSeconds(endingTime, -retention);
 
   /** Repeats until a batch is empty, not just small: deleting a delegated task makes its parent deletable. */
