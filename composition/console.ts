@@ -58,11 +58,11 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
 }
 
 function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
-  const { settings, clock } = parts;
+  const { settings, clock, clockWatch } = parts;
   return traceable(parts, (storage) => ({
     countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
     countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
-    liftPendingUntil: (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, clock.now()),
+    liftPendingUntil: async (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, await clockWatch.earliest()),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],

@@ -22,6 +22,7 @@ import {
 } from '../application/ledger/anonymous-denials.ts';
 import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
+import { clockWatch } from '../application/upkeep/clock-watch.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
 import { observed } from './metrics.ts';
@@ -55,6 +56,11 @@ export function wire(given: Given): ServiceParts {
     measurements === undefined ? opened : measuredDenials(opened, measurements),
   );
   provide('storageWithin', ['storage', 'tracing', 'settings'], storageWithin);
+  provide(
+    'clockWatch',
+    ['opened', 'clock', 'monotonic', 'log'],
+    ({ opened: { databaseTime }, clock, monotonic, log }) => clockWatch({ clock, monotonic, databaseTime, log }),
+  );
   provide('agentKeys', ['settings', 'network', 'clock', 'log'], ({ settings, network, clock, log }) =>
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
   );
@@ -136,6 +142,7 @@ export function wire(given: Given): ServiceParts {
       'transmitterKeys',
       'operatorKeys',
       'clock',
+      'clockWatch',
       'log',
       'randomness',
     ],
@@ -171,6 +178,7 @@ export function wire(given: Given): ServiceParts {
         'admission',
         'receivers',
         'clock',
+        'clockWatch',
         'log',
         'randomness',
         'measurements',
@@ -184,7 +192,7 @@ export function wire(given: Given): ServiceParts {
     [
       ...(['openConsole', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
       ...(['providerKeys', 'operatorMetadata', 'operatorKeys', 'surfaces', 'signingKeys', 'network'] as const),
-      ...(['agentKeys', 'clock', 'log', 'randomness'] as const),
+      ...(['agentKeys', 'clock', 'clockWatch', 'log', 'randomness'] as const),
     ],
     ({ openConsole, ...parts }) => openConsole?.(parts),
   );
@@ -192,13 +200,13 @@ export function wire(given: Given): ServiceParts {
     'jobs',
     [
       ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
-      ...(['recordStream', 'transparencyLog', 'sink', 'clock'] as const),
+      ...(['recordStream', 'transparencyLog', 'sink', 'clock', 'clockWatch'] as const),
     ],
     jobs,
   );
   provide(
     'observed',
-    ['storage', 'signingKeys', 'providerKeys', 'transmitterKeys', 'circuit', 'admission', 'clock'],
+    ['storage', 'signingKeys', 'providerKeys', 'transmitterKeys', 'circuit', 'admission', 'clock', 'clockWatch'],
     observed,
   );
   provide(

@@ -55,17 +55,17 @@ export function httpSurfaces(
         | 'me'
       )
     | ('sealedTrees' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
-    | ('clock' | 'log' | 'randomness' | 'measurements')
+    | ('clock' | 'clockWatch' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
-  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, log, randomness } = parts;
+  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
   const { anonymousDenials: anonymous, sealedTrees: trees, transparencyLog, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];
   const ttl = settings['Service:StatusLists:Ttl'];
   const entries = settings['Service:StatusLists:Entries'];
 
   const tokenService = {
-    ...{ clock, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    ...{ clock, sharedTime: clockWatch, randomness, signingKeys, agentKeys, providerKeys, issuer },
     agentCache: agentCache(parts.storage.agents),
     directory,
     digest: sha256,
@@ -130,7 +130,10 @@ export function httpSurfaces(
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
         block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
         unblock: (sponsorKey) =>
-          unblockSponsor({ decisions: storage, clock, twoPersons: named?.twoPersons }, sponsorKey),
+          unblockSponsor(
+            { decisions: storage, clock, sharedTime: clockWatch, twoPersons: named?.twoPersons },
+            sponsorKey,
+          ),
         listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
         listTasks: (question) => listTasks(reading, question),
         showTask: (taskId) => showTask(reading, taskId),
@@ -169,7 +172,12 @@ export function httpSurfaces(
     },
     ...parts.receivers,
     readiness: [
-      ...[parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+      ...[
+        parts.storage.readiness,
+        clockWatch.readiness,
+        signingKeyReadiness(signingKeys),
+        providerKeysReadiness(providerKeys, clock),
+      ],
       ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
     ],
   };

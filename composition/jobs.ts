@@ -23,10 +23,11 @@ export function jobs(
   parts: Pick<
     Parts,
     | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials')
-    | ('recordStream' | 'transparencyLog' | 'sink' | 'clock')
+    | ('recordStream' | 'transparencyLog' | 'sink' | 'clock' | 'clockWatch')
   >,
 ): Jobs {
-  const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock } = parts;
+  const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock, clockWatch } =
+    parts;
   const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
@@ -49,13 +50,17 @@ export function jobs(
     closeWindows: () => anonymousDenials.closeEnded(),
     sweep: (shouldContinue?: () => boolean) =>
       tracedJob(parts, SWEEPING, async (own) => {
-        const service = { decisions: own, sweeping: own.sweeping, clock, turn: eventLoopTurn };
+        const endingTime = await clockWatch.endingTime();
+        // The clock watch has logged why.
+        if (endingTime === undefined) return;
+        const service = { decisions: own, sweeping: own.sweeping, clock, endingTime, turn: eventLoopTurn };
         await expireTasks(
           { ...service, batchSize: settings['Service:Tasks:SweepBatchSize'], clockAheadBy },
           shouldContinue,
         );
         await forgetEnded({ ...service, retention: settings['Service:Tasks:Retention'] }, shouldContinue);
       }),
+    watchClocks: () => clockWatch.watch(),
     setQueueing: () => outbox.setQueueing(sink !== undefined),
   };
   return {
@@ -69,6 +74,7 @@ export function jobs(
           follower: { name: 'asking the witnesses of the log', run: once.askWitnesses },
         },
       },
+      { name: 'comparing the clocks', intervalMs: WATCH_CLOCKS_MS, firstAfterMs: 0, run: once.watchClocks },
       spread(SWEEPING, settings['Service:Tasks:SweepInterval'], once.sweep),
       { name: 'writing the summaries of denials', intervalMs: CLOSE_WINDOWS_MS, run: once.closeWindows },
       { name: 'delivering records', intervalMs: inMs(settings['Service:Audit:DrainInterval']), run: once.drain },
@@ -80,10 +86,10 @@ export function jobs(
   };
 }
 
-/**
- * Replicas with synchronized clocks differ by milliseconds. A replica whose clock is further ahead ends tasks early,
- * which it would already refuse anyway; `mandate doctor` reports it.
- */
+/** A jump of the clock is noticed after this time at most, and before each sweep. */
+const WATCH_CLOCKS_MS = 1000;
+
+/** Replicas with synchronized clocks differ by milliseconds. Tasks end by the earlier of a replica's and the database's. */
 const CLOCK_AHEAD_SECONDS = 2;
 
 /** How late a listener of `GET /audit/stream` gets a record. */

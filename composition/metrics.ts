@@ -51,7 +51,7 @@ export async function publishOnPort(
 export function observed(
   parts: Pick<
     Parts,
-    'storage' | 'signingKeys' | 'providerKeys' | 'transmitterKeys' | 'circuit' | 'admission' | 'clock'
+    'storage' | 'signingKeys' | 'providerKeys' | 'transmitterKeys' | 'circuit' | 'admission' | 'clock' | 'clockWatch'
   >,
 ): Observed {
   const { storage, signingKeys, providerKeys, transmitterKeys, circuit, clock } = parts;
@@ -59,6 +59,7 @@ export function observed(
   return {
     version: packageVersion(),
     now: () => clock.now(),
+    aheadOfDatabase: () => parts.clockWatch.aheadOfDatabase(),
     permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),

@@ -15,9 +15,10 @@ import type { ProviderMetadata, SponsorDirectory } from '../application/ports/id
 import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
-import type { Clock, Randomness, ReadinessCheck } from '../application/ports/runtime.ts';
+import type { Clock, Monotonic, Randomness, ReadinessCheck } from '../application/ports/runtime.ts';
 import type { Log, Measurements, Tracing } from '../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../application/ports/transparency-log.ts';
+import type { ClockWatch } from '../application/upkeep/clock-watch.ts';
 import type { Checkpoint } from '../domain/ledger/checkpoint.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Jobs } from './recurring.ts';
@@ -27,6 +28,7 @@ import type { Settings } from './settings/settings.ts';
 export interface Given {
   readonly settings: Settings;
   readonly clock: Clock;
+  readonly monotonic: Monotonic;
   readonly randomness: Randomness;
   readonly log: Log;
   readonly network: Network;
@@ -50,7 +52,7 @@ export type ConsoleNeeds = Pick<
   Parts,
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
   | ('operatorMetadata' | 'operatorKeys' | 'surfaces' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
-  | 'agentKeys'
+  | ('agentKeys' | 'clockWatch')
 >;
 
 export type MeNeeds = Pick<
@@ -107,6 +109,7 @@ export interface Made {
   readonly surfaces: HttpSurfaces;
   /** The console, if it is configured. */
   readonly console: HttpApp | undefined;
+  readonly clockWatch: ClockWatch;
   readonly jobs: Jobs;
   readonly observed: Observed;
   readonly service: ServiceParts;

@@ -20,6 +20,7 @@ type Needed = Pick<
   | 'transmitterKeys'
   | 'operatorKeys'
   | 'clock'
+  | 'clockWatch'
   | 'log'
   | 'randomness'
 >;
@@ -29,12 +30,12 @@ export function receivers(parts: Needed): Parts['receivers'] {
 }
 
 function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
-  const { settings, anonymousDenials: anonymous, providerKeys, clock, log } = parts;
+  const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log } = parts;
   const clients = logoutClients(settings);
   const operators = operatorsLogout(parts);
   if (clients.length === 0 && operators === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { anonymous, clock, providerKeys, clients, operators, refuseLoggedOut };
+  const service = { anonymous, clock, sharedTime: clockWatch, providerKeys, clients, operators, refuseLoggedOut };
   return traceable(parts, (decisions) => ({
     accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
     log,
@@ -69,12 +70,12 @@ function operatorsLogout({ settings, operatorKeys }: Needed) {
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {
-  const { settings, anonymousDenials: anonymous, transmitterKeys, clock, log } = parts;
+  const { settings, anonymousDenials: anonymous, transmitterKeys, clock, clockWatch, log } = parts;
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
-    ...{ anonymous, clock, log, transmitterKeys, audience },
+    ...{ anonymous, clock, sharedTime: clockWatch, log, transmitterKeys, audience },
     upstreamIssuer: upstreamIssuer(parts),
   };
   return traceable(parts, (decisions) => ({

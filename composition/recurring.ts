@@ -36,6 +36,8 @@ export interface Jobs {
   closeWindows(): Promise<void>;
   /** Records expired tasks, and deletes data past its retention. */
   sweep(shouldContinue?: () => boolean): Promise<void>;
+  /** Compares this instance's clock with the database's and the monotonic one. */
+  watchClocks(): Promise<void>;
   /** Stores in the database whether records are queued for a sink. */
   setQueueing(): Promise<void>;
   /** @param queueingIsSet whether `setQueueing` succeeded at start */

@@ -9,7 +9,7 @@ import type { Storage, StorageSurroundings } from '../adapters/storage/storage.t
 import { tracedNetwork } from '../adapters/telemetry/spans.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import { type Network, NetworkFailure } from '../application/ports/network.ts';
-import type { Clock } from '../application/ports/runtime.ts';
+import type { Clock, Monotonic } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
@@ -28,6 +28,9 @@ import { openTracing } from './traces.ts';
 interface Surroundings {
   readonly log: Log;
   readonly clock?: Clock;
+  readonly monotonic?: Monotonic;
+  /** Replaces the clock of the Postgres server, which tests cannot move. */
+  readonly databaseClock?: Clock | undefined;
   readonly network?: Network;
   /**
    * How long a stop continues to accept requests, in milliseconds; each response then closes its connection. 0 by
@@ -53,7 +56,14 @@ const NOT_QUEUEING = 'the database could not store yet whether records are queue
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
-  const { log, clock = systemClock(), lingerMs = 0, timeLimits } = surroundings;
+  const {
+    log,
+    clock = systemClock(),
+    monotonic = () => performance.now(),
+    databaseClock,
+    lingerMs = 0,
+    timeLimits,
+  } = surroundings;
   const tracing = await openTracing(settings, log);
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
@@ -66,7 +76,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
   refuseMissingFile(settings);
-  const opening = openDatabase(settings, { clock, log });
+  const opening = openDatabase(settings, { clock, log, databaseClock });
   // Load most of the code while the database opens: opening waits for another thread or another machine.
   const loading = Promise.all([
     import('./container.ts'),
@@ -93,7 +103,19 @@ export async function startService(settings: Settings, surroundings: Surrounding
       transparencyLog,
       ...others
     } = wire({
-      ...{ settings, clock, randomness, log, network, measurements, tracing, opened, signingKeys, noteSigner },
+      ...{
+        settings,
+        clock,
+        monotonic,
+        randomness,
+        log,
+        network,
+        measurements,
+        tracing,
+        opened,
+        signingKeys,
+        noteSigner,
+      },
       openLog: logCode?.transparencyLog,
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
       openConsole: consolePages?.openConsole,

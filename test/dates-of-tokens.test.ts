@@ -25,6 +25,7 @@ import { packStatuses } from '../domain/tasks/status-list.ts';
 import { taskTokenClaims } from '../domain/tasks/task-token.ts';
 import { capturedLog } from './support/captured-log.ts';
 import { anAgent, aTask } from './support/domain-fixtures.ts';
+import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
 import { compressed } from './support/tool-server/status-lists.ts';
 
@@ -52,6 +53,7 @@ interface Reader {
 }
 
 const clock = { now: () => instantFromSeconds(NOW) };
+const sharedTime = agreeing(clock);
 const providerKeys = { verify: async () => ({ kind: 'verified', issuer: IDP }) as const, lastFetchedAt: clock.now };
 const validation = { providerKeys, clock, audience: HERE, sponsorKeyClaim: 'sub' };
 const person = { iss: IDP, aud: HERE, sub: 'ada', iat: NOW - 5, exp: NOW + 300, scope: 'jira:read' };
@@ -81,7 +83,7 @@ describe('The dates of a token', () => {
       read: async (assertion) => {
         const agents = { find: async () => anAgent() };
         const agentKeys = { verify: async () => ({ kind: 'verified' }) as const, isUsable: async () => true };
-        const service = { agents, agentKeys, clock, audiences: [HERE] };
+        const service = { agents, agentKeys, clock, sharedTime, audiences: [HERE] };
         return told(await authenticateAgent(service, { assertion, clientId: undefined }));
       },
       expired: 'actor_expired',
@@ -166,7 +168,15 @@ describe('The dates of a token', () => {
       claims: { ...signal, sub: 'ada', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
       read: async (token) => {
         const client = { audience: HERE, endsTasks: true, closesSessions: false, closesOperatorSessions: false };
-        const service = { decisions, providerKeys, anonymous, clock, clients: [client], refuseLoggedOut: false };
+        const service = {
+          decisions,
+          providerKeys,
+          anonymous,
+          clock,
+          sharedTime,
+          clients: [client],
+          refuseLoggedOut: false,
+        };
         return told(await acceptLogout(service, token));
       },
       expired: 'logout_expired',
@@ -182,7 +192,7 @@ describe('The dates of a token', () => {
       },
       read: async (token) => {
         const log = { info: () => undefined };
-        const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, log, audience: HERE };
+        const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, log, audience: HERE };
         return told(await acceptSecurityEvent({ ...service, upstreamIssuer: async () => IDP }, token));
       },
       expired: 'ssf_expired',
@@ -196,7 +206,7 @@ describe('The dates of a token', () => {
         const facts = { tokenRevocation: undefined, taskState: { kind: 'live' }, agentEnabled: true } as const;
         const tasks = { tokenFacts: async () => ({ ...facts, taskExpiresAt: task.expiresAt }) } as unknown as Tasks;
         const signingKeys = { verify: async () => true } as unknown as SigningKeys;
-        const { kind } = await introspectToken({ tasks, signingKeys, clock, issuer: HERE }, token);
+        const { kind } = await introspectToken({ tasks, signingKeys, clock, sharedTime, issuer: HERE }, token);
         return kind === 'active' ? 'accepted' : kind;
       },
       expired: 'inactive',

@@ -43,6 +43,13 @@ export interface Storage extends Decisions {
   /** The check `database` of `/readyz`. */
   readonly readiness: ReadinessCheck;
 
+  /**
+   * Reads the database's own clock. `undefined` if it has none: SQLite uses this machine's.
+   *
+   * @throws StorageUnavailable within a second or so
+   */
+  readonly databaseTime: (() => Promise<Instant>) | undefined;
+
   /** @throws StorageUnavailable when the database does not answer within a few seconds */
   backlog(): Promise<Backlog>;
 
@@ -80,4 +87,6 @@ export type LedgerReading = Pick<Storage, 'checkpoints' | 'transparencyLog' | 's
 export interface StorageSurroundings {
   readonly clock: Clock;
   readonly log: Log;
+  /** In tests: replaces the clock of the Postgres server, which cannot be moved. */
+  readonly databaseClock?: Clock | undefined;
 }

@@ -20,6 +20,8 @@ export interface Definition {
 export interface Observed {
   readonly version: string;
   now(): Instant;
+  /** Seconds, by the last reading; `undefined` without one. */
+  aheadOfDatabase(): number | undefined;
   /** Empty if admission control is off. */
   permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
@@ -97,6 +99,12 @@ export const gauges: readonly GaugeDefinition[] = [
     labelNames: ['pool'],
     help: 'Callers that wait for a connection of a pool; on SQLite, pool "thread", calls without an answer yet.',
     read: ({ observed }) => observed.lines().map(({ name, waiting }) => ({ labels: { pool: name }, value: waiting })),
+  },
+  {
+    name: 'mandate_database_clock_difference_seconds',
+    labelNames: [],
+    help: "Seconds by which this machine's clock is ahead of the database's, negative if behind, read every second. Absent on SQLite.",
+    read: ({ observed }) => one(observed.aheadOfDatabase()),
   },
   {
     name: 'mandate_ledger_unsealed_records',

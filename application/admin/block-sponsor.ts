@@ -2,14 +2,20 @@
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import { type BlockLift, type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
+import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { type BlockVerdict, placeBlock } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 interface SponsorBlocking {
   readonly decisions: Decisions;
   readonly clock: Clock;
+}
+
+interface BlockLifting extends SponsorBlocking {
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
+  /** `Service:Operators:TwoPersonUnblock`. */
+  readonly twoPersons: boolean | undefined;
 }
 
 /** The operator's block and those of other sources, and the number of ended tasks. */
@@ -21,12 +27,13 @@ export function blockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: 
 }
 
 /** The ledger records `not_owned` and `operator_is_sponsor` as refusals. */
-export function unblockSponsor(
-  { decisions, clock, twoPersons }: SponsorBlocking & Pick<BlockLift, 'twoPersons'>,
+export async function unblockSponsor(
+  { decisions, clock, sharedTime, twoPersons }: BlockLifting,
   sponsorKey: SponsorKey,
 ): Promise<LiftVerdict> {
   const about = { at: clock.now(), event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'operator_unblocked' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
-  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal, twoPersons });
+  const both = twoPersons === true ? { earliest: await sharedTime.earliest() } : undefined;
+  return decisions.decide(liftBlock, { sponsorKey, source: 'admin', entry, refusal, twoPersons: both });
 }

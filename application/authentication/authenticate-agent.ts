@@ -16,7 +16,7 @@ import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
 import type { AgentKeys } from '../ports/keys.ts';
 import type { Agents } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 /** The algorithms an assertion may be signed with (supplement "Client assertions"). */
 export const ASSERTION_ALGORITHMS = ['ES256', 'PS256', 'RS256'] as const;
@@ -25,6 +25,8 @@ export interface AgentAuthentication {
   readonly agents: Pick<Agents, 'find'>;
   readonly agentKeys: AgentKeys;
   readonly clock: Clock;
+  /** An assertion is past when the later of two clocks says so (supplement "Clocks"). */
+  readonly sharedTime: SharedTime;
   /** The issuer and its token endpoint: the assertion's `aud` must be one of them. */
   readonly audiences: readonly string[];
 }
@@ -48,7 +50,7 @@ export interface AuthenticatedAgent {
  * @param options.disabledToo accepts disabled agents: they may still revoke their tokens (supplement "Token endpoint")
  */
 export async function authenticateAgent(
-  { agents, agentKeys, clock, audiences }: AgentAuthentication,
+  { agents, agentKeys, clock, sharedTime, audiences }: AgentAuthentication,
   { assertion, clientId }: Credentials,
   options: { readonly about?: DenialSubject; readonly disabledToo?: boolean; readonly trace?: Trace | undefined } = {},
 ): Promise<Outcome<AuthenticatedAgent>> {
@@ -69,7 +71,8 @@ export async function authenticateAgent(
 
   // 3. The assertion is meant for this service, and valid now. From here on, records of refusals name the agent.
   const about = { ...options.about, agentId: agent.agentId };
-  const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now() });
+  const latest = await sharedTime.latest();
+  const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now(), latest });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });
   const spent = { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt };
 

@@ -1,7 +1,7 @@
 /** Lifts the block of one source (specification "Sponsor block"). Ended tasks stay ended. */
 
 import type { SponsorKey } from '../../domain/identifiers.ts';
-import { plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { isOther, isSamePerson } from '../../domain/operators/operator.ts';
 import type { BlockSource } from '../../domain/sponsors/block.ts';
@@ -22,8 +22,11 @@ export interface BlockLift extends Explained {
   readonly tooOld?: LedgerEntry | undefined;
   /** Whether it is refused while another source blocks the person as well. */
   readonly onlyAlone?: boolean | undefined;
-  /** Whether a second, different operator must ask as well. The admin key lifts alone. */
-  readonly twoPersons?: boolean | undefined;
+  /**
+   * Set if a second, different operator must ask as well. The admin key lifts alone. A first request is over by the earlier
+   * of two clocks (supplement "Clocks").
+   */
+  readonly twoPersons?: { readonly earliest: Instant } | undefined;
 }
 
 /** How long a first operator's request awaits the second one's. */
@@ -65,8 +68,8 @@ export const liftBlock = explained(
         const reason = 'operator_is_sponsor';
         return { verdict: reason, effects: recorded([{ ...refusal, reason }]) };
       }
-      if (operator !== undefined && twoPersons === true) {
-        if (pending === undefined || pending.forgetAt <= entry.at) {
+      if (operator !== undefined && twoPersons !== undefined) {
+        if (pending === undefined || pending.forgetAt <= twoPersons.earliest) {
           const { issuer, subject, sponsorKey: operatorKey } = operator;
           const forgetAt = plusSeconds(entry.at, PENDING_SECONDS);
           const first = { effect: 'put_pending_unblock', sponsorKey, issuer, subject, operatorKey, forgetAt } as const;

@@ -1,6 +1,7 @@
 /** Opens a task with its grant and first token (specification "POST /oauth2/token", Exchange). */
 
 import type { Agent } from '../../domain/agents/agent.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
@@ -19,8 +20,11 @@ export interface TaskOpening {
   readonly assertion: SpentAssertion;
   /** The revision against which the request was checked. */
   readonly agentRevision: Agent['revision'];
-  /** Set if remembered logouts refuse tasks: the `iat` of the subject token (`log-out.ts`, `remember`). */
-  readonly refuseLoggedOut?: Pick<Person, 'issuedAt'> | undefined;
+  /**
+   * Set if remembered logouts refuse tasks: the `iat` of the subject token (`log-out.ts`, `remember`), and the time by
+   * which a logout is forgotten: the earlier of two clocks (supplement "Clocks").
+   */
+  readonly refuseLoggedOut?: (Pick<Person, 'issuedAt'> & { readonly earliest: Instant }) | undefined;
   /** Set if the task gets an index of a status list: `StatusDraws`. */
   readonly statusDraws?: readonly number[] | undefined;
   /** In place of `statusDraws`: the task gets the first of these indices that no task has. */
@@ -73,7 +77,9 @@ export const openTask = decision({
     const refused = (verdict: OpenVerdict): Judgement<OpenVerdict> => ({ verdict, effects: [] });
     const obstacle = findObstacle(agentRevision, facts);
     if (obstacle !== undefined) return refused(obstacle);
-    if (isLoggedOut(facts.logouts, refuseLoggedOut?.issuedAt, task.createdAt)) return refused({ kind: 'logged_out' });
+    if (refuseLoggedOut && isLoggedOut(facts.logouts, refuseLoggedOut.issuedAt, refuseLoggedOut.earliest)) {
+      return refused({ kind: 'logged_out' });
+    }
     const { parent } = facts;
     const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });

@@ -3,6 +3,7 @@
  * run concurrently, each with a time limit.
  */
 
+import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../../domain/clocks.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
@@ -108,12 +109,33 @@ export const NOTEWORTHY_SECONDS = 5;
  * @param ahead seconds by which the other clock is ahead of this machine's
  */
 export function judgeClock(whose: string, ahead: number): Finding {
+  const isFar = Math.abs(ahead) > CLOCK_SKEW_SECONDS;
+  return judgeDifference(
+    whose,
+    ahead,
+    isFar ? `That is more than the ${CLOCK_SKEW_SECONDS} seconds that tokens are given.` : undefined,
+  );
+}
+
+/** The same for the database's clock, with the limit of a running service (supplement "Clocks"). */
+export function judgeDatabaseClock(ahead: number): Finding {
+  const isFar = differsTooMuch(ahead);
+  return judgeDifference(
+    "The database's clock",
+    ahead,
+    isFar
+      ? `That is more than ${MOST_DIFFERENCE_SECONDS} seconds: a service on this machine ends and deletes nothing by time.`
+      : undefined,
+  );
+}
+
+/** @param fault what a failed examination adds; `undefined` if the difference is tolerable */
+function judgeDifference(whose: string, ahead: number, fault: string | undefined): Finding {
   const apart = Math.abs(ahead);
   if (apart <= NOTEWORTHY_SECONDS) return ok(`${whose} and this machine's agree.`);
-  const sentence = `${whose} is ${Math.round(apart)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's.`;
+  const sentence = describeDifference(whose, ahead);
   const remedy = 'Have both machines keep their time by NTP.';
-  if (apart <= CLOCK_SKEW_SECONDS) return warning(sentence, remedy);
-  return failed(`${sentence} That is more than the ${CLOCK_SKEW_SECONDS} seconds that tokens are given.`, remedy);
+  return fault === undefined ? warning(sentence, remedy) : failed(`${sentence} ${fault}`, remedy);
 }
 
 export function ago(then: Instant, now: Instant): string {

@@ -3,7 +3,7 @@
  * unusable, the other checks are skipped.
  */
 
-import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { secondsAhead } from '../../domain/clocks.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { DatabaseLink, RoleCondition, StorageCondition } from '../ports/storage.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type Examination,
   type Finding,
   failed,
-  judgeClock,
+  judgeDatabaseClock,
   ok,
   skipped,
   summarizeList,
@@ -257,11 +257,5 @@ async function examineClock(condition: StorageCondition, clock: Clock): Promise<
   const sentAt = clock.now();
   const databaseTime = await condition.now();
   if (databaseTime === undefined) return skipped('The database has no clock of its own.');
-  return judgeClock("The database's clock", secondsAhead(sentAt, databaseTime, clock.now()));
-}
-
-/** The database read its clock between query and result: a time in that interval counts as equal. */
-function secondsAhead(sentAt: Instant, databaseTime: Instant, receivedAt: Instant): number {
-  if (databaseTime >= sentAt && databaseTime <= receivedAt) return 0;
-  return databaseTime > receivedAt ? secondsBetween(receivedAt, databaseTime) : secondsBetween(sentAt, databaseTime);
+  return judgeDatabaseClock(secondsAhead(sentAt, databaseTime, clock.now()));
 }

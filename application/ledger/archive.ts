@@ -9,6 +9,7 @@
  * record is in exactly one export.
  */
 
+import { differsTooMuch, earlierOf, secondsAhead } from '../../domain/clocks.ts';
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
 import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
@@ -53,8 +54,13 @@ export interface ArchiveOutcome {
 
 /** @throws StorageUnavailable, ExportUnusable: the ledger then still holds the current month, or its state is unknown */
 export async function archive(before: Month, archiving: Archiving): Promise<ArchiveOutcome> {
-  if (before > monthOf(archiving.clock.now())) return stopped(0, { kind: 'after_current_month', before });
-  const held = await archiving.archives.exclusively(() => archiveMonths(before, archiving));
+  const { archives, clock } = archiving;
+  const sentAt = clock.now();
+  const time = await archives.databaseTime();
+  const ahead = secondsAhead(sentAt, time, clock.now());
+  if (differsTooMuch(ahead)) return stopped(0, { kind: 'clocks_disagree', ahead });
+  if (before > monthOf(earlierOf(sentAt, time))) return stopped(0, { kind: 'after_current_month', before });
+  const held = await archives.exclusively(() => archiveMonths(before, archiving));
   return held === 'busy' ? stopped(0, { kind: 'busy' }) : held.answer;
 }
 

@@ -47,6 +47,9 @@ export interface Archives {
    */
   exclusively<Answer>(work: () => Promise<Answer>): Promise<{ readonly answer: Answer } | 'busy'>;
 
+  /** The database's own clock. */
+  databaseTime(): Promise<Instant>;
+
   /** Every stored month before `month`, oldest first. */
   heldBefore(month: Month): Promise<readonly HeldMonth[]>;
 

@@ -5,6 +5,18 @@ export interface Clock {
   now(): Instant;
 }
 
+/**
+ * The time by two clocks, of which one may be wrong: this instance's and the database's. Without a clock of the database:
+ * the system clock, and the time if it had not been set (docs/decisions/0026-two-clocks.md). A promise only if the
+ * database must be asked first, which then may throw StorageUnavailable.
+ */
+export interface SharedTime {
+  /** The later of the two: what may be used once is past by it. */
+  latest(): Instant | Promise<Instant>;
+  /** The earlier of the two: shared state ends by it. */
+  earliest(): Instant | Promise<Instant>;
+}
+
 /** Unpredictable values. */
 export interface Randomness {
   /** 26 characters of Crockford base32; values made within a millisecond sort in the order they were made. */

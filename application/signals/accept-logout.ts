@@ -12,13 +12,14 @@ import type { SignalVerdict } from '../decisions/signal.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 interface AcceptLogout {
   readonly decisions: Decisions;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'latest'>;
   readonly clients: readonly LogoutClient[];
   /** The operators' own provider and their client there; `undefined` if they sign in at the upstream one, or nowhere. */
   readonly operators?: OperatorsLogout | undefined;
@@ -71,18 +72,20 @@ async function decide(
   logoutToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<LogoutOutcome> {
-  const { decisions, clock, refuseLoggedOut } = service;
+  const { decisions, clock, sharedTime, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token, and it is a recent logout token for this service.
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
+  const latest = await sharedTime.latest();
   const at = clock.now();
+  const times = { now: at, latest };
   // The claim is not trusted yet. It only says whose keys must verify it.
   const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
-  const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, at, trace));
+  const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, times, trace));
   // Behind `Service:UpstreamIdp:MetadataUrl`, the upstream provider may be the same one, with other clients.
   const isForOthers = ofOperators?.kind === 'refused' && ofOperators.reason === 'logout_audience_mismatch';
-  const read = ofOperators === undefined || isForOthers ? await readToken(jws, service, at, trace) : ofOperators;
+  const read = ofOperators === undefined || isForOthers ? await readToken(jws, service, times, trace) : ofOperators;
   if (read.kind === 'refused') return ofOperators?.kind === 'refused' ? ofOperators : read;
   const { issuer, accepted, first } = read;
 
@@ -114,7 +117,7 @@ type ReadToken =
 async function readToken(
   jws: CompactJws,
   { providerKeys, clients }: Pick<AcceptLogout, 'providerKeys' | 'clients'>,
-  at: Instant,
+  times: { readonly now: Instant; readonly latest: Instant },
   trace: Trace | undefined,
 ): Promise<ReadToken> {
   const signature = await providerKeys.verify(jws, trace);
@@ -124,7 +127,7 @@ async function readToken(
   const { issuer } = signature;
   const verdicts = clients.map((client) => ({
     client,
-    verdict: judgeLogoutToken(jws, { issuer, audience: client.audience, now: at }),
+    verdict: judgeLogoutToken(jws, { issuer, audience: client.audience, ...times }),
   }));
   const accepted = verdicts.flatMap(({ verdict, client }) => (verdict.kind === 'accepted' ? [client] : []));
   const [first] = verdicts.flatMap(({ verdict }) => (verdict.kind === 'accepted' ? [verdict] : []));

@@ -10,7 +10,7 @@ import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/appl
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 import { type Log, traceFields } from '../ports/telemetry.ts';
 
 interface AcceptSecurityEvent {
@@ -18,6 +18,7 @@ interface AcceptSecurityEvent {
   readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'latest'>;
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
@@ -54,7 +55,7 @@ async function decide(
   eventToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<SecurityEventOutcome> {
-  const { decisions, transmitterKeys, clock, audience, upstreamIssuer } = service;
+  const { decisions, transmitterKeys, clock, sharedTime, audience, upstreamIssuer } = service;
 
   // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
@@ -66,7 +67,8 @@ async function decide(
 
   // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;
-  const expected = { issuer, audience, upstreamIssuer: await upstreamIssuer(trace), now: clock.now() };
+  const known = { upstreamIssuer: await upstreamIssuer(trace), latest: await sharedTime.latest() };
+  const expected = { issuer, audience, ...known, now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
   if (verdict.kind === 'refused') return verdict;
   const { jti, forgetAt, action } = verdict;

@@ -100,7 +100,9 @@ export async function exchangeToken(
       grantHash: service.digest(grant),
       assertion,
       agentRevision: agent.revision,
-      refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt } : undefined,
+      refuseLoggedOut: service.refuseLoggedOut
+        ? { issuedAt: person.issuedAt, earliest: await service.sharedTime.earliest() }
+        : undefined,
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     };
     // The token is signed at the same time, unless it names the status that the transaction chooses.

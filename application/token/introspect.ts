@@ -10,12 +10,13 @@ import { CLOCK_SKEW_SECONDS, dateClaim, hasType, readCompactJws, textClaim } fro
 import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 interface Introspection {
   readonly tasks: Tasks;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'latest'>;
   readonly issuer: string;
 }
 
@@ -25,9 +26,10 @@ export type IntrospectedToken =
 
 export async function introspectToken(service: Introspection, text: string): Promise<IntrospectedToken> {
   const token = await readTaskToken(service, text);
+  // An expired token is only inactive, even if its task was revoked (specification "Token"). It is past by the later of two
+  // clocks, because its revocation is deleted once the earlier has passed its end.
+  if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return { kind: 'inactive' };
   const now = service.clock.now();
-  // An expired token is only inactive, even if its task was revoked (specification "Token").
-  if (token === undefined || token.expiresAt <= now) return { kind: 'inactive' };
   // RFC 7519 §4.1.5. The service writes no nbf.
   const notBefore = dateClaim(token.claims, 'nbf');
   if (notBefore !== undefined && notBefore > toSeconds(now) + CLOCK_SKEW_SECONDS) return { kind: 'inactive' };

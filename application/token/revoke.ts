@@ -90,9 +90,10 @@ async function revokeOne(
 ): Promise<Outcome<RevocationResult>> {
   const at = service.clock.now();
   // Until this time, an instance or a tool server with a slower clock may still accept the token. Afterwards there is
-  // nothing to revoke, and the sweeper may have deleted an earlier revocation of the token.
+  // nothing to revoke, and the sweeper may have deleted an earlier revocation of the token. The earlier of two clocks
+  // decides: no clock that is ahead drops a revocation.
   const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
-  if (overAt <= at) return spendOnly(service, { agent, assertion });
+  if (overAt <= (await service.sharedTime.earliest())) return spendOnly(service, { agent, assertion });
   const verdict = await service.decisions.decide(revokeSingleToken, {
     ...{ tokenId: token.tokenId, taskId: token.taskId, forgetAt: overAt },
     ...{ at, reason: 'client_revoked', assertion },

@@ -1,6 +1,6 @@
 /** The passes that expire tasks and delete old rows. No request depends on them. */
 
-import { plusSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { deleteEndedTasks, expireDueTasks } from '../decisions/sweep.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Clock, Turn } from '../ports/runtime.ts';
@@ -8,12 +8,15 @@ import type { Sweeping } from '../ports/storage.ts';
 
 interface TaskExpiry {
   readonly decisions: Decisions;
+  /** Dates the records. */
   readonly clock: Clock;
+  /** The time by which tasks end, when the pass begins (`clock-watch.ts`, `endingTime`). */
+  readonly endingTime: Instant;
   readonly turn: Turn;
   /** Tasks per transaction: `Service:Tasks:SweepBatchSize`. */
   readonly batchSize: number;
   /**
-   * Seconds by which this instance's clock may be ahead of another's. Only tasks that expired at least that long ago
+   * Seconds by which `endingTime` may be ahead of another instance's clock. Only tasks that expired at least that long ago
    * are swept: a stored expiry ends the task for every instance, so it must not come early for any.
    */
   readonly clockAheadBy: number;
@@ -30,8 +33,8 @@ interface TaskExpiry {
  * @throws StorageUnavailable
  */
 export async function expireTasks(service: TaskExpiry, shouldContinue: () => boolean = () => true): Promise<number> {
-  const { decisions, clock, turn, batchSize, clockAheadBy } = service;
-  const overBy = plusSeconds(clock.now(), -clockAheadBy);
+  const { decisions, clock, endingTime, turn, batchSize, clockAheadBy } = service;
+  const overBy = plusSeconds(endingTime, -clockAheadBy);
   let expired = 0;
   while (shouldContinue()) {
     const swept = await decisions.decide(expireDueTasks, { overBy, at: clock.now(), limit: batchSize });
@@ -45,17 +48,18 @@ export async function expireTasks(service: TaskExpiry, shouldContinue: () => boo
 interface Forgetting {
   readonly decisions: Decisions;
   readonly sweeping: Sweeping;
-  readonly clock: Clock;
+  /** The time by which rows are old, when the pass begins (`clock-watch.ts`, `endingTime`). */
+  readonly endingTime: Instant;
   readonly turn: Turn;
   /** Seconds: `Service:Tasks:Retention`. */
   readonly retention: number;
 }
 
 /**
- * Instances' clocks differ by at most a minute (docs/decisions/0001-ledger-paging.md). When a row is expired for this
- * instance, another may still accept its token for a minute. So a row is deleted only after that minute.
+ * When a row is expired by both clocks of this instance, another instance may still be deciding about its token: by the
+ * database's time as it was seconds ago (`clock-watch.ts`). So a row is deleted only after a minute.
  */
-const CLOCKS_DIFFER_BY_SECONDS = 60;
+const KEPT_SECONDS = 60;
 
 /** Rows per transaction and kind: a transaction takes some milliseconds. */
 const BATCH_SIZE = 200;
@@ -70,10 +74,9 @@ const BATCH_SIZE = 200;
  * @throws StorageUnavailable
  */
 export async function forgetEnded(service: Forgetting, shouldContinue: () => boolean = () => true): Promise<void> {
-  const { decisions, sweeping, clock, turn, retention } = service;
-  const now = clock.now();
-  const uselessBy = plusSeconds(now, -CLOCKS_DIFFER_BY_SECONDS);
-  const endedBy = plusSeconds(now, -retention);
+  const { decisions, sweeping, endingTime, turn, retention } = service;
+  const uselessBy = plusSeconds(endingTime, -KEPT_SECONDS);
+  const endedBy = plusSeconds(endingTime, -retention);
 
   /** Repeats until a batch is empty, not just small: deleting a delegated task makes its parent deletable. */
   async function inBatches(batch: () => Promise<number>): Promise<void> {

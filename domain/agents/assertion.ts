@@ -40,10 +40,17 @@ export function isAssertionType(jws: CompactJws): boolean {
   return jws.type === undefined || hasType(jws, ACCEPTED_TYPES);
 }
 
-export function judgeAssertion(
-  claims: JsonObject,
-  expected: { readonly audiences: readonly string[]; readonly now: Instant },
-): AssertionVerdict {
+interface ExpectedAssertion {
+  readonly audiences: readonly string[];
+  readonly now: Instant;
+  /**
+   * The later of this instance's clock and the database's. The assertion is past by it: the `jti` is kept until the earlier
+   * of the two has passed its end, so no instance accepts an assertion again (supplement "Clocks").
+   */
+  readonly latest: Instant;
+}
+
+export function judgeAssertion(claims: JsonObject, expected: ExpectedAssertion): AssertionVerdict {
   const refused = (reason: Extract<DenialReason, `actor_${string}`>) => ({ kind: 'refused', reason }) as const;
   const now = toSeconds(expected.now);
 
@@ -56,7 +63,7 @@ export function judgeAssertion(
   const issuedAt = dateClaim(claims, 'iat');
   const notBefore = dateClaim(claims, 'nbf');
   if (expiry === undefined) return refused('actor_missing_expiry');
-  if (expiry + CLOCK_SKEW_SECONDS <= now) return refused('actor_expired');
+  if (expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('actor_expired');
   if (issuedAt !== undefined && expiry - issuedAt > MAX_LIFETIME_SECONDS) return refused('actor_lifetime_too_long');
   if (expiry > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return refused('actor_lifetime_too_long');
   if (Math.max(issuedAt ?? now, notBefore ?? now) > now + CLOCK_SKEW_SECONDS) return refused('actor_not_yet_valid');

@@ -1,18 +1,24 @@
 /** The rules for archiving months of the ledger (specification "Ledger and seal"), and the reasons to refuse a month. */
 
+import { describeDifference, MOST_DIFFERENCE_SECONDS } from '../clocks.ts';
 import { type Instant, plusSeconds } from '../instant.ts';
 import type { LedgerEntry } from './record.ts';
 import { type Month, monthOf } from './time-range.ts';
 import { describeExportFault, describeFault, type ExportFault, type VerificationFault } from './verification.ts';
 
-/** The first month that must stay: every earlier month is completely older than the retention. */
+/**
+ * The first month that must stay: every earlier month is completely older than the retention, also by the database's clock,
+ * which differs by no more (`clocks_disagree`).
+ */
 export function cutoffMonth(now: Instant, retentionSeconds: number): Month {
-  return monthOf(plusSeconds(now, -retentionSeconds));
+  return monthOf(plusSeconds(now, -retentionSeconds - MOST_DIFFERENCE_SECONDS));
 }
 
 /** Why a month was not archived. The ledger still holds it unchanged. */
 export type ArchiveStop =
   | { readonly kind: 'after_current_month'; readonly before: Month }
+  /** `ahead`: seconds by which the database's clock is ahead of this machine's. */
+  | { readonly kind: 'clocks_disagree'; readonly ahead: number }
   | { readonly kind: 'busy' }
   | { readonly kind: 'archived_before'; readonly month: Month; readonly partition: string }
   | { readonly kind: 'undelivered'; readonly month: Month }
@@ -41,6 +47,8 @@ export function describeStop(stop: ArchiveStop): string {
   switch (stop.kind) {
     case 'after_current_month':
       return `--before ${stop.before} is after the current month: only months that are over can be archived.`;
+    case 'clocks_disagree':
+      return `${describeDifference("The database's clock", stop.ahead)} No month is removed until both agree: have both machines keep their time by NTP.`;
     case 'busy':
       return 'Another audit-archive is running on this database.';
     case 'archived_before':

@@ -54,6 +54,8 @@ export function judgeLogoutToken(
     /** The human-facing client at the provider. */
     readonly audience: string;
     readonly now: Instant;
+    /** `ExpectedSignal`. */
+    readonly latest: Instant;
   },
 ): LogoutVerdict {
   const refused = (reason: LogoutDenialReason) => ({ kind: 'refused', reason }) as const;

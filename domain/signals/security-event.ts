@@ -91,6 +91,8 @@ export function judgeSecurityEvent(
     /** The upstream identity provider's issuer; `undefined` while it is unknown. */
     readonly upstreamIssuer: string | undefined;
     readonly now: Instant;
+    /** `ExpectedSignal`. */
+    readonly latest: Instant;
   },
 ): SecurityEventVerdict {
   const refused = (reason: SecurityEventDenialReason) => ({ kind: 'refused', reason }) as const;

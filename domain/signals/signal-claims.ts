@@ -17,6 +17,8 @@ interface ExpectedSignal {
   readonly audience: string;
   readonly maxAgeSeconds: number;
   readonly now: Instant;
+  /** The later of this instance's clock and the database's: the token is too old or expired by it, as an assertion is past. */
+  readonly latest: Instant;
 }
 
 /** A signal's `jti`, which is accepted once. */
@@ -52,12 +54,12 @@ export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal):
   const starts = Math.max(issuedAt, dateClaim(claims, 'nbf') ?? issuedAt);
   if (starts > now + CLOCK_SKEW_SECONDS) return refused('not_yet_valid');
   const oldestAccepted = expected.maxAgeSeconds + CLOCK_SKEW_SECONDS;
-  if (now - issuedAt > oldestAccepted) return refused('too_old');
+  if (toSeconds(expected.latest) - issuedAt > oldestAccepted) return refused('too_old');
   const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
   // RFC 8417 §2.2 recommends that an event token has no exp. One that is there limits the token like any other's.
   const expiry = dateClaim(claims, 'exp');
-  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= now) return refused('expired');
+  if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('expired');
   // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);
   return { kind: 'accepted', jti, forgetAt, issuedAt: instantFromSeconds(issuedAt) };

@@ -41,6 +41,14 @@ export const alerts: readonly Alert[] = [
     first: '`mandate doctor`; [the database is lost](#the-database-is-lost-or-restored-from-a-backup)',
   },
   {
+    name: 'MandateClocksDisagree',
+    expression: 'abs(mandate_database_clock_difference_seconds) > 30',
+    holds: '1m',
+    severity: 'critical',
+    why: "a replica's clock differs from the database's: it ends no tasks and deletes nothing, and refuses assertions that one of the clocks finds expired",
+    first: '[the clock is wrong](#the-clock-is-wrong)',
+  },
+  {
     name: 'MandateRequestsNotServed',
     expression:
       'sum(rate(mandate_requests_total{surface!~"health|status_lists",outcome=~"unavailable|failed"}[5m])) / sum(rate(mandate_requests_total{surface!~"health|status_lists"}[5m])) > 0.02',

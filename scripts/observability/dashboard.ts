@@ -169,6 +169,10 @@ export const rows: readonly Row[] = [
   {
     title: 'Processes',
     panels: [
+      lines('Clock', 's', "How far a replica is ahead of the database's clock. Beyond 30 s it sweeps nothing.", {
+        expression: 'max by (instance) (mandate_database_clock_difference_seconds)',
+        legend: '{{instance}}',
+      }),
       lines('CPU', 'percentunit', '100% is one core.', {
         expression: 'rate(process_cpu_seconds_total{job="mandate"}[$__rate_interval])',
         legend: '{{instance}}',

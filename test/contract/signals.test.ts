@@ -86,7 +86,8 @@ async function aLaterOpening(
 ): Promise<TaskOpening> {
   const createdAt = plusSeconds(LATER, 10);
   const changes = { createdAt, expiresAt: plusSeconds(createdAt, 900), ...of };
-  return { ...anOpening(await registeredAgent(storage()), changes), refuseLoggedOut: { issuedAt } };
+  const opening = anOpening(await registeredAgent(storage()), changes);
+  return { ...opening, refuseLoggedOut: { issuedAt, earliest: opening.task.createdAt } };
 }
 
 onEveryDatabase('a stored logout', (stage) => {

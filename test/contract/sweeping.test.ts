@@ -265,7 +265,7 @@ onEveryDatabase('rows that have expired', ({ storage, outside, kind }) => {
       const occurrence = { ...signal(forgetAt), forgetAt: NOON };
       await storage().decide(logOut, { ...occurrence, loggedOut: { kind: 'person', subject }, remember });
       const opening = anOpening(await registeredAgent(storage()), { sponsor: subject });
-      const guarded = { ...opening, refuseLoggedOut: { issuedAt: NOON } };
+      const guarded = { ...opening, refuseLoggedOut: { issuedAt: NOON, earliest: opening.task.createdAt } };
       return async () => (await storage().decide(openTask, guarded)).kind === 'logged_out';
     },
   };

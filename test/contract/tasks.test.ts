@@ -96,7 +96,7 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
       const { sponsor: subject, sessionId = '' } = opening.task;
       const loggedOut = kind === 'person' ? ({ kind, subject } as const) : ({ kind, sessionId, subject } as const);
       await logOut(loggedOut);
-      await refused({ ...opening, refuseLoggedOut: { issuedAt: NOON } }, { kind: 'logged_out' });
+      await refused({ ...opening, refuseLoggedOut: { issuedAt: NOON, earliest: NOON } }, { kind: 'logged_out' });
     }
   });
 
@@ -113,7 +113,10 @@ onEveryDatabase('opening a task', ({ storage, database }) => {
     ] as const) {
       const opening = anOpening(await registeredAgent(storage()), { createdAt });
       await logOut({ kind: 'person', subject: opening.task.sponsor });
-      const verdict = await storage().decide(openTask, { ...opening, refuseLoggedOut: { issuedAt } });
+      const verdict = await storage().decide(openTask, {
+        ...opening,
+        refuseLoggedOut: { issuedAt, earliest: createdAt },
+      });
       expect(verdict).to.deep.equal({ kind: 'opened' });
     }
   });

@@ -36,7 +36,7 @@ import { type CapturedLog, capturedLog } from './captured-log.ts';
 import { sendBytes } from './hostile/send-bytes.ts';
 import { newKeys } from './ledger-fixture.ts';
 import { closeServer, listen } from './listening.ts';
-import { type MovedClock, movedClock } from './moved-clock.ts';
+import { agreeing, type MovedClock, movedClock } from './moved-clock.ts';
 import { RULES } from './registrations.ts';
 import type { Storage } from './storage.ts';
 import { openTestDatabase } from './test-database.ts';
@@ -127,7 +127,8 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
-      unblock: (sponsorKey) => unblockSponsor(service, sponsorKey),
+      unblock: (sponsorKey) =>
+        unblockSponsor({ ...service, sharedTime: agreeing(service.clock), twoPersons: false }, sponsorKey),
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),
       listBlocks: (question) => listBlocks(service, question),

@@ -19,6 +19,7 @@ import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { BlockKind, BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
 import { NOON } from './domain-fixtures.ts';
+import { agreeing } from './moved-clock.ts';
 
 type OperatorAct = 'block' | 'lift';
 type ScimAct = 'off' | 'on' | 'remove';
@@ -75,7 +76,9 @@ export function blockModel(sponsorKey: SponsorKey) {
       return own === undefined ? [`sponsor.blocked allow ${BY_HAND[source].placed}`] : [];
     }
     const verdict =
-      source === 'admin' ? await unblockSponsor(service, sponsorKey) : await resumeAgents(service, person);
+      source === 'admin'
+        ? await unblockSponsor({ ...service, sharedTime: agreeing(service.clock), twoPersons: false }, sponsorKey)
+        : await resumeAgents(service, person);
     if (verdict === 'lifted') blocks.delete(source);
     // A person resumes nothing while another source blocks them. Another process may have lifted that block since.
     if (source === 'self' && own !== undefined) expect(verdict).to.be.oneOf(['lifted', 'not_owned']);

@@ -12,6 +12,7 @@ import { openPostgres } from '../../adapters/storage/postgres/open.ts';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
+import { instantFromSeconds } from '../../domain/instant.ts';
 import { capturedLog } from './captured-log.ts';
 import { NOON } from './domain-fixtures.ts';
 import { memoryFolder } from './memory-folder.ts';
@@ -209,8 +210,12 @@ async function migrateOnce(open: FreshDatabase['open']): Promise<void> {
   await storage.close();
 }
 
-function surroundingsOf({ clock = movedClock(), log = capturedLog() }: OpenOptions = {}): StorageSurroundings {
-  return { clock, log };
+/** By default the clock of Postgres is ahead of every time in a test. So that time alone says whether a task is live. */
+const DATABASE_CLOCK = { now: () => instantFromSeconds(9_000_000_000) };
+
+function surroundingsOf(options: OpenOptions = {}): StorageSurroundings {
+  const { clock = movedClock(), log = capturedLog(), databaseClock = DATABASE_CLOCK } = options;
+  return { clock, log, databaseClock };
 }
 
 async function asSuperuser(statement: string): Promise<void> {

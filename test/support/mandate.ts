@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
+import type { Clock } from '../../application/ports/runtime.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
@@ -65,7 +66,7 @@ export interface Mandate {
   /** Runs a statement as the owner of the database. */
   sql(text: string): Promise<void>;
   /** Starts another instance on the same database, with these settings, its own clock and the real network. */
-  another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider): Promise<Mandate>;
+  another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider, times?: Times): Promise<Mandate>;
   /** Runs a recurring job at once. */
   readonly jobs: Jobs;
   /** Resolves with the records that `act` adds. */
@@ -94,7 +95,14 @@ export interface RegisteredAgent {
   revoke(token: string, changes?: Form): Promise<Answer>;
 }
 
-export interface MandateOptions {
+/** The clocks of a service. By default it has its own, with which the database agrees. */
+export interface Times {
+  readonly clock?: MovedClock;
+  /** The clock of Postgres. `undefined`: that of the server. */
+  readonly databaseClock?: Clock | undefined;
+}
+
+export interface MandateOptions extends Times {
   readonly database: TestDatabase;
   /** For tests that stop the provider or rotate its keys. All other tests share one provider. */
   readonly provider?: IdentityProvider;
@@ -168,12 +176,13 @@ interface Surroundings {
   readonly provider: IdentityProvider;
   readonly keyServer: KeyServer;
   readonly sql: Mandate['sql'];
-  readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network'>;
+  readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network' | keyof Times>;
 }
 
 async function startOn(surroundings: Surroundings): Promise<Mandate> {
   const { settings: given, provider, keyServer, sql, options } = surroundings;
-  const clock = movedClock();
+  const { clock = movedClock() } = options;
+  const databaseClock = 'databaseClock' in options ? options.databaseClock : clock;
   const log = capturedLog();
   const everything: Readonly<Record<string, string>> = {
     'Service:UpstreamIdp:Issuer': provider.issuer,
@@ -192,7 +201,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
   };
   const settings = settingsFrom(everything);
   const service = await startService(settings, {
-    clock,
+    ...{ clock, monotonic: clock.monotonic, databaseClock },
     log,
     network: httpNetwork({ ca: testAuthority, ...options.network }),
     ...(options.timeLimits && { timeLimits: options.timeLimits }),
@@ -251,12 +260,12 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
       const block = { sponsorKey, source: 'admin', kind, blockedAt: clock.now() } as const;
       await service.storage.decide(placeBlock, { block, reason: 'sponsor_blocked' });
     },
-    another: (settings, otherProvider = provider) =>
+    another: (settings, otherProvider = provider, times = {}) =>
       startOn({
         ...surroundings,
         provider: otherProvider,
         settings: { ...given, PORT: '0', ...settings },
-        options: { database: options.database },
+        options: { database: options.database, ...times },
       }),
     stop: () => service.stop(),
   };

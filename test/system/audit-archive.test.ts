@@ -17,7 +17,7 @@ import { type ArchivedMonth, type Archiving, archive } from '../../application/l
 import { verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
 import { ExportUnusable } from '../../application/ports/exports.ts';
-import { type Instant, instantFromMillis } from '../../domain/instant.ts';
+import { type Instant, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { parseRecord } from '../../domain/ledger/archive-format.ts';
 import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
@@ -81,7 +81,7 @@ describe('audit-archive on Postgres', function () {
     const directory = mkdtempSync(join(tmpdir(), 'mandate-archive-'));
     const archived: ArchivedMonth[] = [];
     const archiving: Archiving = {
-      archives: opened.archives,
+      archives: { ...opened.archives, databaseTime: async () => NOW },
       checkpoints: opened.checkpoints,
       folder: exportFolder(directory),
       verifier: key.verifier,
@@ -242,6 +242,7 @@ describe('audit-archive on Postgres', function () {
         },
         archives: {
           exclusively: archives.exclusively,
+          databaseTime: archives.databaseTime,
           heldBefore: archives.heldBefore,
           exported: wrap('exported', archives.exported),
           remove: wrap('remove', archives.remove),
@@ -435,6 +436,28 @@ describe('audit-archive on Postgres', function () {
 
     it('a cutoff later than the current month', async () => {
       expect(await refusal(await fixture(), monthOf('2026-12'))).to.include({ kind: 'after_current_month' });
+    });
+
+    for (const ahead of [31, -31]) {
+      it(`any month while the database's clock is ${ahead} seconds ahead`, async () => {
+        const made = await fixture();
+        const time = plusSeconds(NOW, ahead);
+        const stop = await refusal(made, THIS_MONTH, {
+          archives: { ...made.archiving.archives, databaseTime: async () => time },
+        });
+        expect(stop).to.deep.equal({ kind: 'clocks_disagree', ahead });
+        expect(stop && describeStop(stop)).to.equal(
+          `The database's clock is 31 seconds ${ahead > 0 ? 'ahead of' : 'behind'} this machine's. No month is removed until both agree: have both machines keep their time by NTP.`,
+        );
+      });
+    }
+
+    it('the month that has just begun by this clock, but not by the database’s', async () => {
+      const made = await fixture();
+      const clock = { now: () => plusSeconds(NOVEMBER, 10) };
+      const archives = { ...made.archiving.archives, databaseTime: async () => plusSeconds(NOVEMBER, -10) };
+      const stop = await refusal(made, THIS_MONTH, { clock, archives });
+      expect(stop).to.deep.equal({ kind: 'after_current_month', before: THIS_MONTH });
     });
 
     it('a month with an unsealed record', async () => {

@@ -384,7 +384,12 @@ for (const database of databases) {
         expect((await mandate.admin('GET', '/audit/records/1/proof?log=maybe')).text).to.equal(proof.text);
         expect((await mandate.ledger()).map(({ event }) => event)).to.deep.equal(['sponsor.blocked']);
         const { body } = await mandate.untilReady({ accept: 'application/json' });
-        expect(Object.keys(Object(body.checks))).to.deep.equal(['database', 'signing_key', 'identity_provider_keys']);
+        expect(Object.keys(Object(body.checks))).to.deep.equal([
+          'database',
+          'clock',
+          'signing_key',
+          'identity_provider_keys',
+        ]);
       } finally {
         await mandate.stop();
       }

@@ -18,6 +18,7 @@ import type { SchemaStatus } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { bindInstant } from './column-types.ts';
 import { type Connections, openConnections, type Prepared, type Run } from './connections.ts';
+import { readDatabaseTime } from './database-time.ts';
 import { isLockTimeout, orRefusal } from './errors.ts';
 import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
@@ -75,6 +76,8 @@ export function postgresArchives({ run, transact }: Connections): Archives {
         return rows[0]?.held === true ? { answer: await work() } : 'busy';
       });
     },
+
+    databaseTime: () => readDatabaseTime(run),
 
     async heldBefore(before) {
       const { rows } = await run<{ name: string }>(partitions);

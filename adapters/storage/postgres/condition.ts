@@ -13,10 +13,10 @@ import type {
 } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
-import type { Instant } from '../../../domain/instant.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { openConnections, type Run } from './connections.ts';
+import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { SERVING_LIMITS } from './limits.ts';
@@ -30,7 +30,6 @@ import { postgresTransparencyLog } from './transparency-log.ts';
 const POOL_SIZE = 4;
 
 const version = { name: 'condition_version', text: "select current_setting('server_version') as version" };
-const time = { name: 'condition_time', text: 'select clock_timestamp() as now' };
 const partitions = {
   name: 'condition_partitions',
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
@@ -48,10 +47,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
     },
     link: async () => linkCondition(connectionString),
     schema: () => readSchemaStatus(connections),
-    async now() {
-      const { rows } = await run<{ now: Instant }>(time);
-      return rows[0]?.now;
-    },
+    now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
     guards: () => guardCondition(run),
     async months() {

@@ -8,6 +8,7 @@ import type { Effect } from '../../../application/decisions/effect.ts';
 import type { Answer, AssertionName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Lock } from '../../../application/decisions/lock.ts';
 import { type Decisions, StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import { collector, type Use } from '../collector.ts';
 import type { Connections, Run, Statement } from './connections.ts';
@@ -54,11 +55,13 @@ interface Waiting extends WaitingCall {
 /**
  * @param waitMs the time that a decision may wait for a permit, or for its batch while Postgres does not answer
  * @param runAlone how many decisions of the uses `own` and `shared` may run at once outside of batches
+ * @param databaseClock in tests: replaces the clock of the server
  */
 export function postgresDecisions(
   connections: DecidingConnections,
   waitMs: number = SERVING_LIMITS.acquire,
   runAlone: number = POOL_SIZE - RESERVED_CONNECTIONS,
+  databaseClock?: Clock,
 ): PostgresDecisions {
   const perAgent = keyedLimiter(CONNECTIONS_PER_AGENT, waitMs);
   const perPerson = keyedLimiter(CONNECTIONS_PER_PERSON, waitMs);
@@ -75,10 +78,10 @@ export function postgresDecisions(
     const { use, locks } = waiting;
     try {
       if (use === 'shared' || use === 'own') {
-        waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting)));
+        waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting, databaseClock)));
       } else {
         const { transact, knex } = connections[use];
-        waiting.resolve(await transact((run) => decideStepByStep(run, knex, waiting)));
+        waiting.resolve(await transact((run) => decideStepByStep(run, knex, waiting, databaseClock)));
       }
     } catch (error) {
       waiting.reject(error);
@@ -102,7 +105,7 @@ export function postgresDecisions(
     try {
       const { readThenWrite, knex } = connections.own;
       const { verdicts, refused } = await readThenWrite(
-        (run) => lockAndRead(run, batch),
+        (run) => lockAndRead(run, batch, databaseClock),
         (send, read) => judgeAndWrite(send, knex, batch, read),
       );
       late.isAnswering = true;
@@ -165,12 +168,16 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
 }
 
 /** Runs one decision in its own transaction, and waits for its locks. */
-function decideInTwoRoundTrips({ knex, readThenWrite }: BatchTransactions, decision: Waiting): Promise<unknown> {
+function decideInTwoRoundTrips(
+  { knex, readThenWrite }: BatchTransactions,
+  decision: Waiting,
+  databaseClock: Clock | undefined,
+): Promise<unknown> {
   return readThenWrite(
     async (run) => {
       // Sent without waiting, but the questions are read after the locks are taken.
       for (const { query, values } of lockStatements(decision.locks)) void run(query, values);
-      const [facts = {}] = await readFacts(run, [decision.asks]);
+      const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
       return facts;
     },
     (send, facts) => {
@@ -182,7 +189,12 @@ function decideInTwoRoundTrips({ knex, readThenWrite }: BatchTransactions, decis
 }
 
 /** The same for connections without pipeline mode. Waits for each statement. */
-async function decideStepByStep(unlimited: Run, knex: Connections['knex'], decision: Waiting): Promise<unknown> {
+async function decideStepByStep(
+  unlimited: Run,
+  knex: Connections['knex'],
+  decision: Waiting,
+  databaseClock: Clock | undefined,
+): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
   // Only a decision that ends very many tasks reaches the deadline.
   const run: Run = async (query, values) => {
@@ -190,7 +202,7 @@ async function decideStepByStep(unlimited: Run, knex: Connections['knex'], decis
     return unlimited(query, values);
   };
   for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
-  const [facts = {}] = await readFacts(run, [decision.asks]);
+  const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
   return verdict;
@@ -204,13 +216,14 @@ interface Read {
 }
 
 /** Locks and reads for a batch. A decision whose lock another transaction holds is refused, instead of waiting. */
-async function lockAndRead(run: Run, batch: readonly Waiting[]): Promise<Read> {
+async function lockAndRead(run: Run, batch: readonly Waiting[], databaseClock: Clock | undefined): Promise<Read> {
   const wanted = batch.flatMap(({ locks }, nth) => locks.map((lock) => ({ ...lock, nth })));
   const locking = tryLocks(run, wanted);
   // Sent without waiting, but read after the locks are taken. The facts of refused decisions are not used.
   const reading = readFacts(
     run,
     batch.map(({ asks }) => asks),
+    databaseClock,
   );
   const [refused, facts] = await Promise.all([locking, reading]);
   return { refused, facts };

@@ -1,6 +1,7 @@
 /** Reads the facts of decisions (application/decisions/fact.ts) from Postgres, most of them by one statement. */
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
@@ -262,17 +263,21 @@ function selectFacts(kinds: readonly LookedUp[]): Prepared {
 /** Counts all rows of the table. Inside `selectFacts` it would run for every batch, because it has no key. */
 const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
 
-/** @returns the answers to each decision's questions, under the questions' names */
+/**
+ * @param databaseClock in tests: replaces the clock of the server
+ * @returns the answers to each decision's questions, under the questions' names
+ */
 export async function readFacts(
   run: Run,
   asked: readonly Questions[],
+  databaseClock?: Clock,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
   // Questions that lock rows come before the lookups, which then see every commit that the locks waited for. `user_count`
   // has no key, so it is no lookup.
   for (const question of questions) {
-    if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about));
+    if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
     else if (question.fact === 'user_count') {

@@ -1,10 +1,17 @@
 /** Reads the tasks that a decision is about to end or delete, and locks their rows until the transaction ends. */
 
 import type { About, LiveTasks } from '../../../application/decisions/fact.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import { selectedBy } from '../rows/task-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
+
+/**
+ * Until when a task must run to be live: no instance ends or spares a task by a clock that is ahead. `$3` is null but in
+ * tests, which cannot move the clock of the server.
+ */
+const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
 
 /**
  * Finds the selected tasks and all tasks delegated from them, also through tasks that have ended. It locks the live ones
@@ -24,7 +31,7 @@ const selectTree = (column: string, roots: string, name = column, more = '') => 
     ), live as (
       select task.* from (select task_id from tree order by task_id) named cross join lateral (
         select t.task_id, t.created_at, t.sponsor collate "C" as sponsor, t.${column} is not distinct from $1${more} as selected from tasks t
-          where t.task_id = named.task_id and t.state = 'live' and t.expires_at > $2 for update
+          where t.task_id = named.task_id and t.state = 'live' and t.expires_at > ${NOW} for update
       ) task
     )
     select json_build_object(
@@ -40,9 +47,9 @@ const trees = {
   sponsor_key: selectTree('sponsor_key', "sponsor_key = $1 and state = 'live'"),
   sponsor_agent: selectTree(
     'sponsor_key',
-    "sponsor_key = $1 and agent_id = $3 and state = 'live'",
+    "sponsor_key = $1 and agent_id = $4 and state = 'live'",
     'sponsor_agent',
-    ' and t.agent_id = $3',
+    ' and t.agent_id = $4',
   ),
   session_id: selectTree('session_id', "session_id = $1 and state = 'live'"),
   sponsor: selectTree('sponsor', "sponsor = $1 and state = 'live'"),
@@ -58,7 +65,7 @@ interface FoundTasks {
 const selectChildren = {
   name: 'live_children',
   text: `select child.task_id from json_array_elements_text($1::json) as parent (task_id) cross join lateral (
-      select t.task_id from tasks t where t.parent_task_id = parent.task_id and t.state = 'live' and t.expires_at > $2 offset 0
+      select t.task_id from tasks t where t.parent_task_id = parent.task_id and t.state = 'live' and t.expires_at > ${NOW} offset 0
     ) child`,
 };
 
@@ -67,15 +74,20 @@ const selectChildren = {
  * decision does not hold their locks. Such an exchange locks the parent task's row. Once this transaction locks that row,
  * the exchange has committed, and a second read finds its task. The loop repeats until a read finds no new task.
  */
-export async function readLiveTasks(run: Run, { selection, at }: About<'live_tasks'>): Promise<LiveTasks> {
+export async function readLiveTasks(
+  run: Run,
+  { selection, at }: About<'live_tasks'>,
+  databaseClock: Clock | undefined,
+): Promise<LiveTasks> {
   const { by, keys } = selectedBy(selection);
   const [key, ...others] = keys;
+  const times = [bindInstant(at), databaseClock === undefined ? null : bindInstant(databaseClock.now())];
   for (;;) {
-    const { rows } = await run<{ found: string }>(trees[by], [key, bindInstant(at), ...others]);
+    const { rows } = await run<{ found: string }>(trees[by], [key, ...times, ...others]);
     const { taskIds, delegated, sponsors } = JSON.parse(rows[0]?.found ?? '') as FoundTasks;
     if (taskIds.length > 0) {
       const ids = JSON.stringify(taskIds);
-      const children = await run<{ task_id: TaskId }>(selectChildren, [ids, bindInstant(at)]);
+      const children = await run<{ task_id: TaskId }>(selectChildren, [ids, ...times]);
       const known = new Set(delegated.length === 0 && children.rows.length === 0 ? [] : taskIds);
       if (children.rows.some((child) => !known.has(child.task_id))) continue;
     }

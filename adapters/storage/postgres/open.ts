@@ -5,6 +5,7 @@ import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections, type Run } from './connections.ts';
+import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
 import { orRefusal } from './errors.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
@@ -58,7 +59,8 @@ interface Share extends Transactions {
 /** The default of `Service:Audit:Partitions:MonthsAhead`. */
 const MONTHS_AHEAD = 2;
 
-export async function openPostgres(options: PostgresOptions, { clock, log }: StorageSurroundings): Promise<Storage> {
+export async function openPostgres(options: PostgresOptions, surroundings: StorageSurroundings): Promise<Storage> {
+  const { clock, log, databaseClock } = surroundings;
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
   const writes = lastWrites(() => performance.now());
@@ -98,6 +100,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     { own: connections, operator, person, provider },
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
+    databaseClock,
   );
 
   return {
@@ -116,6 +119,7 @@ export async function openPostgres(options: PostgresOptions, { clock, log }: Sto
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
     readiness: postgresReadiness(readiness, clock, writes),
+    databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
       sealing: await sealingBacklog(readiness.run),

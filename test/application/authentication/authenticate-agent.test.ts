@@ -9,7 +9,7 @@ import { instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
-import { movedClock } from '../../support/moved-clock.ts';
+import { agreeing, movedClock } from '../../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.example';
 const NOW = toSeconds(NOON);
@@ -46,6 +46,7 @@ describe('authenticating an agent', () => {
         },
         agentKeys: keys,
         clock: { now: () => NOON },
+        sharedTime: agreeing({ now: () => NOON }),
         audiences: [ISSUER, `${ISSUER}/oauth2/token`],
       },
       { assertion, clientId: more.clientId },

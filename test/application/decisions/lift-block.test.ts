@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { type LiftVerdict, liftBlock } from '../../../application/decisions/lift-block.ts';
-import { instantFromMicros } from '../../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { ADA, aStatedBlock, lockNames, SOURCES } from '../../support/decision-fixtures.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
@@ -66,6 +66,25 @@ describe('liftBlock', () => {
       expect(liftBlock.judge(given, { blocks: blocksOf(['self', 'ssf']) })).to.deep.equal(judgement);
     }
     expect(liftBlock.judge(input, { blocks: blocksOf(['self']) }).verdict).to.equal('lifted');
+  });
+
+  it('keeps a first operator’s request until the earlier of two clocks has passed its end', () => {
+    const operator = {
+      kind: 'person',
+      issuer: 'https://idp.example',
+      subject: 'rita',
+      sponsorKey: 'rita',
+      roles: [],
+    } as const;
+    const act = { operator, at, role: 'responder', route: 'DELETE /x', reason: 'Back', sealed: undefined } as const;
+    // By the clock of this instance, which dates the record, the request was over a second ago.
+    const forgetAt = plusSeconds(at, -1);
+    const pending = { issuer: 'https://idp.example', subject: 'olga', operatorKey: 'olga', forgetAt };
+    const verdictAt = (earliest: Instant) =>
+      liftBlock.judge({ ...lift('admin'), act, twoPersons: { earliest } }, { blocks: blocksOf(['admin']), pending })
+        .verdict;
+    expect(verdictAt(instantFromMicros(forgetAt - 1))).to.equal('lifted');
+    expect(verdictAt(forgetAt)).to.equal('pending');
   });
 
   it('counts only the refusal as a denial', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
-import { instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
+import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
 import { anAssertion, anOpening, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
 import { anAgent, NOON } from '../../support/domain-fixtures.ts';
@@ -16,7 +16,7 @@ const opening: TaskOpening = {
 };
 const { task, grantHash, assertion, entry } = opening;
 const delegated: TaskOpening = { ...opening, task: { ...task, parentTaskId } };
-const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON } };
+const guarded: TaskOpening = { ...opening, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } };
 
 const clear = { revision: agent.revision, spent: [false, false], blocks: [], logouts: [], parent: undefined };
 const liveParent = { state: 'live', expiresAt: instantFromMicros(CREATED + 1) };
@@ -101,6 +101,14 @@ describe('Opening a task', () => {
     });
   }
 
+  it('is refused by a logout until the earlier of two clocks has passed its end', () => {
+    const logouts = [{ statedAt: NOON, forgetAt: CREATED }];
+    const judged = (earliest: Instant) =>
+      openTask.judge({ ...opening, refuseLoggedOut: { issuedAt: NOON, earliest } }, { ...clear, logouts }).verdict;
+    expect(judged(instantFromMicros(CREATED - 1))).to.deep.equal({ kind: 'logged_out' });
+    expect(judged(CREATED)).to.deep.equal({ kind: 'opened' });
+  });
+
   const LATER = plusSeconds(NOON, 100);
   for (const [title, issuedAt, ofPerson, ofSession, refused] of [
     ['no logout', NOON, undefined, undefined, false],
@@ -121,7 +129,10 @@ describe('Opening a task', () => {
   ] as const) {
     it(`${refused ? 'is refused' : 'succeeds'} after ${title}`, () => {
       const logouts = [ofPerson, ofSession].map((times) => times && { forgetAt: LATER, ...times });
-      const judgement = openTask.judge({ ...opening, refuseLoggedOut: { issuedAt } }, { ...clear, logouts });
+      const judgement = openTask.judge(
+        { ...opening, refuseLoggedOut: { issuedAt, earliest: CREATED } },
+        { ...clear, logouts },
+      );
       expect(judgement).to.deep.equal(refused ? { verdict: { kind: 'logged_out' }, effects: [] } : opened(opening));
     });
   }
@@ -136,7 +147,10 @@ describe('Opening a task', () => {
       const facts = { ...clear, parent };
       expect(openTask.judge(delegated, facts)).to.deep.equal({ verdict: { kind: 'parent_ended' }, effects: [] });
       const logouts = [undefined, { statedAt: NOON, forgetAt: LATER }];
-      const loggedOut = openTask.judge({ ...delegated, refuseLoggedOut: { issuedAt: NOON } }, { ...facts, logouts });
+      const loggedOut = openTask.judge(
+        { ...delegated, refuseLoggedOut: { issuedAt: NOON, earliest: CREATED } },
+        { ...facts, logouts },
+      );
       expect(loggedOut.verdict, 'a logout comes first').to.deep.equal({ kind: 'logged_out' });
     });
   }

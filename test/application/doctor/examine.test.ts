@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { timeLimit } from '../../../adapters/platform/system-clock.ts';
-import { describeCode, examineAll, judgeClock, ok } from '../../../application/doctor/examine.ts';
+import { describeCode, examineAll, judgeClock, judgeDatabaseClock, ok } from '../../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 
 const SECRET = 'postgresql://role:password@host';
@@ -56,9 +56,28 @@ describe('the clock of another machine', () => {
     [-61, 'failed'],
   ] as const) {
     it(`is ${status} if it is ${ahead} seconds ahead`, () => {
-      expect(judgeClock("The database's clock", ahead).status).to.equal(status);
+      expect(judgeClock("The provider's clock", ahead).status).to.equal(status);
     });
   }
+
+  for (const [ahead, status] of [
+    [-5, 'ok'],
+    [6, 'warning'],
+    [30, 'warning'],
+    [-30, 'warning'],
+    [31, 'failed'],
+    [-31, 'failed'],
+  ] as const) {
+    it(`is ${status} if it is the database's and ${ahead} seconds ahead, as for a running service`, () => {
+      expect(judgeDatabaseClock(ahead).status).to.equal(status);
+    });
+  }
+
+  it('of the database is judged with the consequence', () => {
+    expect(judgeDatabaseClock(-420).sentence).to.equal(
+      "The database's clock is 420 seconds behind this machine's. That is more than 30 seconds: a service on this machine ends and deletes nothing by time.",
+    );
+  });
 
   it('is described as ahead or behind, by name', () => {
     expect(judgeClock("The provider's clock", 7.4).sentence).to.equal(

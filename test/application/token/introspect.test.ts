@@ -7,6 +7,7 @@ import { type TokenFacts, taskTokenClaims } from '../../../domain/tasks/task-tok
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
+import { agreeing } from '../../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.example';
 const TOKEN_ID = makeTokenId('01M31S7W68TMK7WDX8YKPSYTEZ');
@@ -43,7 +44,8 @@ describe('introspecting a token', () => {
     },
   };
   const introspect = (text = token) =>
-    introspectToken({ tasks: tasks as Tasks, signingKeys, clock: { now: () => now }, issuer: ISSUER }, text);
+    introspectToken({ ...service(), tasks: tasks as Tasks, signingKeys, issuer: ISSUER }, text);
+  const service = () => ({ clock: { now: () => now }, sharedTime: agreeing({ now: () => now }) });
 
   it('returns the claims of a token that storage considers valid', async () => {
     const answer = await introspect();

@@ -18,7 +18,7 @@ import { type AgentKey, makeAgentKey } from '../../support/agents/agent-key.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { aGrant, anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
-import { movedClock } from '../../support/moved-clock.ts';
+import { agreeing, movedClock } from '../../support/moved-clock.ts';
 
 const ISSUER = 'https://mandate.example';
 const ULID = '01M31S7W68TMK7WDX8YKPSYTEZ';
@@ -73,6 +73,7 @@ describe('the checks of a refresh', () => {
         agentCache: () => ({ find: async () => agent, confirm: async () => true, forget: () => undefined }),
         agentKeys: keys,
         clock: { now: () => now },
+        sharedTime: agreeing({ now: () => now }),
         audiences: [ISSUER],
         sponsors: { findBlocks: async () => (block === undefined ? [] : [block]) } as never,
         directory: {

@@ -37,7 +37,7 @@ function answering(deleted: readonly number[], forgotten: readonly number[]) {
     turns += 1;
     clock.advance(10);
   };
-  return { calls, turns: () => turns, service: { decisions, sweeping, clock, turn, retention: WEEK } };
+  return { calls, turns: () => turns, service: { decisions, sweeping, endingTime: begun, turn, retention: WEEK } };
 }
 
 describe('forgetEnded', () => {

@@ -7,9 +7,13 @@ const NOW = 1_789_653_821;
 const audiences = ['https://mandate.example', 'https://mandate.example/oauth2/token'];
 const good = { aud: 'https://mandate.example', iat: NOW - 3, exp: NOW + 57, jti: 'a-jti', instance: 'pod-7' };
 
-function judge(changes: Record<string, unknown>): AssertionVerdict {
+function judge(changes: Record<string, unknown>, latest = NOW): AssertionVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  return judgeAssertion(claims as JsonObject, { audiences, now: instantFromSeconds(NOW) });
+  return judgeAssertion(claims as JsonObject, {
+    audiences,
+    now: instantFromSeconds(NOW),
+    latest: instantFromSeconds(latest),
+  });
 }
 
 const refusals: readonly [string, Record<string, unknown>, string][] = [
@@ -45,6 +49,17 @@ describe('the claims of a client assertion', () => {
       expect(judge(changes)).to.deep.equal({ kind: 'refused', reason });
     });
   }
+
+  it('are past by the later clock, with an iat or without, and not valid yet by the own one', () => {
+    for (const iat of [undefined, NOW - 3]) {
+      expect(judge({ iat }, NOW + 116).kind).to.equal('accepted');
+      expect(judge({ iat }, NOW + 117)).to.deep.equal({ kind: 'refused', reason: 'actor_expired' });
+    }
+    const early = { iat: NOW + 61, exp: NOW + 120 };
+    expect(judge(early, NOW + 100)).to.deep.equal({ kind: 'refused', reason: 'actor_not_yet_valid' });
+    const long = { iat: undefined, exp: NOW + 361 };
+    expect(judge(long, NOW + 100)).to.deep.equal({ kind: 'refused', reason: 'actor_lifetime_too_long' });
+  });
 
   const acceptances: readonly [string, Record<string, unknown>][] = [
     ['is for the token endpoint', { aud: 'https://mandate.example/oauth2/token' }],

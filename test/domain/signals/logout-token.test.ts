@@ -16,11 +16,16 @@ const good = {
   events: { [EVENT]: {} },
 };
 
-function judge(changes: Record<string, unknown>, type: string | undefined = 'logout+jwt'): LogoutVerdict {
+function judge(changes: Record<string, unknown>, type: string | undefined = 'logout+jwt', latest = NOW): LogoutVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   return judgeLogoutToken(
     { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
-    { issuer: 'https://idp.example', audience: 'people-desk', now: instantFromSeconds(NOW) },
+    {
+      issuer: 'https://idp.example',
+      audience: 'people-desk',
+      now: instantFromSeconds(NOW),
+      latest: instantFromSeconds(latest),
+    },
   );
 }
 
@@ -108,7 +113,8 @@ describe('the claims of a logout token', () => {
       expect(judge({}, type).kind).to.equal('accepted');
     }
     const noType = { text: '', algorithm: 'RS256', keyId: undefined, type: undefined, claims: good };
-    const expected = { issuer: good.iss, audience: good.aud, now: instantFromSeconds(NOW) };
+    const now = instantFromSeconds(NOW);
+    const expected = { issuer: good.iss, audience: good.aud, now, latest: now };
     expect(judgeLogoutToken(noType, expected).kind).to.equal('accepted');
     // Keycloak sends a second event whose value is not an object, and a claim named typ.
     const second = { [EVENT]: {}, revoke_offline_access: true };

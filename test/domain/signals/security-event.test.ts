@@ -25,12 +25,21 @@ const good = {
   events: { [`${RISC}account-disabled`]: { reason: 'hijacking' } },
 };
 
-function judge(changes: Record<string, unknown>, more: { type?: string; upstreamIssuer?: string | undefined } = {}) {
+function judge(
+  changes: Record<string, unknown>,
+  more: { type?: string; upstreamIssuer?: string | undefined; latest?: number } = {},
+) {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  const { type, upstreamIssuer } = { type: 'secevent+jwt', upstreamIssuer: UPSTREAM, ...more };
+  const { type, upstreamIssuer, latest } = { latest: NOW, type: 'secevent+jwt', upstreamIssuer: UPSTREAM, ...more };
   return judgeSecurityEvent(
     { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
-    { issuer: good.iss, audience: good.aud, upstreamIssuer, now: instantFromSeconds(NOW) },
+    {
+      issuer: good.iss,
+      audience: good.aud,
+      upstreamIssuer,
+      now: instantFromSeconds(NOW),
+      latest: instantFromSeconds(latest),
+    },
   );
 }
 

@@ -47,6 +47,7 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
   const parts = wire({
     settings,
     clock,
+    monotonic: clock.monotonic,
     randomness,
     log,
     network,

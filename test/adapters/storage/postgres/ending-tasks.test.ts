@@ -11,7 +11,7 @@ import { placePause } from '../../../../application/decisions/place-block.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { makeTokenId, makeUserId } from '../../../../domain/identifiers.ts';
-import { type Instant, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
+import { type Instant, instantFromMillis, plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';
 import { lockAppends, untilWaiting } from '../../../contract/append-lock.ts';
 import { allRows } from '../../../contract/failing-writes.ts';
@@ -244,6 +244,24 @@ describe('decisions that end tasks on Postgres', () => {
     expect(await end(10).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
     expect(await allRows(outside)).to.deep.equal(before);
     expect(await end(limits.REVOKING_LIMITS.statement)).to.deep.equal({ kind: 'ended', tasks: TASKS });
+  });
+
+  it('also end tasks that are over by the clock of the instance, but not by that of the server', async () => {
+    const connectionString = String(database.settings['Service:Database:ConnectionString']);
+    const stopping = openConnections({ connectionString, poolSize: 1, limits: limits.REVOKING_LIMITS }, capturedLog());
+    const { decide } = postgresDecisions({ own: stopping, operator: stopping, person: stopping, provider: stopping });
+    for (const [end, tasks] of [
+      ["now() + interval '30 minutes'", 2],
+      ["now() - interval '1 second'", 0],
+    ] as const) {
+      const agent = await registeredAgent(storage);
+      await outside.sql(liveTasksOf(agent, 2));
+      await outside.sql(`update tasks set expires_at = ${end} where agent_id = '${agent.agentId}'`);
+      const inAnHour = instantFromMillis(Date.now() + 3_600_000);
+      const selection = { kind: 'agent', agentId: agent.agentId } as const;
+      expect(await decide(endTasks, { selection, ...KILL, at: inAnHour })).to.deep.equal({ kind: 'ended', tasks });
+    }
+    await stopping.close();
   });
 
   /** Inserts live tasks with their grants by SQL, because decisions would take long. */

@@ -300,7 +300,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       const agent = await storage.agents.find(theOne.task.agentId);
       if (agent === undefined) throw new Error('the agent is gone');
       const opening = anOpening(agent, { sponsor: 'person-7', sessionId: 'no-session', createdAt: AT });
-      const verdict = await decisions.decide(openTask, { ...opening, refuseLoggedOut: { issuedAt: AT } });
+      const verdict = await decisions.decide(openTask, { ...opening, refuseLoggedOut: { issuedAt: AT, earliest: AT } });
       expect(verdict).to.deep.equal({ kind: 'logged_out' });
       expect(measured.rows).to.be.at.most(FEW);
       expect(measured.scans).to.equal(0);

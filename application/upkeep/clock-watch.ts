@@ -1,0 +1,195 @@
+/**
+ * Compares the clock of this instance with the database's, and with the monotonic clock (supplement "Clocks"). It gives
+ * the times by which shared state ends, and says whether this instance may end any. docs/decisions/0026-two-clocks.md
+ * lists what ends by which clock.
+ */
+
+import {
+  type ClockCourse,
+  type ClockReading,
+  continueCourse,
+  describeDifference,
+  differsTooMuch,
+  earlierOf,
+  JUMP_SECONDS,
+  laterOf,
+  secondsAhead,
+  startOfCourse,
+  steadyTime,
+} from '../../domain/clocks.ts';
+import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { Clock, Monotonic, ReadinessCheck, SharedTime } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
+
+interface ClockWatching {
+  readonly clock: Clock;
+  readonly monotonic: Monotonic;
+  /** Reads the database's clock. `undefined` if the database has none: a file. */
+  readonly databaseTime: (() => Promise<Instant>) | undefined;
+  readonly log: Log;
+}
+
+export interface ClockWatch extends SharedTime {
+  /** Reads the clocks once. Called every second. @throws StorageUnavailable */
+  watch(): Promise<void>;
+  /**
+   * The time by which this instance may end and delete shared state now: the earlier of the two clocks. `undefined` if it
+   * may not, because the clocks disagree.
+   *
+   * @throws StorageUnavailable
+   */
+  endingTime(): Promise<Instant | undefined>;
+  /** Seconds by which this instance is ahead of the database, by the last reading. `undefined` without one. */
+  aheadOfDatabase(): number | undefined;
+  /** The check `clock` of `/readyz`. */
+  readonly readiness: ReadinessCheck;
+}
+
+/** The database's clock as it was read, and the times of this process before and after. */
+interface DatabaseReading {
+  readonly time: Instant;
+  readonly sentMs: number;
+  readonly receivedMs: number;
+  /** Seconds by which the database is ahead of this instance. */
+  readonly ahead: number;
+}
+
+/**
+ * After this time the database is asked again before its time is used. Until then the monotonic clock tells how much time
+ * has passed since the reading. A `jti` is kept for a minute after its end, which is longer than a reading can be off.
+ */
+const FRESH_MS = 10_000;
+
+const AGREE = { status: 'Healthy', detail: 'The clocks agree.' } as const;
+
+export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatching): ClockWatch {
+  let course = startOfCourse({ wall: clock.now(), monotonicMs: monotonic() });
+  let reading: DatabaseReading | undefined;
+  let underWay: Promise<DatabaseReading | undefined> | undefined;
+  let reported: string | undefined;
+
+  /** Part of every request that uses an assertion, so it makes few objects. */
+  function look(): ClockReading {
+    const now = { wall: clock.now(), monotonicMs: monotonic() };
+    const next = continueCourse(course, now);
+    // The monotonic clock may have stopped while the machine was suspended.
+    if (next !== course && !next.isSteady) reading = undefined;
+    course = next;
+    return now;
+  }
+
+  /** Concurrent callers share one reading. */
+  function read(): Promise<DatabaseReading | undefined> {
+    underWay ??= readOnce().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  }
+
+  async function readOnce(): Promise<DatabaseReading | undefined> {
+    if (databaseTime === undefined) return undefined;
+    const sent = look();
+    const time = await databaseTime();
+    const received = look();
+    reading = {
+      ...{ time, sentMs: sent.monotonicMs, receivedMs: received.monotonicMs },
+      ahead: secondsAhead(sent.wall, time, received.wall),
+    };
+    return reading;
+  }
+
+  /** `undefined` if the database must be asked first. */
+  function knownClocks(): TwoClocks | undefined {
+    const now = look();
+    if (databaseTime === undefined) return withSteady(now, course);
+    return reading && now.monotonicMs - reading.receivedMs <= FRESH_MS ? withDatabase(now, reading) : undefined;
+  }
+
+  async function readClocks(): Promise<TwoClocks> {
+    const known = await read();
+    const now = look();
+    return known === undefined ? withSteady(now, course) : withDatabase(now, known);
+  }
+
+  function problem(): string | undefined {
+    if (!course.isSteady)
+      return `The clock of this machine was set by more than ${JUMP_SECONDS} seconds within the last minute.`;
+    const ahead = reading?.ahead ?? 0;
+    return differsTooMuch(ahead) ? describeDifference("The database's clock", ahead) : undefined;
+  }
+
+  return {
+    latest() {
+      const clocks = knownClocks();
+      return clocks === undefined ? readClocks().then(latestOf) : latestOf(clocks);
+    },
+    earliest() {
+      const clocks = knownClocks();
+      return clocks === undefined ? readClocks().then(earliestOf) : earliestOf(clocks);
+    },
+    async watch() {
+      await read();
+      look();
+      report(problem());
+    },
+    async endingTime() {
+      const clocks = await readClocks();
+      const found = problem();
+      report(found);
+      return found === undefined ? earliestOf(clocks) : undefined;
+    },
+    aheadOfDatabase: () => reading && 0 - reading.ahead,
+    readiness: {
+      name: 'clock',
+      async check() {
+        try {
+          if (knownClocks() === undefined) await read();
+        } catch {
+          return { status: 'Degraded', detail: "The database's clock could not be read." };
+        }
+        const found = problem();
+        if (found === undefined) return AGREE;
+        return {
+          status: 'Degraded',
+          detail: `${found} This instance ends and deletes nothing by time until the clocks agree.`,
+        };
+      },
+    },
+  };
+
+  function report(found: string | undefined): void {
+    if (found !== undefined && reported === undefined) {
+      log.warn('the clocks disagree: this instance ends and deletes nothing by time', { problem: found });
+    }
+    if (found === undefined && reported !== undefined) log.info('the clocks agree again');
+    reported = found;
+  }
+}
+
+/** The database's time is known to the length of the query. */
+interface TwoClocks {
+  readonly own: Instant;
+  readonly otherAtLeast: Instant;
+  readonly otherAtMost: Instant;
+}
+
+function withSteady({ wall, monotonicMs }: ClockReading, course: ClockCourse): TwoClocks {
+  const steady = steadyTime(course, monotonicMs);
+  return { own: wall, otherAtLeast: steady, otherAtMost: steady };
+}
+
+function withDatabase({ wall, monotonicMs }: ClockReading, { time, sentMs, receivedMs }: DatabaseReading): TwoClocks {
+  return {
+    own: wall,
+    otherAtLeast: plusSeconds(time, (monotonicMs - receivedMs) / 1000),
+    otherAtMost: plusSeconds(time, (monotonicMs - sentMs) / 1000),
+  };
+}
+
+function earliestOf({ own, otherAtLeast }: TwoClocks): Instant {
+  return earlierOf(own, otherAtLeast);
+}
+
+function latestOf({ own, otherAtMost }: TwoClocks): Instant {
+  return laterOf(own, otherAtMost);
+}

@@ -1,0 +1,297 @@
+/**
+ * Instances whose clock is wrong (supplement "Clocks"): none of them ends or deletes what the others share, and what one
+ * accepted once no other accepts again.
+ */
+
+import { expect } from 'chai';
+import { freePort } from '../../scripts/free-port.ts';
+import { databases, postgres } from '../support/databases.ts';
+import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { scrape } from '../support/metrics-scrape.ts';
+import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+
+const [SEVEN_MINUTES, AN_HOUR] = [420, 3600];
+/** After the end of an assertion: the skew, and the minute for which its `jti` is kept. */
+const KEPT = 120;
+
+const clockOf = async (instance: Mandate) => {
+  const { body } = await instance.get('/readyz', { accept: 'application/json' });
+  return (body.checks as Readonly<Record<string, { status: string; detail: string }>>).clock;
+};
+const isRefused = ({ status, body }: Answer) => expect([status, body.error]).to.deep.equal([401, 'invalid_client']);
+
+describe('A replica on Postgres whose clock is wrong', () => {
+  let world: MovedClock;
+  let right: Mandate;
+  let agent: RegisteredAgent;
+  let others: Mandate[];
+  beforeEach(async () => {
+    world = movedClock();
+    others = [];
+    const times = { clock: world, databaseClock: world.ofAnotherMachine() };
+    right = await startMandate({ database: postgres, settings: sharedSigningKey(), ...times });
+    agent = await right.agent();
+  });
+  afterEach(async () => {
+    for (const other of others) await other.stop();
+    await right.stop();
+  });
+
+  /** Another replica, ahead by these seconds. */
+  async function replica(ahead: number, settings = {}): Promise<Mandate> {
+    const clock = world.ofAnotherMachine();
+    clock.jump(ahead);
+    const started = await right.another(settings, undefined, { clock, databaseClock: world.ofAnotherMachine() });
+    others.push(started);
+    return started;
+  }
+
+  /** The reason with which each of these instances refuses the assertion. */
+  async function reasons(actor_token: string, ...instances: readonly Mandate[]): Promise<readonly unknown[]> {
+    const lines = await right.recorded(async () => {
+      for (const { post } of instances) isRefused(await post('/oauth2/token', agent.exchangeForm({ actor_token })));
+    });
+    expect(lines.every(({ event, agent_id }) => event === 'token.denied' && agent_id === agent.id)).to.equal(true);
+    return lines.toSorted((one, other) => one.seq - other.seq).map(({ reason }) => reason);
+  }
+
+  it('deletes no spent assertion while it is ahead, is Degraded, and says by how much', async () => {
+    const port = await freePort();
+    const ahead = await replica(SEVEN_MINUTES, { 'Service:Metrics:Port': String(port) });
+    const assertion = agent.assertion();
+    expect((await agent.exchange({ actor_token: assertion })).status).to.equal(200);
+    for (let sweeps = 0; sweeps < 3; sweeps++) await ahead.jobs.sweep();
+    expect(await reasons(assertion, right)).to.deep.equal(['actor_replayed']);
+    expect(await reasons(assertion, ahead)).to.deep.equal(['actor_expired']);
+
+    const sentence = "The database's clock is 420 seconds behind this machine's.";
+    const consequence = 'This instance ends and deletes nothing by time until the clocks agree.';
+    expect(await clockOf(ahead)).to.deep.equal({ status: 'Degraded', detail: `${sentence} ${consequence}` });
+    expect(await clockOf(right)).to.deep.equal({ status: 'Healthy', detail: 'The clocks agree.' });
+    const said = ahead.log.lines.filter((line) => line.includes('the clocks disagree'));
+    expect(said.map((line) => JSON.parse(line))).to.deep.equal([
+      {
+        level: 'warn',
+        message: 'the clocks disagree: this instance ends and deletes nothing by time',
+        problem: sentence,
+      },
+    ]);
+    const { value } = await scrape(port);
+    expect(value('mandate_database_clock_difference_seconds')).to.be.closeTo(SEVEN_MINUTES, 1);
+
+    ahead.clock.jump(-SEVEN_MINUTES);
+    expect((await clockOf(ahead))?.detail).to.match(/^The clock of this machine was set by more than 5 seconds/);
+    world.advance(61);
+    await ahead.jobs.watchClocks();
+    expect((await clockOf(ahead))?.status).to.equal('Healthy');
+    expect(ahead.log.lines.some((line) => line.includes('the clocks agree again'))).to.equal(true);
+  });
+
+  it('ends no task while it is an hour ahead, and its kill switch still ends that task', async () => {
+    const ahead = await replica(AN_HOUR);
+    const [running, killed] = [await agent.exchange(), await agent.exchange()];
+    const lines = await right.recorded(async () => {
+      await ahead.jobs.sweep();
+      expect((await ahead.admin('DELETE', `/admin/tasks/${killed.body.task_id}`)).body).to.deep.equal({
+        revoked_tasks: 1,
+      });
+    });
+    expect(fieldsOf(lines, 'event', 'task_id')).to.deep.equal([['task.revoked', killed.body.task_id]]);
+    expect((await right.introspect(killed)).active).to.equal(false);
+    expect((await right.introspect(running)).active).to.equal(true);
+    expect((await agent.refresh(String(running.body.refresh_token))).status).to.equal(200);
+
+    world.advance(21 * 60);
+    // By every clock the task is over, but this replica sweeps nothing.
+    expect(await right.recorded(() => ahead.jobs.sweep())).to.deep.equal([]);
+    const ends = await right.recorded(() => right.jobs.sweep());
+    expect(fieldsOf(ends, 'event', 'task_id')).to.deep.equal([['task.expired', running.body.task_id]]);
+  });
+
+  it('sweeps by the earlier clock while the difference is small', async () => {
+    const ahead = await replica(25);
+    const behind = await replica(-25);
+    expect((await clockOf(ahead))?.status).to.equal('Healthy');
+    const { body } = await agent.exchange();
+    const events = async (sweeping: Mandate) =>
+      fieldsOf(await right.recorded(() => sweeping.jobs.sweep()), 'event', 'task_id');
+    world.advance(20 * 60 - 5);
+    expect(await events(ahead)).to.deep.equal([]);
+    world.advance(10);
+    expect(await events(behind)).to.deep.equal([]);
+    expect(await events(ahead)).to.deep.equal([['task.expired', body.task_id]]);
+  });
+
+  it('drops no revocation of a token while it is ahead, and takes no revoked token again while it is behind', async () => {
+    const [ahead, behind] = [await replica(SEVEN_MINUTES), await replica(-SEVEN_MINUTES)];
+    const issued = await agent.exchange();
+    const token = String(issued.body.access_token);
+    // An assertion of an agent on the same machine.
+    const client_assertion = agent.assertion({ iat: undefined, exp: ahead.clock.seconds() + 60 });
+    const revoked = await right.recorded(async () => {
+      const answer = await ahead.post('/oauth2/revoke', agent.revokeForm(token, { client_assertion }));
+      expect(answer.status).to.equal(200);
+    });
+    expect(fieldsOf(revoked, 'event', 'task_id')).to.deep.equal([['token.revoked', issued.body.task_id]]);
+    expect((await right.introspect(issued)).active).to.equal(false);
+    world.advance(240 + KEPT + 1);
+    await right.jobs.sweep();
+    expect((await behind.introspect(issued)).active).to.equal(false);
+    expect((await right.introspect(issued)).active).to.equal(false);
+  });
+
+  it('takes no spent assertion again while it is behind, with an iat or without', async () => {
+    // By its own clock, the replica would find the assertion valid after the sweep.
+    const behind = await replica(-180);
+    for (const isDated of [false, true]) {
+      const iat = isDated ? world.seconds() : undefined;
+      const until = world.seconds() + 60;
+      const [spent, unused] = [agent.assertion({ iat, exp: until }), agent.assertion({ iat, exp: until })];
+      expect((await agent.exchange({ actor_token: spent })).status).to.equal(200);
+      world.advance(60 + KEPT + 1);
+      await right.jobs.sweep();
+      expect(await reasons(spent, behind, right)).to.deep.equal(['actor_expired', 'actor_expired']);
+      expect(await reasons(unused, behind)).to.deep.equal(['actor_expired']);
+    }
+  });
+
+  it('takes no spent assertion again if the database is as wrong as another replica', async () => {
+    const wrong = world.ofAnotherMachine();
+    wrong.jump(AN_HOUR);
+    const databaseClock = wrong;
+    const [agreeing, alone] = [
+      await right.another({}, undefined, { clock: wrong, databaseClock }),
+      await right.another({}, undefined, { clock: world.ofAnotherMachine(), databaseClock }),
+    ];
+    others.push(agreeing, alone);
+    expect((await clockOf(agreeing))?.status).to.equal('Healthy');
+    expect((await clockOf(alone))?.detail).to.match(/^The database's clock is 3600 seconds ahead of this machine's\./);
+
+    const assertion = agent.assertion({ iat: undefined, exp: wrong.seconds() + 60 });
+    const exchange = ({ post }: Mandate) =>
+      post('/oauth2/token', agent.exchangeForm({ actor_token: assertion, subject_token: longLived() }));
+    const longLived = () => agent.subjectToken({ exp: wrong.seconds() + AN_HOUR });
+    const issued = await exchange(agreeing);
+    expect(issued.status, issued.text).to.equal(200);
+    world.advance(60 + KEPT + 1);
+    await agreeing.jobs.sweep();
+    world.advance(AN_HOUR - 60 - KEPT);
+    // By its own clock, the third replica would find the assertion valid now.
+    const lines = await right.recorded(async () => isRefused(await exchange(alone)));
+    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_expired']]);
+    const ends = await right.recorded(() => alone.jobs.sweep());
+    expect(ends).to.deep.equal([]);
+    expect(fieldsOf(await right.recorded(() => agreeing.jobs.sweep()), 'event', 'task_id')).to.deep.equal([
+      ['task.expired', issued.body.task_id],
+    ]);
+  });
+
+  it('applies no logout token again while it is behind', async () => {
+    const audience = { 'Service:UpstreamIdp:BackchannelLogout:Audience': right.provider.clientId };
+    const [receiving, behind] = [await replica(0, audience), await replica(-720, audience)];
+    const iat = world.seconds();
+    const logout_token = right.provider.signLogoutToken({ sub: 'ada', iat, exp: iat + 1200 });
+    const send = ({ post }: Mandate) => post('/backchannel-logout', { logout_token });
+    expect((await send(receiving)).status).to.equal(200);
+    world.advance(730);
+    await receiving.jobs.sweep();
+    const lines = await right.recorded(async () => {
+      const answer = await send(behind);
+      expect([answer.status, answer.body.error]).to.deep.equal([400, 'invalid_request']);
+    });
+    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_too_old']]);
+  });
+
+  it('is compared with the clock of the server itself', async () => {
+    const clock = world.ofAnotherMachine();
+    const started = await right.another({}, undefined, { clock, databaseClock: undefined });
+    others.push(started);
+    expect((await clockOf(started))?.status).to.equal('Healthy');
+    world.advance(AN_HOUR);
+    await started.jobs.watchClocks();
+    expect((await clockOf(started))?.detail).to.match(
+      /^The database's clock is 3[56]\d\d seconds behind this machine's\./,
+    );
+  });
+});
+
+for (const database of databases) {
+  describe(`A process on ${database.name} whose clock jumps`, () => {
+    let mandate: Mandate;
+    let agent: RegisteredAgent;
+    let world: MovedClock;
+    beforeEach(async () => {
+      world = movedClock();
+      const clock = world.ofAnotherMachine();
+      mandate = await startMandate({ database, clock, databaseClock: world });
+      agent = await mandate.agent();
+    });
+    afterEach(() => mandate.stop());
+
+    const exchange = (actor_token: string) => agent.exchange({ actor_token });
+
+    it('deletes and ends nothing until its clock has been right for a minute', async () => {
+      const [running, spent] = [await agent.exchange(), agent.assertion()];
+      expect((await exchange(spent)).status).to.equal(200);
+      const lines = await mandate.recorded(async () => {
+        for (const jump of [AN_HOUR, -AN_HOUR]) {
+          mandate.clock.jump(jump);
+          for (let sweeps = 0; sweeps < 3; sweeps++) await mandate.jobs.sweep();
+          expect(await clockOf(mandate)).to.deep.equal({
+            status: 'Degraded',
+            detail:
+              'The clock of this machine was set by more than 5 seconds within the last minute. This instance ends and deletes nothing by time until the clocks agree.',
+          });
+          world.advance(2);
+        }
+        isRefused(await exchange(spent));
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_replayed']]);
+      expect((await mandate.introspect(running)).active).to.equal(true);
+
+      world.advance(57);
+      expect((await clockOf(mandate))?.status).to.equal('Degraded');
+      world.advance(2);
+      expect((await clockOf(mandate))?.status).to.equal('Healthy');
+      world.advance(21 * 60);
+      const ends = await mandate.recorded(() => mandate.jobs.sweep());
+      expect(fieldsOf(ends, 'event')).to.deep.equal([['task.expired'], ['task.expired']]);
+    });
+
+    it('takes no spent assertion again while its clock is set back', async () => {
+      for (const isDated of [false, true]) {
+        const iat = isDated ? world.seconds() : undefined;
+        const spent = agent.assertion({ iat, exp: world.seconds() + 60 });
+        expect((await exchange(spent)).status).to.equal(200);
+        world.advance(60 + KEPT + 1);
+        await mandate.jobs.sweep();
+        mandate.clock.jump(-200);
+        const lines = await mandate.recorded(async () => isRefused(await exchange(spent)));
+        expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'actor_expired']]);
+        mandate.clock.jump(200);
+        await mandate.jobs.watchClocks();
+        world.advance(61);
+        await mandate.jobs.watchClocks();
+      }
+    });
+
+    it('takes no spent assertion again and ends no task while its clock jumps back and forth each second', async () => {
+      const [running, spent] = [await agent.exchange(), agent.assertion({ iat: undefined })];
+      expect((await exchange(spent)).status).to.equal(200);
+      const lines = await mandate.recorded(async () => {
+        for (let second = 0; second < 10; second++) {
+          mandate.clock.jump(second % 2 ? -AN_HOUR : AN_HOUR);
+          await mandate.jobs.watchClocks();
+          await mandate.jobs.sweep();
+          isRefused(await exchange(spent));
+          world.advance(1);
+        }
+      });
+      expect(lines).to.have.length(10);
+      expect(new Set(lines.map(({ event }) => event))).to.deep.equal(new Set(['token.denied']));
+      expect((await mandate.introspect(running)).active).to.equal(true);
+      expect((await exchange(agent.assertion())).status).to.equal(200);
+    });
+  });
+}
