@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
+import { startLoopback } from '../support/loopback.ts';
 import { type Mandate, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { logKeySettings, readNote } from '../support/transparency-log.ts';
@@ -91,6 +92,7 @@ for (const database of databases) {
 
     it('that have seen more than the database holds stop the log, and nothing else', async () => {
       await pass();
+      await pass();
       // The database was restored: the witness has cosigned what is lost.
       forged.grow(9);
       await two.close();
@@ -103,16 +105,88 @@ for (const database of databases) {
       });
       await restored.jobs.askWitnesses();
       restored.clock.advance(2);
-      const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 1.';
+      const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 2.';
       const answer = await restored.untilReady({ accept: 'application/json' });
       expect([answer.status, answer.body.status]).to.deep.equal([200, 'Degraded']);
       expect(answer.text).to.include(lie);
       await pass();
       await mandate.jobs.growLog();
       expect((await published()).size).to.equal(1);
-      expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(2);
+      expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(3);
       expect(restored.log.lines.filter((line) => line.includes(lie))).to.have.length(1);
       await restored.stop();
+    });
+
+    it('are asked at a start, before a tree is signed, and before a reader gets the note that they contradict', async () => {
+      await pass();
+      await pass();
+      expect((await published()).size).to.equal(2);
+      // The database was restored: the witness has cosigned 5 leaves. It answers late.
+      forged.grow(5);
+      const newer = await servedWitness('partner.test/two');
+      newer.watch(forged.vkey);
+      expect((await newer.cosign(forged.request(0))).kind).to.equal('cosigned');
+      const late = await startLoopback((request, response) => {
+        setTimeout(async () => {
+          const answer = await fetch(`${newer.url}${request.path}`, { method: 'POST', body: request.body });
+          response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+          response.end(await answer.text());
+        }, 300);
+      });
+      await mandate.block('person', 'disabled');
+      await mandate.jobs.seal();
+      const restored = await mandate.another({
+        'Service:Audit:Log:Witnesses:4:Url': late.url,
+        'Service:Audit:Log:Witnesses:4:VKey': newer.vkey,
+        'Service:Audit:Log:Quorum': '0',
+      });
+      try {
+        // The answers of the first moment, while the witness has not answered yet.
+        const [note, proof, tile] = await Promise.all([
+          restored.get('/log/checkpoint'),
+          restored.admin('GET', '/audit/records/4/proof?log=true'),
+          restored.get('/log/tile/0/000.p/2'),
+          restored.jobs.growLog(),
+        ]);
+        expect(late.received.length).to.be.greaterThan(0);
+        expect(readNote(note.text, forged.vkey).size).to.equal(1);
+        expect(proof.body.log).to.equal(null);
+        expect([tile.status, (await restored.get('/log/tile/0/000.p/1')).status]).to.deep.equal([404, 200]);
+        await restored.jobs.askWitnesses();
+        await mandate.jobs.growLog();
+        await mandate.jobs.askWitnesses();
+        mandate.clock.advance(1);
+        expect((await published()).size).to.equal(1);
+        const checks = (await restored.untilReady({ accept: 'application/json' })).body.checks;
+        expect(JSON.stringify(checks)).to.include('has cosigned a larger tree: 5 leaves, and the database has 2.');
+      } finally {
+        await restored.stop();
+        await late.close();
+        await newer.close();
+      }
+    });
+
+    it('are waited for at a start no longer than WitnessTimeout', async () => {
+      await pass();
+      const silent = await startLoopback(() => undefined);
+      await mandate.block('person', 'disabled');
+      await mandate.jobs.seal();
+      const changes = { 'Service:Audit:Log:Witnesses:4:Url': silent.url, 'Service:Audit:Log:WitnessTimeout': 'PT1S' };
+      const started = await mandate.another({ ...changes, 'Service:Audit:Log:Quorum': '1' });
+      try {
+        // Tokens are served meanwhile.
+        expect((await started.get('/healthz')).status).to.equal(200);
+        const begin = performance.now();
+        await started.jobs.growLog();
+        expect(performance.now() - begin).to.be.within(500, 5000);
+        await started.jobs.askWitnesses();
+        started.clock.advance(1);
+        const note = readNote((await started.get('/log/checkpoint')).text, forged.vkey);
+        expect([note.size, note.cosignatures.length]).to.deep.equal([2, 1]);
+      } finally {
+        await started.stop();
+        await silent.close();
+      }
     });
   });
 }

@@ -89,6 +89,7 @@ function methodsOf(connection: Connection) {
     logTiles: log.tiles,
     growLog: log.grow,
     publishNote: log.publish,
+    withdrawNote: log.withdraw,
     haltLog: log.halt,
     resumeLog: log.resume,
     keepCosignature: log.keepCosignature,
