@@ -6,7 +6,7 @@
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
-import { COSIGNATURE, isKeyName, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import { COSIGNATURE, isTrustableName, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
 
 type Reading<Value> =
@@ -214,14 +214,14 @@ export function witnessKey(): ValueType<VerifierKey> {
 
 /** The name of a log. */
 export function keyName(limits: { readonly max: number }): ValueType<string> {
-  const accepts = `a name of at most ${limits.max} characters without white space and plus`;
+  const accepts = `a name of at most ${limits.max} characters without white space, plus and invisible characters`;
   const line = text({ max: limits.max, accepts });
   return {
     ...line,
     read(given) {
       const reading = line.read(given);
-      if (reading.kind === 'wrong' || isKeyName(given)) return reading;
-      return wrong('holds white space or a plus');
+      if (reading.kind === 'wrong' || isTrustableName(given)) return reading;
+      return wrong('holds white space, a plus or an invisible character');
     },
   };
 }

@@ -100,6 +100,10 @@ describe('mandate witness', function () {
     const { vkey } = writtenLog('log.test/ledger');
     for (const [line, sentence] of [
       [['witness', 'init', '--name', 'a b', '--key', at('x'), '--state', at('y')], /--name must not hold a space/],
+      [
+        ['witness', 'init', '--name', 'a\u202eb', '--key', at('x'), '--state', at('y')],
+        /or a control or format character/,
+      ],
       [serveLine('one', '--log', 'log.test+12345678+AQ=='), /--log takes the verifier key of a log/],
       // The id is not that of the name.
       [serveLine('one', '--log', vkey.replace('log.test', 'log.best')), /--log takes the verifier key of a log/],
