@@ -1,6 +1,6 @@
 /** `mandate witness` as a process: its files, its start and its end. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -69,6 +69,32 @@ describe('mandate witness', function () {
     expect(await send(url, 0)).to.deep.equal({ status: 409, text: '4\n' });
     expect((await send(url, 4)).status).to.equal(200);
     expect(await stop(second)).to.equal(0);
+  });
+
+  it('writes no more to its log and its file, however often a stranger sends a published note with junk', async () => {
+    await init('eight', '--name', 'w.test/8');
+    const log = writtenLog('log.test/ledger');
+    log.grow(4);
+    const witness = startCommand(serveLine('eight', '--log', log.vkey), {});
+    const url = await urlOf(witness);
+    const send = async (body: string) => (await fetch(`${url}/add-checkpoint`, { method: 'POST', body })).status;
+    expect(await send(log.request(0))).to.equal(200);
+    log.grow(4);
+    const bytes = () =>
+      readdirSync(folder)
+        .filter((name) => name.startsWith('eight.db'))
+        .reduce((sum, name) => sum + statSync(at(name)).size, 0);
+    const before = bytes();
+    for (let nth = 0; nth < 200; nth += 1) {
+      const junk = `— x.test/${nth} ${Buffer.alloc(68, nth).toString('base64')}\n`.repeat(90);
+      const proof = `${Buffer.alloc(32, nth).toString('base64')}\n`;
+      expect(await send(`old 4\n${proof}\n${log.note()}${junk}`)).to.equal(422);
+    }
+    expect(bytes()).to.equal(before);
+    expect(await stop(witness)).to.equal(0);
+    const { out } = await witness.ended;
+    expect(out.split('\n').filter((line) => line.includes('was not cosigned'))).to.have.length(1);
+    expect(out.length).to.be.lessThan(3000);
   });
 
   it('does not start with a lost state, with another key, or with a file of something else', async () => {
