@@ -6,7 +6,13 @@
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
-import { COSIGNATURE, isTrustableName, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import {
+  COSIGNATURE,
+  holdsFormatCharacter,
+  isTrustableName,
+  parseVerifierKey,
+  type VerifierKey,
+} from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
 
 type Reading<Value> =
@@ -206,6 +212,7 @@ export function witnessKey(): ValueType<VerifierKey> {
     secret: false,
     read(given) {
       const key = parseVerifierKey(sha256Bytes, given);
+      if (holdsFormatCharacter(given)) return wrong('holds an invisible character');
       if (key === undefined) return wrong('is not a verifier key');
       return key.type === COSIGNATURE ? read(key) : wrong('is not a key for cosignatures');
     },

@@ -32,7 +32,11 @@ export function isKeyName(text: string): boolean {
  * differ by format characters, such as a zero-width space or a bidirectional control, look alike.
  */
 export function isTrustableName(text: string): boolean {
-  return isKeyName(text) && !FORMAT.test(text);
+  return isKeyName(text) && !holdsFormatCharacter(text);
+}
+
+export function holdsFormatCharacter(text: string): boolean {
+  return FORMAT.test(text);
 }
 
 export function makeVerifierKey(hash: Hash, name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {

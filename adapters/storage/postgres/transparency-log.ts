@@ -67,8 +67,8 @@ const updateContradicted = {
       contradicted_size = greatest(contradicted_size, $2),
       published_size = case when published_size = $2 then previous_size else published_size end,
       published_note = case when published_size = $2 then previous_note else published_note end,
-      previous_size = case when published_size = $2 then null else previous_size end,
-      previous_note = case when published_size = $2 then null else previous_note end
+      previous_size = case when $2 in (published_size, previous_size) then null else previous_size end,
+      previous_note = case when $2 in (published_size, previous_size) then null else previous_note end
     where origin = $1`,
 };
 const updateHalted = { name: 'log_halt', text: 'update log_state set halted = coalesce(halted, $1)' };

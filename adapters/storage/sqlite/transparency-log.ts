@@ -44,8 +44,8 @@ const updateContradicted = `update log_state set
   contradicted_size = max(coalesce(contradicted_size, ?), ?),
   published_size = case when published_size = ? then previous_size else published_size end,
   published_note = case when published_size = ? then previous_note else published_note end,
-  previous_size = case when published_size = ? then null else previous_size end,
-  previous_note = case when published_size = ? then null else previous_note end
+  previous_size = case when ? in (published_size, previous_size) then null else previous_size end,
+  previous_note = case when ? in (published_size, previous_size) then null else previous_note end
   where origin = ?`;
 const updateHalted = 'update log_state set halted = coalesce(halted, ?)';
 const resume = 'update log_state set halted = null';

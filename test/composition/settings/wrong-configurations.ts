@@ -100,6 +100,7 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
       words: MARK,
       'a key with another id': (WITNESS_KEYS[0] ?? '').replace(/[+][0-9a-f]{8}[+]/, '+00918273+'),
       'a key that signs plain notes': NOTE_KEY,
+      'a name with a zero-width space': (WITNESS_KEYS[0] ?? '').replace('+', '\u200b+'),
     },
   ],
   [
