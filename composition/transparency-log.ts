@@ -99,7 +99,8 @@ export function transparencyLog({
     readiness: {
       name: 'log',
       async check() {
-        const answer = Promise.all([reader.state(), stored.problems()]);
+        // Not the remembered state: the first one that readers get is read after the witnesses have answered.
+        const answer = Promise.all([stored.state(), stored.problems()]);
         const read = await timeLimit(
           answer.catch(() => undefined),
           READINESS_LIMIT_MS,

@@ -54,7 +54,7 @@ const SHOWN_AGAIN_SECONDS = 3600;
 
 /**
  * How far the time of a cosignature may be from the time of this service. Readers judge by it how fresh the note is. A clock
- * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §1.6).
+ * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §8.2).
  */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
 

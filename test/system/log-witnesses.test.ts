@@ -150,6 +150,7 @@ for (const database of databases) {
           restored.get('/log/checkpoint'),
           restored.admin('GET', '/audit/records/4/proof?log=true'),
           restored.get('/log/tile/0/000.p/2'),
+          restored.get('/readyz'),
           restored.jobs.growLog(),
         ]);
         expect(late.received.length).to.be.greaterThan(0);

@@ -57,7 +57,7 @@ describe('Verifier keys', () => {
     for (const name of ['mandate.example/ledger', 'é', 'a:1']) expect(isKeyName(name), name).to.equal(true);
   });
 
-  it('are refused with a name that holds format characters, which nobody sees', () => {
+  it('are refused with a name that holds format characters, which are invisible', () => {
     const { type, publicKey } = keyOf(KEY);
     for (const hidden of ['\u200b', '\u202e', '\u2066', '\ufeff', '\u00ad', '\u{e0041}']) {
       const text = formatVerifierKey(makeVerifierKey(sha256Bytes, `mandate.example${hidden}/ledger`, type, publicKey));

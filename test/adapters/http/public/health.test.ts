@@ -5,7 +5,7 @@ import { messageClasses } from '../../../../adapters/http/server/message-classes
 import { serverWith } from '../../../support/http-server.ts';
 
 describe('The readiness of the service', () => {
-  it('escapes characters of a name that nobody sees, and stays the same JSON', async () => {
+  it('escapes invisible characters of a name, and stays the same JSON', async () => {
     const detail = 'The witness w.example/\u202eeno\u200b does not answer.';
     const app = express();
     app.use(healthRouter([{ name: 'log', check: async () => ({ status: 'Degraded', detail }) }]));
