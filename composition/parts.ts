@@ -70,7 +70,10 @@ export interface LogParts {
   readonly readiness: ReadinessCheck;
   /** @param stored the log, or the log whose calls are spans of a trace */
   prove(stored: Pick<TransparencyLog, 'tiles'>, checkpoint: Checkpoint): Promise<LogProofOutcome>;
-  /** Before the first request: creates the log and records the keys. @throws StartupError for another origin */
+  /**
+   * Before the first request: records the keys, and creates the log or begins to ask its witnesses. @throws StartupError for
+   * another origin
+   */
   start(): Promise<void>;
   /** One pass. It starts the log if the database did not answer before. */
   grow(shouldContinue?: () => boolean): Promise<void>;

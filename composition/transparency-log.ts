@@ -8,10 +8,11 @@ import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
 import { proveInLog } from '../application/log/prove-in-log.ts';
-import { logReader } from '../application/log/read-log.ts';
+import { type LogReader, logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
 import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
+import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { LogNeeds, LogParts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
 import { StartupError } from './startup-error.ts';
@@ -36,8 +37,9 @@ export function transparencyLog({
   const reader = logReader({ log: stored, checkpoints, clock });
   const pass = logGrowing({
     ...{ log: stored, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn },
-    needsQuorum: chosen.quorum > 0,
+    hasWitnesses: chosen.witnesses.length > 0,
   });
+  const { witnessTimeout } = chosen;
   const names = chosen.witnesses.map(({ key }) => key.name);
   const askWitnesses = logWitnessing({
     ...{ transparencyLog: stored, witnesses: chosen.witnesses, quorum: chosen.quorum, clock, log },
@@ -47,29 +49,58 @@ export function transparencyLog({
   let loggedAtStart: number | undefined;
   let lastProblem: string | undefined;
 
+  /** @param logged how many checkpoints the log had before the first pass, which adds those signed while it was off */
+  async function recordKeysOnce(logged: number): Promise<void> {
+    if (hasRecordedKeys) return;
+    const keys = { decisions: storage, log: stored, signingKeys, signer, clock, logged } as const;
+    await recordKeys({ ...keys, thumbprint: jwkThumbprint });
+    hasRecordedKeys = true;
+  }
+
   async function grow(shouldContinue?: () => boolean): Promise<GrowOutcome> {
-    // Before the pass: afterwards the log has also the checkpoints that were signed while it was off.
     loggedAtStart ??= (await stored.state())?.size ?? 0;
+    await witnessesAnswered();
     const outcome = await pass(shouldContinue);
-    if (outcome.kind !== 'other_origin' && !hasRecordedKeys) {
-      const keys = { decisions: storage, log: stored, signingKeys, signer, clock, logged: loggedAtStart } as const;
-      await recordKeys({ ...keys, thumbprint: jwkThumbprint });
-      hasRecordedKeys = true;
-    }
+    if (outcome.kind !== 'other_origin') await recordKeysOnce(loggedAtStart);
     return outcome;
   }
 
+  let answered: Promise<void> | undefined;
+  /**
+   * Resolves when the witnesses have answered about the note that this process found, or after `WitnessTimeout`. Before, the
+   * process signs no tree and shows no note: the database may be an older copy. @throws StorageUnavailable
+   */
+  function witnessesAnswered(): Promise<void> {
+    answered ??= timeLimit(askWitnesses(), 1000 * witnessTimeout).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!(error instanceof StorageUnavailable)) return log.error('the witnesses could not be asked', error);
+        answered = undefined;
+        throw error;
+      },
+    );
+    return answered;
+  }
+
+  /** What readers get. */
+  const served: LogReader = {
+    state: () => witnessesAnswered().then(reader.state),
+    tile: (path) => witnessesAnswered().then(() => reader.tile(path)),
+    keys: reader.keys,
+  };
+
   return {
-    reader,
+    reader: served,
     router: logRouter,
     async prove(log, checkpoint) {
-      const published = (await reader.state())?.published;
+      const published = (await served.state())?.published;
       return proveInLog({ log, hash: sha256Bytes }, checkpoint, published);
     },
     readiness: {
       name: 'log',
       async check() {
-        const answer = Promise.all([reader.state(), stored.problems()]);
+        // Not the remembered state: the first one that readers get is read after the witnesses have answered.
+        const answer = Promise.all([stored.state(), stored.problems()]);
         const read = await timeLimit(
           answer.catch(() => undefined),
           READINESS_LIMIT_MS,
@@ -85,9 +116,17 @@ export function transparencyLog({
       },
     },
     async start() {
+      if (names.length > 0) {
+        const state = await stored.state();
+        refuseOtherOrigin(chosen.origin, state?.origin);
+        loggedAtStart = state?.size ?? 0;
+        await recordKeysOnce(loggedAtStart);
+        // The first request does not wait for a witness. Whatever needs the answer finds an error again.
+        witnessesAnswered().catch(() => undefined);
+        return;
+      }
       const outcome = await grow(() => false);
-      if (outcome.kind !== 'other_origin') return;
-      throw new StartupError([problemOf(chosen.origin, outcome.stored, undefined) ?? '']);
+      if (outcome.kind === 'other_origin') refuseOtherOrigin(chosen.origin, outcome.stored);
     },
     async grow(shouldContinue) {
       const outcome = await grow(shouldContinue);
@@ -100,8 +139,14 @@ export function transparencyLog({
       if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
       lastProblem = problem;
     },
-    askWitnesses,
+    askWitnesses: () => witnessesAnswered().then(askWitnesses),
   };
+}
+
+/** @throws StartupError */
+function refuseOtherOrigin(origin: string, stored: string | undefined): void {
+  const problem = problemOf(origin, stored, undefined);
+  if (problem !== undefined) throw new StartupError([problem]);
 }
 
 /** Why the log does not grow, in sentences. */

@@ -8,6 +8,7 @@ import type { FieldError } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { visibleText } from '../../domain/visible.ts';
 import { presentFields, readAgent } from './registration-json.ts';
 
 interface AdminAccess {
@@ -150,8 +151,6 @@ function unexpected({ status }: ReadAnswer): RegistryFailure {
 const MAX_SENTENCE = 500;
 const MAX_FIELDS = 100;
 const MAX_SENTENCES = 20;
-/** Characters that can control a terminal. */
-const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * The errors of a refusal by the admin API (specification "Validation errors"), made safe for a terminal. A refusal
@@ -174,5 +173,5 @@ function readProblem(problem: JsonObject): readonly FieldError[] {
 }
 
 function showable(text: string): string {
-  return text.slice(0, MAX_SENTENCE).replaceAll(UNSHOWABLE, '\u{fffd}');
+  return visibleText(text.slice(0, MAX_SENTENCE));
 }

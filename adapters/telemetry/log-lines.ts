@@ -2,6 +2,7 @@
 
 import { Writable } from 'node:stream';
 import type { LogFields } from '../../application/ports/telemetry.ts';
+import { visibleJson } from '../../domain/visible.ts';
 import type { ErrorReport } from './error-report.ts';
 
 interface LogEntry {
@@ -18,8 +19,6 @@ const RESERVED = new Set(['level', 'message', 'timestamp', 'cause']);
 
 /** Text that JSON writes without escapes, as nearly all text in a log. */
 const PLAIN = /^[\w /.:-]*$/;
-/** JSON does not escape these characters, but they can control a terminal that shows the line. */
-const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
 /**
  * JSON for machines (supplement "How it runs": `level`, `message`, `timestamp`, fields). Written without a general
@@ -57,11 +56,7 @@ function bare(text: string): string {
 }
 
 function quoted(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text).replace(TERMINAL_CONTROLS, escaped);
-}
-
-function escaped(character: string): string {
-  return `\\u00${character.charCodeAt(0).toString(16)}`;
+  return PLAIN.test(text) ? `"${text}"` : visibleJson(JSON.stringify(text));
 }
 
 /** Never throws: a value that JSON cannot represent is replaced by a fixed text. */
@@ -75,7 +70,7 @@ function json(value: unknown): string {
       return String(value);
     case 'object':
       try {
-        return JSON.stringify(value);
+        return visibleJson(JSON.stringify(value));
       } catch {
         return '"[unserialisable]"';
       }

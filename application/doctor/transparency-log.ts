@@ -7,6 +7,9 @@ import { type Finding, failed, ok, skipped, warning } from './examine.ts';
 /** Checkpoints that a running service may not have added yet. */
 const FEW = 3;
 
+const SET_THE_CLOCK =
+  'Compare the clocks of both machines, and set the wrong one. Until then readers do not get these cosignatures.';
+
 export interface ConfiguredLog {
   /** `Service:Audit:Log:Origin`. */
   readonly origin: string;
@@ -41,7 +44,13 @@ export function judgeLog(
   }
   if (present.length > 0) {
     const named = present.map(describeProblem).join(' ');
-    return warning(named, 'See that the witness runs and can be reached from here. It is asked after each sealing.');
+    const isClock = present.some(({ kind }) => kind === 'wrong_clock');
+    return warning(
+      named,
+      isClock
+        ? SET_THE_CLOCK
+        : 'See that the witness runs and can be reached from here. It is asked after each sealing.',
+    );
   }
   const size = `The log has ${state.size} of ${newest} checkpoints`;
   if (newest - state.size > FEW) {

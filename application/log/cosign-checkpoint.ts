@@ -39,19 +39,22 @@ export type CosignOutcome =
   | { readonly kind: 'malformed' | 'unknown_log' | 'untrusted_signature' | 'old_size_above_new' }
   /** @property size that of the newest checkpoint that was cosigned */
   | { readonly kind: 'other_old_size'; readonly size: number }
-  /**
-   * The log has signed the note, but it has another root than the newest checkpoint, or no proof shows that it continues
-   * that one.
-   */
-  | {
-      readonly kind: 'other_root' | 'inconsistent';
-      readonly note: string;
-      readonly newest: WitnessedCheckpoint | undefined;
-    };
+  | RefusedHead;
+
+/**
+ * The log has signed a checkpoint with another root than the newest one, or without a proof that it continues that one.
+ */
+export interface RefusedHead extends Pick<TreeHead, 'origin' | 'size' | 'root'> {
+  readonly kind: 'other_root' | 'inconsistent';
+  /** With the signatures of the log only. Anybody can add other lines to a note. */
+  readonly note: string;
+  readonly newest: WitnessedCheckpoint | undefined;
+}
 
 /** A checkpoint that a key of its log has signed. */
 interface SignedHead extends TreeHead {
   readonly text: string;
+  /** Those of keys of the log, which verified. */
   readonly signatures: readonly NoteSignature[];
 }
 
@@ -89,17 +92,19 @@ function openHead({ logKeys, verify }: Witness, text: string): SignedHead | Cosi
 /** Why this witness does not cosign the checkpoint; `undefined` if it does. */
 function judge(
   { hash }: Witness,
-  { oldSize, proof, note }: AddCheckpoint,
-  { size, root }: SignedHead,
+  { oldSize, proof }: AddCheckpoint,
+  head: SignedHead,
   newest: WitnessedCheckpoint | undefined,
 ): CosignOutcome | undefined {
+  const { origin, size, root } = head;
   const known = newest?.size ?? 0;
   if (oldSize !== known) return { kind: 'other_old_size', size: known };
   const emptyRoot = hash(new Uint8Array());
   const oldRoot = newest === undefined ? emptyRoot : Buffer.from(newest.root, 'base64');
-  if (size === oldSize && Buffer.compare(root, oldRoot) !== 0) return { kind: 'other_root', note, newest };
+  const refused = { ...{ origin, size, root, newest }, note: formatNote(head) };
+  if (size === oldSize && Buffer.compare(root, oldRoot) !== 0) return { kind: 'other_root', ...refused };
   if (provesConsistency(hash, { oldSize, oldRoot, size, root, path: proof })) return undefined;
-  return { kind: 'inconsistent', note, newest };
+  return { kind: 'inconsistent', ...refused };
 }
 
 function cosign(witness: Witness, head: SignedHead, newest: WitnessedCheckpoint | undefined) {
@@ -112,7 +117,7 @@ function cosign(witness: Witness, head: SignedHead, newest: WitnessedCheckpoint 
   });
   const { name, keyId } = signer.key;
   const cosignature = { name, keyId, signature };
-  const note = formatNote({ text: head.text, signatures: [...head.signatures, cosignature] });
+  const note = formatNote({ ...head, signatures: [...head.signatures, cosignature] });
   const next = { origin: head.origin, size: head.size, root: encodeBase64(head.root), seconds, note };
   return { line: formatSignatureLine(cosignature), next };
 }

@@ -17,13 +17,13 @@ import type { Hash, Turn } from '../ports/runtime.ts';
 import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
 
 export interface LogGrowing {
-  readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'halt'>;
+  readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'withdraw' | 'halt'>;
   readonly checkpoints: Pick<Checkpoints, 'page'>;
   readonly signer: NoteSigner;
   readonly hash: Hash;
   readonly turn: Turn;
-  /** Whether a note needs cosignatures before it is published. */
-  readonly needsQuorum: boolean;
+  /** Whether the witnesses are asked about a note before it is published. */
+  readonly hasWitnesses: boolean;
 }
 
 export type GrowOutcome =
@@ -50,7 +50,10 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
       const state = await log.begin(origin, emptyRoot);
       if (state.origin !== origin) return { kind: 'other_origin', stored: state.origin };
       if (state.halted !== undefined) return { kind: 'halted', reason: state.halted };
-      const next = await extend(service, state, last);
+      const loss = lossSince(last, state);
+      // Readers may have seen a larger tree: the note of this one is not shown to them.
+      if (loss !== undefined) await log.withdraw(origin, state.size);
+      const next = loss ?? (await extend(service, state));
       if (typeof next === 'string') {
         await log.halt(next);
         return { kind: 'halted', reason: next };
@@ -66,7 +69,7 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
         signatures: [{ name: origin, keyId, signature: signer.sign(Buffer.from(text)) }],
       });
       const to = { size: tree.size, root: toHex(root), note };
-      const outcome = await log.grow({ origin, from: state, to, tiles, publish: !service.needsQuorum });
+      const outcome = await log.grow({ origin, from: state, to, tiles, publish: !service.hasWitnesses });
       if (outcome === 'overtaken') return { kind: 'overtaken' };
       last = to;
       if (!shouldContinue()) return { kind: 'current', size: tree.size };
@@ -75,16 +78,18 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
   };
 }
 
+/** Why the log must halt: the stored tree is older than the last one of this process. */
+function lossSince(last: Pick<LogState, 'size' | 'root'> | undefined, { size, root }: LogState): string | undefined {
+  if (last === undefined || size > last.size || (size === last.size && root === last.root)) return undefined;
+  return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
+}
+
 /** The next tree; `undefined` if the stored one is signed and complete; or why the log must halt, as a sentence. */
 async function extend(
   { log, checkpoints, hash }: LogGrowing,
   state: LogState,
-  last: Pick<LogState, 'size' | 'root'> | undefined,
 ): Promise<ReturnType<typeof grown> | string | undefined> {
   const { size } = state;
-  if (last !== undefined && (size < last.size || (size === last.size && state.root !== last.root))) {
-    return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
-  }
   // 1. The stored tree must be the one that was signed.
   const tree = growingTree(size, await log.tiles(edgeTiles(size)));
   if (tree === undefined || toHex(rootOf(hash, tree)) !== state.root) {

@@ -3,7 +3,7 @@
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
-import { encodeEntries, TILE_WIDTH, type TilePath } from '../../domain/log/tiles.ts';
+import { encodeEntries, TILE_WIDTH, type TilePath, tileWidth } from '../../domain/log/tiles.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { LogKey, LogState, TransparencyLog } from '../ports/transparency-log.ts';
@@ -11,7 +11,7 @@ import type { LogKey, LogState, TransparencyLog } from '../ports/transparency-lo
 export interface LogReader {
   /** The stored state, at most a second old; `undefined` before the first pass. */
   state(): Promise<LogState | undefined>;
-  /** The bytes of a tile or bundle; `undefined` if the tree does not have it. */
+  /** The bytes of a tile or bundle; `undefined` if the published tree does not have it. */
   tile(path: TilePath): Promise<Uint8Array | undefined>;
   keys(): Promise<readonly LogKey[]>;
 }
@@ -42,7 +42,10 @@ export function logReader({ log, checkpoints, clock }: LogReading): LogReader {
     },
 
     async tile({ level, index, width, isEntries }) {
-      const [stored] = await log.tiles([{ level, index }]);
+      // Not the remembered state: another instance may just have published the note that leads to this tile.
+      const [state, [stored]] = await Promise.all([log.state(), log.tiles([{ level, index }])]);
+      // A full tile may be cached for ever, so none is shown of a tree that a witness may still contradict.
+      if (tileWidth(state?.published?.size ?? 0, level, index) < width) return undefined;
       const hashes = stored?.hashes.subarray(0, width * HASH_BYTES);
       if (hashes?.length !== width * HASH_BYTES) return undefined;
       if (!isEntries) return hashes;

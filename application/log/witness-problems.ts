@@ -6,9 +6,9 @@ import type { LogState, WitnessProblem } from '../ports/transparency-log.ts';
 /** A witness that is restarted, or a network that fails for a moment, needs no operator. */
 const LASTING_SECONDS = 3600;
 
-/** Problems that do not end by themselves. */
+/** The witness refuses the log, or contradicts it. */
 export function isAlarm({ kind }: WitnessProblem): boolean {
-  return kind !== 'unavailable' && kind !== 'wrong_answer';
+  return kind !== 'unavailable' && kind !== 'wrong_answer' && kind !== 'wrong_clock';
 }
 
 /** @param witnesses the names of the configured ones: a former witness is ignored */
@@ -20,8 +20,8 @@ export function presentProblems(
 }
 
 /**
- * The present problems that make a replica Degraded: alarms; others if they last, or while readers do not get the newest
- * tree because too few witnesses have cosigned it.
+ * The present problems that make a replica Degraded: alarms and wrong clocks, which do not end by themselves; others if they
+ * last, or while readers do not get the newest tree because too few witnesses have cosigned it.
  */
 export function pressingProblems(
   problems: readonly WitnessProblem[],
@@ -30,7 +30,8 @@ export function pressingProblems(
 ): readonly WitnessProblem[] {
   const isBehind = (state?.published?.size ?? 0) < (state?.size ?? 0);
   return problems.filter((problem) => {
-    return isBehind || isAlarm(problem) || secondsBetween(problem.since, now) >= LASTING_SECONDS;
+    const isLasting = problem.kind === 'wrong_clock' || secondsBetween(problem.since, now) >= LASTING_SECONDS;
+    return isBehind || isAlarm(problem) || isLasting;
   });
 }
 
@@ -43,6 +44,7 @@ const SENTENCES: Readonly<Record<WitnessProblem['kind'], string>> = {
   contradicted: 'has cosigned another history of the log.',
   unknown_key: 'does not accept the key of the log.',
   unknown_log: 'does not watch the log.',
+  wrong_clock: 'has a wrong clock, or this service has one.',
   wrong_answer: 'gave an answer that cannot be used.',
   unavailable: 'does not answer.',
 };

@@ -1,9 +1,9 @@
 /**
  * Gets the newest checkpoint of the log cosigned by its witnesses (C2SP tlog-witness v1.0.0), and publishes the note with
- * their cosignatures. A pass of its own: sealing never waits for a witness.
+ * their cosignatures, unless a witness contradicts it. A pass of its own: sealing never waits for a witness.
  */
 
-import { type Instant, instantFromSeconds, secondsBetween } from '../../domain/instant.ts';
+import { type Instant, instantFromSeconds, secondsBetween, toSeconds } from '../../domain/instant.ts';
 import { formatAddCheckpoint } from '../../domain/log/add-checkpoint.ts';
 import {
   formatNote,
@@ -12,19 +12,21 @@ import {
   openNote,
   parseNote,
   parseSignatureLines,
+  type VerifiedSignature,
   type VerifyEd25519,
 } from '../../domain/log/note.ts';
 import type { AskWitness, LogWitness } from '../ports/log-witnesses.ts';
 import type { Clock, Hash } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
-import type { LogState, TransparencyLog, WitnessProblem } from '../ports/transparency-log.ts';
+import type { LogState, StoredCosignature, TransparencyLog, WitnessProblem } from '../ports/transparency-log.ts';
 import { proveConsistency } from './prove-in-log.ts';
 import { describeProblem } from './witness-problems.ts';
 
 export interface Witnessing {
   readonly transparencyLog: Pick<
     TransparencyLog,
-    'state' | 'tiles' | 'publish' | 'halt' | 'keepCosignature' | 'cosignatures' | 'keepProblem' | 'problems'
+    | ('state' | 'tiles' | 'publish' | 'withdraw' | 'halt')
+    | ('keepCosignature' | 'cosignatures' | 'keepProblem' | 'problems')
   >;
   readonly witnesses: readonly LogWitness[];
   /** How many cosignatures a published note has at least. */
@@ -50,14 +52,23 @@ const MAX_ATTEMPTS = 4;
  */
 const SHOWN_AGAIN_SECONDS = 3600;
 
+/**
+ * How far the time of a cosignature may be from the time of this service. Readers judge by it how fresh the note is. A clock
+ * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §8.2).
+ */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
+
 /** The returned function runs one pass. It keeps when this process asked each witness. */
 export function logWitnessing(service: Witnessing): () => Promise<void> {
   const askedAt = new Map<string, Instant>();
   return async () => {
+    if (service.witnesses.length === 0) return;
     const state = await service.transparencyLog.state();
     if (state?.note === undefined || state.halted !== undefined) return;
     const tree = { ...state, note: state.note };
     await Promise.all(service.witnesses.map((witness) => submit(service, witness, tree, askedAt)));
+    // Each witness has answered, or had its time. Storage refuses a tree that one of them contradicted.
+    await publishCosigned(service, tree);
   };
 }
 
@@ -71,9 +82,9 @@ async function submit(
   const { name } = witness.key;
   const now = clock.now();
   const newest = (await transparencyLog.cosignatures()).find((cosignature) => cosignature.witness === name);
-  const isCosigned = newest?.size === tree.size && cosignatureIn(service, witness, tree, `${newest.line}\n`);
+  const isCosigned = newest?.size === tree.size && storedCosignature(service, witness, tree, newest) !== undefined;
   const isRecent = Math.abs(secondsBetween(askedAt.get(name) ?? instantFromSeconds(0), now)) < SHOWN_AGAIN_SECONDS;
-  if (isCosigned && isRecent) return publishCosigned(service, tree);
+  if (isCosigned && isRecent) return;
 
   const outcome = await requestCosignature(service, witness, tree, newest?.size ?? 0);
   if (outcome === undefined) return;
@@ -81,10 +92,12 @@ async function submit(
     const line = formatSignatureLine(outcome.signature).trimEnd();
     await transparencyLog.keepCosignature({ witness: name, size: tree.size, line, at: now });
     askedAt.set(name, now);
-    await note(service, witness, undefined);
-    return publishCosigned(service, tree);
+    return note(service, witness, undefined);
   }
   const problem = { ...outcome, witness: name, since: now };
+  if (problem.kind === 'ahead' || problem.kind === 'contradicted') {
+    await transparencyLog.withdraw(tree.origin, tree.size);
+  }
   if (problem.kind === 'ahead') await transparencyLog.halt(describeProblem(problem));
   await note(service, witness, problem);
 }
@@ -105,7 +118,7 @@ async function requestCosignature(
     switch (answer.kind) {
       case 'cosigned': {
         const signature = cosignatureIn(service, witness, tree, answer.lines);
-        if (signature !== undefined) return { signature };
+        if (signature !== undefined) return judgeTime(signature, service.clock.now());
         return { kind: 'wrong_answer', detail: "The answer holds no valid cosignature of the witness's key." };
       }
       case 'other_old_size':
@@ -124,6 +137,16 @@ async function requestCosignature(
   return { kind: 'wrong_answer', detail: `It named another size at each of ${MAX_ATTEMPTS} requests.` };
 }
 
+function judgeTime(signature: VerifiedSignature, now: Instant): Outcome {
+  if (isTimely(signature, now)) return { signature };
+  const dated = new Date(1000 * (signature.seconds ?? 0)).toISOString();
+  return { kind: 'wrong_clock', detail: `It dated a cosignature ${dated}.` };
+}
+
+function isTimely({ seconds = 0 }: VerifiedSignature, now: Instant): boolean {
+  return Math.abs(seconds - toSeconds(now)) <= MAX_CLOCK_DIFFERENCE_SECONDS;
+}
+
 /** A witness never cosigns what the log has not signed: the database of a log that is smaller has gone back in time. */
 async function judgeAhead({ transparencyLog }: Witnessing, size: number): Promise<Outcome | undefined> {
   // Another replica may have signed a larger tree meanwhile, and the witness has cosigned that one.
@@ -138,11 +161,22 @@ function cosignatureIn(
   { key }: LogWitness,
   tree: SignedTree,
   lines: string,
-): NoteSignature | undefined {
+): VerifiedSignature | undefined {
   const text = parseNote(tree.note)?.text ?? '';
   const signatures = parseSignatureLines(lines);
   const opened = signatures && openNote({ text, signatures }, [key], verify);
   return opened?.kind === 'verified' ? opened.signatures[0] : undefined;
+}
+
+/** The signature of a stored cosignature, if it verifies, and had the right time when it was stored. */
+function storedCosignature(
+  service: Witnessing,
+  witness: LogWitness,
+  tree: SignedTree,
+  { line, at }: StoredCosignature,
+): NoteSignature | undefined {
+  const signature = cosignatureIn(service, witness, tree, `${line}\n`);
+  return signature && isTimely(signature, at) ? signature : undefined;
 }
 
 /** Publishes the note with every cosignature that is stored for its size, if there are enough. */
@@ -151,7 +185,7 @@ async function publishCosigned(service: Witnessing, tree: SignedTree): Promise<v
   const stored = await transparencyLog.cosignatures();
   const cosignatures = witnesses.flatMap((witness) => {
     const newest = stored.find(({ witness: name, size }) => name === witness.key.name && size === tree.size);
-    return (newest && cosignatureIn(service, witness, tree, `${newest.line}\n`)) ?? [];
+    return (newest && storedCosignature(service, witness, tree, newest)) ?? [];
   });
   const signed = parseNote(tree.note);
   if (signed === undefined || cosignatures.length < quorum) return;

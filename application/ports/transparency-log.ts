@@ -28,7 +28,7 @@ export interface LogGrowth {
   readonly to: { readonly size: number; readonly root: string; readonly note: string };
   /** The tiles that changed. */
   readonly tiles: readonly StoredTile[];
-  /** Whether the note is published without cosignatures. */
+  /** Whether the note is published at once: no witness is asked about it. */
   readonly publish: boolean;
 }
 
@@ -51,6 +51,8 @@ export interface WitnessProblem {
     | 'contradicted'
     | 'unknown_key'
     | 'unknown_log'
+    /** The time in its cosignature is too far from the time of this service. */
+    | 'wrong_clock'
     | 'wrong_answer'
     | 'unavailable';
   /** A sentence, or `undefined`. */
@@ -86,8 +88,16 @@ export interface TransparencyLog {
   tiles(places: readonly TilePlace[]): Promise<readonly (StoredTile | undefined)[]>;
   /** Stores the tree if its predecessor is the stored one, by size and root, and the log is not halted. */
   grow(growth: LogGrowth): Promise<'grown' | 'overtaken'>;
-  /** Stores a note with cosignatures, unless a larger tree is published, or the origin is another one. */
+  /**
+   * Stores a note for readers, unless a larger tree is published, a witness contradicted a tree of this size or a larger
+   * one, the log is halted, or the origin is another one.
+   */
   publish(origin: string, published: PublishedNote): Promise<void>;
+  /**
+   * A witness contradicted the tree of this size. If its note is published, readers get the one published before it. No
+   * note of this size or a smaller one is published from then on, by any instance.
+   */
+  withdraw(origin: string, size: number): Promise<void>;
   /** Signs no further tree. A halt that is stored keeps its reason. */
   halt(reason: string): Promise<void>;
   resume(): Promise<void>;

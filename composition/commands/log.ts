@@ -1,6 +1,7 @@
 import { exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
+import { visibleText } from '../../domain/visible.ts';
 import { openStorage, refuseMissingFile } from '../open-storage.ts';
 import { logChoice } from '../settings/alternatives.ts';
 import { readSettings } from '../settings/read-settings.ts';
@@ -26,7 +27,7 @@ export async function logAdoptOrigin(overrides: readonly SettingArgument[]): Pro
         before === undefined
           ? 'There is no log yet: the next start of the service begins it.'
           : `The log ${before.origin} of ${before.size} leaves is now ${origin}. The running service signs its tree.`;
-      process.stdout.write(`${text}\n`);
+      process.stdout.write(`${visibleText(text)}\n`);
       return exitCode.done;
     } finally {
       await storage.close();

@@ -9,6 +9,7 @@ import { type ClosableLog, winstonLog } from '../../adapters/telemetry/winston-l
 import { describeUnanswered } from '../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
+import { visibleText } from '../../domain/visible.ts';
 import { describeDatabaseRefusal } from '../database-refusals.ts';
 import { describeUnknownSetting, type SettingSources, settingSources } from '../settings/given-settings.ts';
 import { readSettingsSection, type SettingsResult } from '../settings/read-settings.ts';
@@ -92,7 +93,7 @@ export function writeOutput(text: string): Promise<void> {
 }
 
 export function printError(sentence: string): void {
-  process.stderr.write(`mandate: ${sentence}\n`);
+  process.stderr.write(`mandate: ${visibleText(sentence)}\n`);
 }
 
 const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {

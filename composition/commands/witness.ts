@@ -12,7 +12,7 @@ import {
   COSIGNATURE,
   ED25519,
   formatVerifierKey,
-  isKeyName,
+  isTrustableName,
   parseVerifierKey,
   type VerifierKey,
 } from '../../domain/log/verifier-key.ts';
@@ -24,8 +24,8 @@ import { untilToldToStop } from './until-told-to-stop.ts';
 /** Makes the key of a witness, unless it exists, and its state file; prints its verifier key. */
 export function witnessInit({ name, key: keyFile, state }: WitnessInitRequest): Promise<number> {
   return runReport(async () => {
-    if (!isKeyName(name)) {
-      printError('--name must not hold a space, a plus or a control character.');
+    if (!isTrustableName(name)) {
+      printError('--name must not hold a space, a plus, or a control or format character.');
       return exitCode.usage;
     }
     const { key } = (await readSigner(keyFile, name)) ?? (await makeSigner(keyFile, name));

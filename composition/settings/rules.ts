@@ -5,7 +5,7 @@
 
 import { isLoopback } from '../../domain/address.ts';
 import { MAX_WITNESSES } from '../../domain/log/note.ts';
-import { encodeBase64, isKeyName } from '../../domain/log/verifier-key.ts';
+import { encodeBase64, isTrustableName } from '../../domain/log/verifier-key.ts';
 import { permitsPerSecond } from '../../domain/rate.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { isDevelopmentHost, type ListKey, type SettingKey, type Settings } from './settings.ts';
@@ -262,9 +262,9 @@ export const rules: readonly Rule[] = [
     wrong('Service:Audit:Log:Quorum', 'is more than the number of witnesses', 'at most the number of witnesses');
   }),
   rule(['Service:Audit:Log:Origin'], (settings, findings) => {
-    if (!isLogOn(findings) || isKeyName(settings['Service:Audit:Log:Origin'])) return;
+    if (!isLogOn(findings) || isTrustableName(settings['Service:Audit:Log:Origin'])) return;
     const problem = 'is not set, and the address of Service:Issuer holds a character that no name of a log may have';
-    findings.wrong('Service:Audit:Log:Origin', problem, 'a name without white space and plus');
+    findings.wrong('Service:Audit:Log:Origin', problem, 'a name without white space, plus and invisible characters');
   }),
   rule(['Service:Issuer'], (settings, findings) => {
     if (!isLogOn(findings) || !/^\/+log(?:\/|$)/.test(new URL(settings['Service:Issuer']).pathname)) return;

@@ -6,7 +6,13 @@
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
-import { COSIGNATURE, isKeyName, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
+import {
+  COSIGNATURE,
+  holdsFormatCharacter,
+  isTrustableName,
+  parseVerifierKey,
+  type VerifierKey,
+} from '../../domain/log/verifier-key.ts';
 import { Secret } from '../../domain/secret.ts';
 
 type Reading<Value> =
@@ -206,6 +212,7 @@ export function witnessKey(): ValueType<VerifierKey> {
     secret: false,
     read(given) {
       const key = parseVerifierKey(sha256Bytes, given);
+      if (holdsFormatCharacter(given)) return wrong('holds an invisible character');
       if (key === undefined) return wrong('is not a verifier key');
       return key.type === COSIGNATURE ? read(key) : wrong('is not a key for cosignatures');
     },
@@ -214,14 +221,14 @@ export function witnessKey(): ValueType<VerifierKey> {
 
 /** The name of a log. */
 export function keyName(limits: { readonly max: number }): ValueType<string> {
-  const accepts = `a name of at most ${limits.max} characters without white space and plus`;
+  const accepts = `a name of at most ${limits.max} characters without white space, plus and invisible characters`;
   const line = text({ max: limits.max, accepts });
   return {
     ...line,
     read(given) {
       const reading = line.read(given);
-      if (reading.kind === 'wrong' || isKeyName(given)) return reading;
-      return wrong('holds white space or a plus');
+      if (reading.kind === 'wrong' || isTrustableName(given)) return reading;
+      return wrong('holds white space, a plus or an invisible character');
     },
   };
 }

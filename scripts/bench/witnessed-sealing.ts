@@ -52,7 +52,7 @@ await withCleanup(async (cleanup) => {
   const { transparencyLog, checkpoints } = fixture.storage;
   const log = capturedLog();
   const grow = logGrowing({
-    ...{ log: transparencyLog, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn, needsQuorum: true },
+    ...{ log: transparencyLog, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
   });
   const ask = logWitnessing({
     ...{ transparencyLog, witnesses, quorum: 3, clock: systemClock(), log, hash: sha256Bytes },

@@ -93,6 +93,47 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     expect((await stateOf()).published).to.deep.equal({ size, note: 'cosigned twice' });
   });
 
+  it('shows the note before again once a tree is contradicted, and publishes neither that tree nor a smaller one', async () => {
+    const { size: first } = await stateOf();
+    const notes: string[] = [(await stateOf()).published?.note ?? ''];
+    for (let nth = 0; nth < 3; nth += 1) {
+      const next = await growth();
+      notes.push(next.to.note);
+      expect(await log().grow(next)).to.equal('grown');
+    }
+    const shown = async () => (await stateOf()).published;
+    // A second note of the same size, such as one with more cosignatures, has the same note before it.
+    await log().publish(ORIGIN, { size: first + 3, note: 'cosigned' });
+    await log().withdraw('another.example', first + 3);
+    expect(await shown()).to.deep.equal({ size: first + 3, note: 'cosigned' });
+    const { size, root, note } = await stateOf();
+    await Promise.all(Array.from({ length: 5 }, () => log().withdraw(ORIGIN, first + 3)));
+    const before = { size: first + 2, note: notes[2] };
+    expect(await shown()).to.deep.equal(before);
+    expect(await stateOf()).to.deep.include({ size, root, note, halted: undefined });
+    for (const again of [first + 3, first + 2]) await log().publish(ORIGIN, { size: again, note: 'again' });
+    expect(await shown()).to.deep.equal(before);
+    // A tree that was never published.
+    expect(await log().grow(await growth({ publish: false }))).to.equal('grown');
+    await log().withdraw(ORIGIN, first + 4);
+    await log().withdraw(ORIGIN, first + 1);
+    await log().publish(ORIGIN, { size: first + 4, note: 'again' });
+    expect(await shown()).to.deep.equal(before);
+    await log().publish(ORIGIN, { size: first + 5, note: 'later' });
+    expect(await shown()).to.deep.equal({ size: first + 5, note: 'later' });
+    await log().withdraw(ORIGIN, first + 5);
+    expect(await shown()).to.deep.equal(before);
+    // A contradiction may come late, for the note before.
+    await log().publish(ORIGIN, { size: first + 6, note: 'latest' });
+    await log().withdraw(ORIGIN, first + 2);
+    expect(await shown()).to.deep.equal({ size: first + 6, note: 'latest' });
+    await log().withdraw(ORIGIN, first + 6);
+    expect(await shown()).to.equal(undefined);
+    await log().adoptOrigin(ORIGIN);
+    await log().publish(ORIGIN, { size: first, note: 'adopted' });
+    expect(await shown()).to.deep.equal({ size: first, note: 'adopted' });
+  });
+
   it('keeps the newest cosignature of each witness, by size', async () => {
     const of = (witness: string, size: number, line: string): StoredCosignature => ({
       ...{ witness, size, line },
@@ -110,7 +151,12 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
       ...changes,
     });
     const two = of('w2 é', { kind: 'ahead', detail: '9 leaves, and the database has 1.' });
-    for (const each of [of('w1', {}), two, of('w1', { kind: 'contradicted', since: plusSeconds(NOON, 1) })]) {
+    for (const each of [
+      of('w1', {}),
+      of('w1', { kind: 'wrong_clock' }),
+      two,
+      of('w1', { kind: 'contradicted', since: plusSeconds(NOON, 1) }),
+    ]) {
       await log().keepProblem(each.witness, each);
     }
     const later = of('w1', { kind: 'contradicted', since: plusSeconds(NOON, 1) });

@@ -1,10 +1,15 @@
 /** The witnesses of the transparency log (`Service:Audit:Log:Witnesses`). */
 
 import { createPrivateKey, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
+import { databases, sqliteFile } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
+import { startLoopback } from '../support/loopback.ts';
 import { type Mandate, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 import { logKeySettings, readNote } from '../support/transparency-log.ts';
@@ -91,6 +96,7 @@ for (const database of databases) {
 
     it('that have seen more than the database holds stop the log, and nothing else', async () => {
       await pass();
+      await pass();
       // The database was restored: the witness has cosigned what is lost.
       forged.grow(9);
       await two.close();
@@ -103,16 +109,147 @@ for (const database of databases) {
       });
       await restored.jobs.askWitnesses();
       restored.clock.advance(2);
-      const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 1.';
+      const lie = 'The witness partner.test/two has cosigned a larger tree: 9 leaves, and the database has 2.';
       const answer = await restored.untilReady({ accept: 'application/json' });
       expect([answer.status, answer.body.status]).to.deep.equal([200, 'Degraded']);
       expect(answer.text).to.include(lie);
       await pass();
       await mandate.jobs.growLog();
       expect((await published()).size).to.equal(1);
-      expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(2);
+      expect((await mandate.admin('GET', '/audit/checkpoints')).body.checkpoints).to.have.length(3);
       expect(restored.log.lines.filter((line) => line.includes(lie))).to.have.length(1);
       await restored.stop();
     });
+
+    it('are asked at a start, before a tree is signed, and before a reader gets the note that they contradict', async () => {
+      await pass();
+      await pass();
+      expect((await published()).size).to.equal(2);
+      // The database was restored: the witness has cosigned 5 leaves. It answers late.
+      forged.grow(5);
+      const newer = await servedWitness('partner.test/two');
+      newer.watch(forged.vkey);
+      expect((await newer.cosign(forged.request(0))).kind).to.equal('cosigned');
+      const late = await startLoopback((request, response) => {
+        setTimeout(async () => {
+          const answer = await fetch(`${newer.url}${request.path}`, { method: 'POST', body: request.body });
+          response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+          response.end(await answer.text());
+        }, 300);
+      });
+      await mandate.block('person', 'disabled');
+      await mandate.jobs.seal();
+      const restored = await mandate.another({
+        'Service:Audit:Log:Witnesses:4:Url': late.url,
+        'Service:Audit:Log:Witnesses:4:VKey': newer.vkey,
+        'Service:Audit:Log:Quorum': '0',
+      });
+      try {
+        // The answers of the first moment, while the witness has not answered yet.
+        const [note, proof, tile] = await Promise.all([
+          restored.get('/log/checkpoint'),
+          restored.admin('GET', '/audit/records/4/proof?log=true'),
+          restored.get('/log/tile/0/000.p/2'),
+          restored.get('/readyz'),
+          restored.jobs.growLog(),
+        ]);
+        expect(late.received.length).to.be.greaterThan(0);
+        expect(readNote(note.text, forged.vkey).size).to.equal(1);
+        expect(proof.body.log).to.equal(null);
+        expect([tile.status, (await restored.get('/log/tile/0/000.p/1')).status]).to.deep.equal([404, 200]);
+        await restored.jobs.askWitnesses();
+        await mandate.jobs.growLog();
+        await mandate.jobs.askWitnesses();
+        mandate.clock.advance(1);
+        expect((await published()).size).to.equal(1);
+        const checks = (await restored.untilReady({ accept: 'application/json' })).body.checks;
+        expect(JSON.stringify(checks)).to.include('has cosigned a larger tree: 5 leaves, and the database has 2.');
+      } finally {
+        await restored.stop();
+        await late.close();
+        await newer.close();
+      }
+    });
+
+    it('are waited for at a start no longer than WitnessTimeout', async () => {
+      await pass();
+      const silent = await startLoopback(() => undefined);
+      await mandate.block('person', 'disabled');
+      await mandate.jobs.seal();
+      const changes = { 'Service:Audit:Log:Witnesses:4:Url': silent.url, 'Service:Audit:Log:WitnessTimeout': 'PT1S' };
+      const started = await mandate.another({ ...changes, 'Service:Audit:Log:Quorum': '1' });
+      try {
+        // Tokens are served meanwhile.
+        expect((await started.get('/healthz')).status).to.equal(200);
+        const begin = performance.now();
+        await started.jobs.growLog();
+        expect(performance.now() - begin).to.be.within(500, 5000);
+        await started.jobs.askWitnesses();
+        started.clock.advance(1);
+        const note = readNote((await started.get('/log/checkpoint')).text, forged.vkey);
+        expect([note.size, note.cosignatures.length]).to.deep.equal([2, 1]);
+      } finally {
+        await started.stop();
+        await silent.close();
+      }
+    });
   });
 }
+
+describe('A restored backup of a database whose witness is a process', function () {
+  this.timeout(60_000);
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mandate-restored-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('never shows the note of a size that the witness has seen outgrown, and signs no further tree', async () => {
+    const logKey = logKeySettings();
+    const { vkey } = writtenLog(ORIGIN, createPrivateKey(logKey['Service:Audit:Log:Key:Pem'] ?? ''));
+    const files = ['--key', join(folder, 'w.pem'), '--state', join(folder, 'w.db')];
+    const made = await runCommand(['witness', 'init', '--name', 'auditor.test/w', ...files]);
+    const witness = startCommand(['witness', 'serve', ...files, '--port', '0', '--log', vkey], {});
+    const port = /"port":(\d+)/.exec(await witness.said('listening'))?.[1];
+    const database = await sqliteFile.fresh();
+    const mandate = await startMandate({
+      database: { ...sqliteFile, fresh: async () => database },
+      settings: {
+        ...{ ...sharedSigningKey(), ...logKey, 'Service:Audit:Log:Public': 'true' },
+        'Service:Audit:Log:Witnesses:0:Url': `http://127.0.0.1:${port}`,
+        'Service:Audit:Log:Witnesses:0:VKey': made.out.trim(),
+      },
+    });
+    const grow = async (on: Mandate) => {
+      await on.block(`person-${randomUUID()}`, 'disabled');
+      await on.jobs.seal();
+      await on.jobs.growLog();
+      await on.jobs.askWitnesses();
+      on.clock.advance(1);
+    };
+    const shown = async (on: Mandate) => readNote((await on.get('/log/checkpoint')).text, vkey).size;
+    const backup = join(folder, 'backup.sqlite');
+    try {
+      for (let size = 1; size <= 5; size += 1) {
+        await grow(mandate);
+        expect(await shown(mandate)).to.equal(size);
+        if (size === 2) await mandate.sql(`vacuum into '${backup}'`);
+      }
+      const restored = await mandate.another({ 'Service:Database:Path': backup });
+      try {
+        for (let time = 0; time < 3; time += 1) {
+          expect(await shown(restored)).to.equal(1);
+          await grow(restored);
+        }
+        const { text } = await restored.untilReady({ accept: 'application/json' });
+        expect(text).to.include('has cosigned a larger tree: 5 leaves, and the database has 2.');
+      } finally {
+        await restored.stop();
+      }
+    } finally {
+      await mandate.stop();
+      witness.child.kill('SIGTERM');
+      await witness.ended;
+    }
+  });
+});

@@ -4,6 +4,7 @@ import {
   copyFileSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -100,6 +101,32 @@ describe('mandate witness', function () {
     expect(await stop(witness)).to.equal(0);
   });
 
+  it('writes no more to its log and its file, however often a stranger sends a published note with junk', async () => {
+    await init('ten', '--name', 'w.test/10');
+    const log = writtenLog('log.test/ledger');
+    log.grow(4);
+    const witness = startCommand(serveLine('ten', '--log', log.vkey), {});
+    const url = await urlOf(witness);
+    const send = async (body: string) => (await fetch(`${url}/add-checkpoint`, { method: 'POST', body })).status;
+    expect(await send(log.request(0))).to.equal(200);
+    log.grow(4);
+    const bytes = () =>
+      readdirSync(folder)
+        .filter((name) => name.startsWith('ten.db'))
+        .reduce((sum, name) => sum + statSync(at(name)).size, 0);
+    const before = bytes();
+    for (let nth = 0; nth < 200; nth += 1) {
+      const junk = `— x.test/${nth} ${Buffer.alloc(68, nth).toString('base64')}\n`.repeat(90);
+      const proof = `${Buffer.alloc(32, nth).toString('base64')}\n`;
+      expect(await send(`old 4\n${proof}\n${log.note()}${junk}`)).to.equal(422);
+    }
+    expect(bytes()).to.equal(before);
+    expect(await stop(witness)).to.equal(0);
+    const { out } = await witness.ended;
+    expect(out.split('\n').filter((line) => line.includes('was not cosigned'))).to.have.length(1);
+    expect(out.length).to.be.lessThan(3000);
+  });
+
   it('does not start with a lost state, with another key, or with a file of something else', async () => {
     const { vkey } = writtenLog('log.test/ledger');
     await init('six', '--name', 'w.test/6');
@@ -129,6 +156,10 @@ describe('mandate witness', function () {
     const { vkey } = writtenLog('log.test/ledger');
     for (const [line, sentence] of [
       [['witness', 'init', '--name', 'a b', '--key', at('x'), '--state', at('y')], /--name must not hold a space/],
+      [
+        ['witness', 'init', '--name', 'a\u202eb', '--key', at('x'), '--state', at('y')],
+        /or a control or format character/,
+      ],
       [serveLine('one', '--log', 'log.test+12345678+AQ=='), /--log takes the verifier key of a log/],
       // The id is not that of the name.
       [serveLine('one', '--log', vkey.replace('log.test', 'log.best')), /--log takes the verifier key of a log/],

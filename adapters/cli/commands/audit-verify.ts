@@ -1,6 +1,7 @@
 import { formatMark, type Mark, parseMark } from '../../../domain/ledger/checkpoint.ts';
 import type { Month } from '../../../domain/ledger/time-range.ts';
 import { describeExportFault, type ExportFault } from '../../../domain/ledger/verification.ts';
+import { visibleJson, visibleText } from '../../../domain/visible.ts';
 import { flag, type KeySource, once, readKeySource } from '../argument.ts';
 import { type Command, command, counted, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
@@ -135,7 +136,8 @@ export type VerificationReport =
 
 /** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
 export function renderReport(report: VerificationReport, json: boolean): string {
-  return `${json ? JSON.stringify(asJson(report)) : asText(report).join('\n')}\n`;
+  // A key id comes from the data that is verified.
+  return `${json ? visibleJson(JSON.stringify(asJson(report))) : asText(report).map(visibleText).join('\n')}\n`;
 }
 
 function asText(report: VerificationReport): readonly string[] {

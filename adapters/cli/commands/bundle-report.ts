@@ -1,13 +1,14 @@
 /** The report of `audit-verify --bundle`. */
 
 import type { BelievedKey, BundleVerdict } from '../../../domain/log/bundle-verification.ts';
+import { visibleJson, visibleText } from '../../../domain/visible.ts';
 import { counted } from '../command.ts';
 
 type Verified = BundleVerdict & { readonly verified: true };
 
 /** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
-  if (json) return `${JSON.stringify(asJson(verdict, hasPolicy))}\n`;
+  if (json) return `${visibleJson(JSON.stringify(asJson(verdict, hasPolicy)))}\n`;
   const text = verdict.verified
     ? [...intact(verdict), ...keyLines(verdict, hasPolicy)]
     : [
@@ -16,12 +17,13 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
           : 'The bundle is not intact.',
         verdict.message,
       ];
-  return `${text.join('\n')}\n`;
+  // Anybody can write a bundle. A name in it must not add a line to the report, or change how the terminal shows one.
+  return `${text.map(visibleText).join('\n')}\n`;
 }
 
 function intact({ completeness, checkpoints, selection, log, keys }: Verified): readonly string[] {
   const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
-  const asked = Object.entries(selection).map(([name, value]) => `${name} ${shown(value)}`);
+  const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
   const lacking = not_sealed + not_logged;
   const whole = started !== null && ended !== null;
   const witnesses = keys.filter(({ use }) => use === 'witness').length;
@@ -56,15 +58,7 @@ const USES = { checkpoint: 'checkpoints', log: 'log', witness: 'witness' } as co
 
 function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
   const signed = seconds === undefined ? '' : `, signed ${new Date(seconds * 1000).toISOString()}`;
-  return `  ${USES[use]} ${shown(name)}: ${thumbprint}${signed}`;
-}
-
-/** Line ends, terminal codes, signs that turn the direction of writing, and spaces other than the common one. */
-const UNSHOWABLE = /\p{C}|[^\P{Z} ]/gu;
-
-/** Anybody can write a bundle. A name in it must not add a line to the report, or change how the terminal shows one. */
-function shown(text: string): string {
-  return text.replace(UNSHOWABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return `  ${USES[use]} ${name}: ${thumbprint}${signed}`;
 }
 
 function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {

@@ -1,6 +1,7 @@
 /** `mandate doctor`: its options and its report. */
 
 import type { FindingStatus, NamedFinding } from '../../../application/doctor/examine.ts';
+import { visibleJson, visibleText } from '../../../domain/visible.ts';
 import { flag, once } from '../argument.ts';
 import { type Command, command, exitCode } from '../command.ts';
 import type { SettingArgument } from '../setting-arguments.ts';
@@ -78,7 +79,7 @@ export function renderFindings(findings: readonly NamedFinding[], json: boolean)
       sentence,
       remedy: remedy ?? null,
     }));
-    return `${JSON.stringify(presented)}\n`;
+    return `${visibleJson(JSON.stringify(presented))}\n`;
   }
   const width = Math.max(0, ...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, status, sentence, remedy }) =>
@@ -86,7 +87,8 @@ export function renderFindings(findings: readonly NamedFinding[], json: boolean)
       '  ',
     ),
   );
-  return `${[...lines, totals(findings)].join('\n')}\n`;
+  // A sentence may name an unknown variable, a log or a witness.
+  return `${[...lines.map(visibleText), totals(findings)].join('\n')}\n`;
 }
 
 function totals(findings: readonly NamedFinding[]): string {

@@ -2,6 +2,7 @@
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { visibleJson } from '../../../domain/visible.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
@@ -31,8 +32,10 @@ export function healthRouter(checks: readonly ReadinessCheck[]): Router {
 function answer(request: Request, response: Response, checks: Checks): void {
   const status = worst(Object.values(checks).map((check) => check.status));
   response.set('Cache-Control', 'no-store').status(status === 'Unhealthy' ? 503 : 200);
-  if (request.accepts(['text/plain', 'application/json']) === 'application/json') response.json({ status, checks });
-  else response.type('text/plain').send(status);
+  if (request.accepts(['text/plain', 'application/json']) === 'application/json') {
+    // Operators read it on a terminal, and a detail may name a log or a witness.
+    response.type('json').send(visibleJson(JSON.stringify({ status, checks })));
+  } else response.type('text/plain').send(status);
 }
 
 function worst(statuses: readonly Status[]): Status {

@@ -56,7 +56,8 @@ export function logRouter(surface: LogSurface): Router {
 async function checkpoint(surface: LogSurface, response: Response): Promise<void> {
   const published = (await surface.reader.state())?.published;
   if (published === undefined) {
-    const detail = 'The log has no checkpoint yet: too few witnesses have cosigned one, or none was signed.';
+    const detail =
+      'The log shows no checkpoint: none was signed yet, too few witnesses have cosigned it, or a witness contradicts it.';
     return answerProblem(response, { status: 404, detail, reason: 'no_log_checkpoint' });
   }
   answerBytes(readable(surface, response, A_SECOND), 'text/plain; charset=utf-8', Buffer.from(published.note));

@@ -1,16 +1,29 @@
 /**
  * Logs events that a client can cause at any rate: at most one line a second for each kind, with a count. A line per event
- * would cost more than the refusal that it reports.
+ * would cost more than the refusal that it reports, and would fill a disk.
  */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
 
 const LINE_EVERY_MS = 1000;
+export const MINUTE_MS = 60_000;
+
+/** @returns a function that says whether another line may be logged: at most so many are, from the first one on, a minute */
+export function linesPerMinute(most: number): () => boolean {
+  let left = most;
+  return () => {
+    if (left === 0) return false;
+    if (left === most) setTimeout(() => (left = most), MINUTE_MS).unref();
+    left -= 1;
+    return true;
+  };
+}
 
 /** @returns a function that counts an event. The values of its kind are fixed words, so the number of kinds is bounded */
 export function throttledLog<Kind extends Readonly<Record<string, string>>>(
   log: Log,
   message: string,
+  everyMs = LINE_EVERY_MS,
 ): (kind: Kind) => void {
   const counts = new Map<string, { readonly kind: Kind; count: number }>();
   const write = (): void => {
@@ -24,8 +37,8 @@ export function throttledLog<Kind extends Readonly<Record<string, string>>>(
       counted.count += 1;
       return;
     }
-    // The timer does not keep the process alive, so events of its last second may go unlogged.
-    if (counts.size === 0) setTimeout(write, LINE_EVERY_MS).unref();
+    // The timer does not keep the process alive, so events before its end may go unlogged.
+    if (counts.size === 0) setTimeout(write, everyMs).unref();
     counts.set(key, { kind, count: 1 });
   };
 }

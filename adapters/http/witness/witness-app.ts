@@ -1,15 +1,16 @@
 /** The HTTP interface of a witness (C2SP tlog-witness v1.0.0): `mandate witness serve`, not a part of the service. */
 
 import express, { type Request, type Response } from 'express';
-import type { CosignOutcome } from '../../../application/log/cosign-checkpoint.ts';
+import type { CosignOutcome, RefusedHead } from '../../../application/log/cosign-checkpoint.ts';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
+import { encodeBase64 } from '../../../domain/log/verifier-key.ts';
 import { readBody } from '../message/body.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
 import { healthRouter } from '../public/health.ts';
 import { messageClasses } from '../server/message-classes.ts';
 import type { HttpServerOptions } from '../server/server.ts';
-import { throttledLog } from '../server/throttled-log.ts';
+import { linesPerMinute, MINUTE_MS, throttledLog } from '../server/throttled-log.ts';
 
 export interface WitnessSurface {
   cosign(body: string): Promise<CosignOutcome>;
@@ -45,7 +46,7 @@ export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'li
     .post((request, response) => addCheckpoint(surface, logRefusal, request, response))
     .all(methodNotAllowed('POST'));
   app.use(unknownPath);
-  app.use(answerFaults(surface.log));
+  app.use(answerFaults(boundedFaults(surface.log)));
   return { listener: app, classes: messageClasses(app) };
 }
 
@@ -92,17 +93,36 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 const MAX_LOGGED = 1000;
 
 /**
+ * A witness has no accounts and no rate limit, so its log takes only so many lines a minute, whatever strangers send. Each
+ * reason has lines of its own: published notes with wrong proofs must not displace two roots of one size, which are evidence.
+ */
+const LINES_PER_MINUTE = 10;
+
+/**
  * Logs each checkpoint once that its log has signed and that was refused, with the one cosigned before: if the log did not
- * grow from one to the other, the two notes prove it. Other refusals are counted.
+ * grow from one to the other, the two notes prove it. Other refusals are counted. What is logged and remembered is only
+ * what the log has signed: a request can repeat a published note with any other lines and any proof.
  */
 function refusalLog(log: Log): (refused: Refused) => void {
-  const count = throttledLog<{ readonly reason: string }>(log, 'requests were refused');
+  const count = throttledLog<{ readonly reason: string }>(log, 'requests were refused', MINUTE_MS);
+  const mayLog = { other_root: linesPerMinute(LINES_PER_MINUTE), inconsistent: linesPerMinute(LINES_PER_MINUTE) };
   const logged = new Set<string>();
-  return (refused) => {
-    if (!('note' in refused) || logged.has(refused.note)) return count({ reason: refused.kind });
+  const isNew = ({ kind, origin, size, root }: RefusedHead): boolean => {
+    const head = `${kind} ${origin} ${size} ${encodeBase64(root)}`;
+    if (logged.has(head) || !mayLog[kind]()) return false;
     if (logged.size === MAX_LOGGED) logged.clear();
-    logged.add(refused.note);
+    logged.add(head);
+    return true;
+  };
+  return (refused) => {
+    if (!('note' in refused) || !isNew(refused)) return count({ reason: refused.kind });
     const { kind, note, newest } = refused;
     log.warn('a checkpoint that its log has signed was not cosigned', { reason: kind, note, cosigned: newest?.note });
   };
+}
+
+/** The same bound for faults of the state file, which any request meets. */
+function boundedFaults(log: Log): Log {
+  const mayLog = linesPerMinute(LINES_PER_MINUTE);
+  return { ...log, error: (...line) => (mayLog() ? log.error(...line) : undefined) };
 }

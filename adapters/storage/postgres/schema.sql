@@ -442,6 +442,11 @@ create table @schema@.log_state (
   -- The newest note with enough cosignatures: GET /log/checkpoint. Null before the first.
   published_size bigint,
   published_note text,
+  -- The note published before it. If a witness contradicts the newer one, readers get this one again.
+  previous_size bigint,
+  previous_note text,
+  -- The largest tree that a witness contradicted. No note of this size or a smaller one is published from then on.
+  contradicted_size bigint,
   -- Why no further tree is signed; null while trees are signed.
   halted text
 );
@@ -469,7 +474,8 @@ create table @schema@.log_problems (
   -- The name of the witness's key.
   witness text collate "C" primary key,
   kind text not null
-    check (kind in ('ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_answer', 'unavailable')),
+    check (kind in
+      ('ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_clock', 'wrong_answer', 'unavailable')),
   detail text,
   since timestamptz not null
 );

@@ -29,7 +29,8 @@ const insertState = {
 };
 const updateOrigin = {
   name: 'log_adopt',
-  text: `update log_state set origin = $1, note = null, published_size = null, published_note = null, halted = null`,
+  text: `update log_state set origin = $1, note = null, published_size = null, published_note = null,
+    previous_size = null, previous_note = null, contradicted_size = null, halted = null`,
 };
 const deleteCosignatures = { name: 'log_forget_cosignatures', text: 'delete from log_cosignatures' };
 const selectTiles = {
@@ -53,8 +54,22 @@ const putTiles = {
 };
 const updatePublished = {
   name: 'log_publish',
-  text: `update log_state set published_size = $2, published_note = $3
-    where origin = $1 and coalesce(published_size, 0) <= $2 and halted is null`,
+  text: `update log_state set
+      previous_size = case when published_size < $2 then published_size else previous_size end,
+      previous_note = case when published_size < $2 then published_note else previous_note end,
+      published_size = $2, published_note = $3
+    where origin = $1 and coalesce(published_size, 0) <= $2 and coalesce(contradicted_size, -1) < $2 and halted is null`,
+};
+/** All expressions read the row as it was before. */
+const updateContradicted = {
+  name: 'log_withdraw',
+  text: `update log_state set
+      contradicted_size = greatest(contradicted_size, $2),
+      published_size = case when published_size = $2 then previous_size else published_size end,
+      published_note = case when published_size = $2 then previous_note else published_note end,
+      previous_size = case when $2 in (published_size, previous_size) then null else previous_size end,
+      previous_note = case when $2 in (published_size, previous_size) then null else previous_note end
+    where origin = $1`,
 };
 const updateHalted = { name: 'log_halt', text: 'update log_state set halted = coalesce(halted, $1)' };
 const resume = { name: 'log_resume', text: 'update log_state set halted = null' };
@@ -128,6 +143,10 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
 
     async publish(origin, { size, note }) {
       await run(updatePublished, [origin, size, storable('note', note)]);
+    },
+
+    async withdraw(origin, size) {
+      await run(updateContradicted, [origin, size]);
     },
 
     async halt(reason) {

@@ -129,6 +129,7 @@ export function transparencyLogOf(call: Call<DatabaseMethods>): TransparencyLog 
     tiles: ask('logTiles'),
     grow: ask('growLog'),
     publish: ask('publishNote'),
+    withdraw: ask('withdrawNote'),
     halt: ask('haltLog'),
     resume: ask('resumeLog'),
     keepCosignature: ask('keepCosignature'),

@@ -329,6 +329,11 @@ create table log_state (
   -- The newest note with enough cosignatures: GET /log/checkpoint. Null before the first.
   published_size integer,
   published_note text,
+  -- The note published before it. If a witness contradicts the newer one, readers get this one again.
+  previous_size integer,
+  previous_note text,
+  -- The largest tree that a witness contradicted. No note of this size or a smaller one is published from then on.
+  contradicted_size integer,
   -- Why no further tree is signed; null while trees are signed.
   halted text
 ) strict;
@@ -356,7 +361,8 @@ create table log_problems (
   -- The name of the witness's key.
   witness text primary key,
   kind text not null
-    check (kind in ('ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_answer', 'unavailable')),
+    check (kind in
+      ('ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_clock', 'wrong_answer', 'unavailable')),
   detail text,
   since integer not null
 ) strict;

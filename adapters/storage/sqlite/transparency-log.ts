@@ -24,8 +24,8 @@ import type { Run } from './handle.ts';
 
 const selectState = `select ${STATE_COLUMNS} from log_state`;
 const insertState = 'insert into log_state (only_row, origin, size, root) values (1, ?, 0, ?) on conflict do nothing';
-const updateOrigin =
-  'update log_state set origin = ?, note = null, published_size = null, published_note = null, halted = null';
+const updateOrigin = `update log_state set origin = ?, note = null, published_size = null, published_note = null,
+  previous_size = null, previous_note = null, contradicted_size = null, halted = null`;
 const deleteCosignatures = 'delete from log_cosignatures';
 const selectTiles = `select t.level, t.tile_index, t.hashes from json_each(?) q cross join log_tiles t
   where t.level = q.value ->> 'level' and t.tile_index = q.value ->> 'index'`;
@@ -34,8 +34,19 @@ const updateState = `update log_state set size = ?, root = ?, note = ?
 const putTiles = `insert into log_tiles (level, tile_index, hashes)
   select value ->> 'level', value ->> 'tile_index', value ->> 'hashes' from json_each(?) where true
   on conflict (level, tile_index) do update set hashes = excluded.hashes`;
-const updatePublished = `update log_state set published_size = ?, published_note = ?
-  where origin = ? and coalesce(published_size, 0) <= ? and halted is null`;
+const updatePublished = `update log_state set
+  previous_size = case when published_size < ? then published_size else previous_size end,
+  previous_note = case when published_size < ? then published_note else previous_note end,
+  published_size = ?, published_note = ?
+  where origin = ? and coalesce(published_size, 0) <= ? and coalesce(contradicted_size, -1) < ? and halted is null`;
+/** All expressions read the row as it was before. */
+const updateContradicted = `update log_state set
+  contradicted_size = max(coalesce(contradicted_size, ?), ?),
+  published_size = case when published_size = ? then previous_size else published_size end,
+  published_note = case when published_size = ? then previous_note else published_note end,
+  previous_size = case when ? in (published_size, previous_size) then null else previous_size end,
+  previous_note = case when ? in (published_size, previous_size) then null else previous_note end
+  where origin = ?`;
 const updateHalted = 'update log_state set halted = coalesce(halted, ?)';
 const resume = 'update log_state set halted = null';
 const putCosignature = `insert into log_cosignatures (witness, size, line, at) values (?, ?, ?, ?)
@@ -60,7 +71,7 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
     await write((run) => run(query, values));
   };
   const publish = (run: Run, origin: string, size: number, note: string) =>
-    run(updatePublished, [size, storable('note', note), origin, size]);
+    run(updatePublished, [size, size, size, storable('note', note), origin, size, size]);
   return {
     state: () => read(state),
 
@@ -94,6 +105,8 @@ export function sqliteTransparencyLog({ read, write }: Connection): Transparency
     async publish(origin, { size, note }) {
       await write((run) => publish(run, origin, size, note));
     },
+
+    withdraw: (origin, size) => change(updateContradicted, size, size, size, size, size, size, origin),
 
     halt: (reason) => change(updateHalted, storable('halted', reason)),
     resume: () => change(resume),

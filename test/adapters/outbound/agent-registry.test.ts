@@ -108,13 +108,13 @@ describe('The agent registry over the admin API', () => {
       kind: 'refused',
       errors: [
         { field: 'max_task_ttl', sentence: 'Too long.' },
-        { field: '\u{fffd}[2J', sentence: 'x'.repeat(500) },
+        { field: '\\u{1b}[2J', sentence: 'x'.repeat(500) },
       ],
     });
     server.answer = problem(400, { detail: 'The body is over 64 KiB.\u0007' });
     expect(await registry.change(ID, {})).to.deep.equal({
       kind: 'refused',
-      errors: [{ field: '', sentence: 'The body is over 64 KiB.\u{fffd}' }],
+      errors: [{ field: '', sentence: 'The body is over 64 KiB.\\u{7}' }],
     });
     server.answer = problem(400);
     expect(await registry.register({}).catch(String)).to.contain('The admin API answered with status 400.');

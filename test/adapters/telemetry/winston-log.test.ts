@@ -122,6 +122,14 @@ describe('The log in JSON', () => {
     expect(parsed(text)[0]).to.include({ message: 'a\u001b[2Jb\u009b2Jc\u007f', route: 'x\r\u0085y' });
   });
 
+  it('escapes invisible characters and those that turn the direction of writing, also in a nested value', async () => {
+    const name = 'ada\u202egro\u200b\u{e0041}\u00a0';
+    const fields = { route: name, nested: { name } } as unknown as LogFields;
+    const text = await logged((log) => log.info(name, fields));
+    expect(text.slice(0, -1)).to.match(/^[ -~]+$/);
+    expect(parsed(text)[0]).to.deep.include({ message: name, route: name, nested: { name } });
+  });
+
   it('omits lines below its level', async () => {
     const text = await logged(
       (log) => {

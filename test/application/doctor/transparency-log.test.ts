@@ -58,4 +58,16 @@ describe('The doctor, of the log', () => {
     );
     expect(of(behind, [problem('contradicted', { witness: 'former.test' })])).to.match(/^ok/);
   });
+
+  it('warns of a witness with a wrong clock, and says which clocks to compare', () => {
+    const finding = judgeLog(state(), LOG, 9, [
+      problem('wrong_clock', { detail: 'It dated a cosignature 1970-01-01T00:00:00.000Z.' }),
+    ]);
+    expect(finding).to.deep.include({
+      status: 'warning',
+      sentence:
+        'The witness w.test/1 has a wrong clock, or this service has one. It dated a cosignature 1970-01-01T00:00:00.000Z.',
+    });
+    expect(finding.remedy).to.match(/^Compare the clocks of both machines/);
+  });
 });

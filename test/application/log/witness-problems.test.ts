@@ -12,12 +12,13 @@ describe('The problems of witnesses', () => {
   const problem = (kind: WitnessProblem['kind']): WitnessProblem => ({
     ...{ witness: 'w.test/1', kind, detail: undefined, since: NOON },
   });
-  const kinds = ['ahead', 'contradicted', 'unknown_key', 'unknown_log', 'wrong_answer', 'unavailable'] as const;
+  const refusals = ['ahead', 'contradicted', 'unknown_key', 'unknown_log'] as const;
+  const kinds = [...refusals, 'wrong_clock', 'wrong_answer', 'unavailable'] as const;
   const pressing = (published: number, seconds: number) =>
     pressingProblems(kinds.map(problem), stateOf(published), plusSeconds(NOON, seconds)).map(({ kind }) => kind);
 
   it('are pressing if they do not end by themselves', () => {
-    expect(pressing(9, 0)).to.deep.equal(['ahead', 'contradicted', 'unknown_key', 'unknown_log']);
+    expect(pressing(9, 0)).to.deep.equal([...refusals, 'wrong_clock']);
   });
 
   it('are all pressing while readers do not get the newest tree', () => {
@@ -25,7 +26,7 @@ describe('The problems of witnesses', () => {
   });
 
   it('are all pressing if they last for an hour, also if readers get the newest tree without the witness', () => {
-    expect(pressing(9, 3599)).to.have.length(4);
+    expect(pressing(9, 3599)).to.have.length(5);
     expect(pressing(9, 3600)).to.deep.equal(kinds);
   });
 

@@ -56,7 +56,7 @@ describe('The witnessing of the log', function () {
   const witnesses = async (count: number): Promise<readonly ServedWitness[]> => {
     const made: ServedWitness[] = [];
     for (let nth = 0; nth < count; nth += 1) {
-      const witness = await servedWitness(`witness.test/${all.length}`);
+      const witness = await servedWitness(`witness.test/${all.length}`, clock);
       witness.watch(formatVerifierKey(signer.key));
       all.push(witness);
       made.push(witness);
@@ -71,7 +71,7 @@ describe('The witnessing of the log', function () {
   const grow = (storage: Storage = fixture.storage) =>
     logGrowing({
       ...{ log: storage.transparencyLog, checkpoints: storage.checkpoints, signer },
-      ...{ hash: sha256Bytes, turn: eventLoopTurn, needsQuorum: true },
+      ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
     })();
   /** Seals so many checkpoints, and adds them to the log. */
   const grown = async (count: number) => {
@@ -144,7 +144,6 @@ describe('The witnessing of the log', function () {
     expect(asked).to.have.length(1);
     const before = (await stateOf()).published?.note;
     clock.advance(3601);
-    witness.clock.advance(3601);
     for (let time = 0; time < 3; time += 1) await pass();
     expect(asked).to.have.length(2);
     expect((await stateOf()).published?.note).not.to.equal(before);
@@ -247,14 +246,18 @@ describe('The witnessing of the log', function () {
   describe('finds and names', () => {
     it('a restored backup: the log halts, and no further tree is signed', async () => {
       const [witness] = (await witnesses(1)) as [ServedWitness];
-      await grown(3);
-      await witnessed([witness]);
+      for (const by of [2, 1]) {
+        await grown(by);
+        await witnessed([witness]);
+      }
       const { storage: backup } = await copied();
       await grown(2);
       await witnessed([witness]);
 
+      expect((await published(backup)).size).to.equal(3);
       await witnessed([witness], {}, backup);
       const detail = '5 leaves, and the database has 3.';
+      expect(await published(backup)).to.deep.equal({ size: 2, names: ['witness.test/0'] });
       expect((await stateOf(backup)).halted).to.equal(
         `The witness witness.test/0 has cosigned a larger tree: ${detail}`,
       );
@@ -350,6 +353,7 @@ describe('The witnessing of the log', function () {
       ['answers nothing with 200', 'wrong_answer', unusable, answering('')],
       ['signs with another key', 'wrong_answer', unusable, answering(`— x.test/y ${'A'.repeat(100)}\n`)],
       ['refuses the size that it named', 'wrong_answer', 'It refused the size that it named.', conflict(0)],
+      ['names the size of the tree each time', 'wrong_answer', 'It refused the size that it named.', conflict(2)],
     ] as const satisfies readonly (readonly [string, string, string | undefined, Handler])[]) {
       it(`names one that ${what}, and goes on with the others`, async () => {
         const [good, bad] = (await witnesses(2)) as [ServedWitness, ServedWitness];
@@ -359,11 +363,89 @@ describe('The witnessing of the log', function () {
         await witnessed(asked);
         await witnessed(asked);
         expect(await problems()).to.deep.equal([['witness.test/1', kind, detail]]);
-        expect(await published()).to.deep.equal({ size: 2, names: ['witness.test/0'] });
+        const shown = kind === 'contradicted' ? { size: undefined, names: [] } : { size: 2, names: ['witness.test/0'] };
+        expect(await published()).to.deep.equal(shown);
         expect([log.lines.length, (await stateOf()).halted]).to.deep.equal([1, undefined]);
         expect(server.received.every(({ path }) => path === '/add-checkpoint')).to.equal(true);
       });
     }
+
+    for (const [what, handler] of [
+      ['answers 422', answering('', 422)],
+      ['answers 409 without a size', answering('no', 409)],
+    ] as const) {
+      it(`shows readers the note before, once it ${what}, and a later one that it cosigns`, async () => {
+        const [good, other] = (await witnesses(2)) as [ServedWitness, ServedWitness];
+        const bad = { url: server.url, vkey: other.vkey };
+        await grown(1);
+        await witnessed([good, other]);
+        await grown(2);
+        server.answer = answering('', 500);
+        await witnessed([good, bad]);
+        expect(await published()).to.deep.equal({ size: 3, names: ['witness.test/0'] });
+        server.answer = handler;
+        await witnessed([good, bad]);
+        const before = { size: 1, names: ['witness.test/0', 'witness.test/1'] };
+        expect(await published()).to.deep.equal(before);
+        // Another replica may still have the cosignatures of a quorum.
+        await witnessed([good]);
+        expect(await published()).to.deep.equal(before);
+        await grown(1);
+        await witnessed([good, bad]);
+        expect(await published()).to.deep.equal(before);
+        expect((await stateOf()).size).to.equal(4);
+        await grown(1);
+        await witnessed([good, other]);
+        expect(await published()).to.deep.equal({ size: 5, names: ['witness.test/0', 'witness.test/1'] });
+      });
+    }
+
+    it('publishes no cosignature that is dated more than five minutes from its own time', async () => {
+      const [good] = (await witnesses(1)) as [ServedWitness];
+      await grown(1);
+      for (const [nth, [difference, isAccepted]] of (
+        [
+          [-290, true],
+          [290, true],
+          [-310, false],
+          [310, false],
+          [-clock.seconds(), false],
+          [1e9, false],
+        ] as const
+      ).entries()) {
+        const own = movedClock();
+        const witness = await servedWitness(`clock.test/${nth}`, own);
+        witness.watch(formatVerifierKey(signer.key));
+        all.push(witness);
+        own.advance(clock.seconds() - own.seconds() + difference);
+        await witnessed([good, witness]);
+        const names = ['witness.test/0', ...(isAccepted ? [`clock.test/${nth}`] : [])];
+        expect(await published(), String(difference)).to.deep.equal({ size: 1, names });
+        const found = (await fixture.storage.transparencyLog.problems()).find(
+          ({ witness: name }) => name === `clock.test/${nth}`,
+        );
+        expect(found?.kind).to.equal(isAccepted ? undefined : 'wrong_clock');
+        if (found === undefined) continue;
+        expect(Date.parse(found.detail?.slice('It dated a cosignature '.length, -1) ?? '') / 1000).to.be.closeTo(
+          clock.seconds() + difference,
+          3,
+        );
+      }
+    });
+
+    it('publishes no stored cosignature that had another time than its own when it was stored', async () => {
+      const [good, other] = (await witnesses(2)) as [ServedWitness, ServedWitness];
+      await grown(1);
+      await witnessed([good, other]);
+      expect((await published()).names).to.have.length(2);
+      fixture.withoutTriggers.exec(
+        "update log_cosignatures set at = at - 400000000 where witness = 'witness.test/1'; update log_state set published_size = null, published_note = null",
+      );
+      await other.goDown();
+      await witnessed([good, other]);
+      expect((await published()).names).to.deep.equal(['witness.test/0']);
+      await other.comeBack();
+    });
 
     it('ends a conversation with one that names another size each time', async () => {
       const [bad] = (await witnesses(1)) as [ServedWitness];

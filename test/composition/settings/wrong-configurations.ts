@@ -100,6 +100,7 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
       words: MARK,
       'a key with another id': (WITNESS_KEYS[0] ?? '').replace(/[+][0-9a-f]{8}[+]/, '+00918273+'),
       'a key that signs plain notes': NOTE_KEY,
+      'a name with a zero-width space': (WITNESS_KEYS[0] ?? '').replace('+', '\u200b+'),
     },
   ],
   [
@@ -115,6 +116,10 @@ const UNREADABLE: readonly (readonly [RegExp, Readonly<Record<string, string>>])
     },
   ],
   [/^(a claim name|a name of|a host name)/, { 'two words': `${MARK} two` }],
+  [
+    /^a name of .* plus/,
+    { 'a zero-width space': `${MARK}\u200b`, 'a bidirectional control': `${MARK}\u202e`, 'a plus': `${MARK}+` },
+  ],
   [
     /network|CIDR/i,
     { 'a name': `${MARK}.example`, 'every address': '10.91.82.0/24,0.0.0.0/0', 'too long a prefix': '10.91.82.0/33' },

@@ -56,6 +56,18 @@ describe('Verifier keys', () => {
     }
     for (const name of ['mandate.example/ledger', 'é', 'a:1']) expect(isKeyName(name), name).to.equal(true);
   });
+
+  it('are refused with a name that holds format characters, which are invisible', () => {
+    const { type, publicKey } = keyOf(KEY);
+    for (const hidden of ['\u200b', '\u202e', '\u2066', '\ufeff', '\u00ad', '\u{e0041}']) {
+      const text = formatVerifierKey(makeVerifierKey(sha256Bytes, `mandate.example${hidden}/ledger`, type, publicKey));
+      expect(parseVerifierKey(sha256Bytes, text), JSON.stringify(hidden)).to.equal(undefined);
+      // A signature of another key is ignored, whatever its name.
+      const { note, key } = signedNotes[0] ?? { note: '', key: '' };
+      const line = `— other${hidden}.example ${Buffer.alloc(68).toString('base64')}\n`;
+      expect(open(note + line, key)).to.have.property('kind', 'verified');
+    }
+  });
 });
 
 describe('Signed notes', () => {

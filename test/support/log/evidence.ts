@@ -78,7 +78,7 @@ export async function evidence(
   const { transparencyLog: stored, checkpoints } = storage;
   const grow = logGrowing({
     ...{ log: stored, checkpoints, signer: log, hash: sha256Bytes, turn: eventLoopTurn },
-    needsQuorum: false,
+    hasWitnesses: false,
   });
   const used: Awaited<ReturnType<typeof newSigningKey>>[] = [];
   const thumbprints: string[] = [];

@@ -4,6 +4,7 @@ import { startHttpServer } from '../../../adapters/http/server/server.ts';
 import { witnessApp } from '../../../adapters/http/witness/witness-app.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type CapturedLog, capturedLog } from '../captured-log.ts';
+import type { MovedClock } from '../moved-clock.ts';
 import { type TestWitness, testWitness } from './test-witness.ts';
 
 export interface ServedWitness extends TestWitness {
@@ -13,8 +14,8 @@ export interface ServedWitness extends TestWitness {
   comeBack(): Promise<void>;
 }
 
-export async function servedWitness(name?: string): Promise<ServedWitness> {
-  const witness = await testWitness(name);
+export async function servedWitness(name?: string, clock?: MovedClock): Promise<ServedWitness> {
+  const witness = await testWitness(name, clock);
   const log = capturedLog();
   const at = { host: '127.0.0.1', port: await freePort() };
   const start = () =>

@@ -27,7 +27,7 @@ export interface TestWitness {
   close(): Promise<void>;
 }
 
-export async function testWitness(name = 'witness.test/w1'): Promise<TestWitness> {
+export async function testWitness(name = 'witness.test/w1', clock = movedClock()): Promise<TestWitness> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-witness-'));
   const path = join(folder, 'state.db');
   const read = await readNoteSigner(newNoteKey().reveal(), { hash: sha256Bytes, name, type: COSIGNATURE });
@@ -35,7 +35,6 @@ export async function testWitness(name = 'witness.test/w1'): Promise<TestWitness
   const { signer } = read;
   const vkey = formatVerifierKey(signer.key);
   await createWitnessFile(path, vkey);
-  const clock = movedClock();
   let logKeys = keysOf([]);
   let file = await opened(path);
   return {

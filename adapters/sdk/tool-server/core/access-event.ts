@@ -6,6 +6,7 @@
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
 import { textClaim } from '../../../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { visibleJson } from '../../../../domain/visible.ts';
 import type { RefusalReason } from './refusal.ts';
 
 export interface AccessEvent {
@@ -53,10 +54,7 @@ export function accessEvent(access: {
   };
 }
 
-/** JSON does not escape these characters, but terminals and line readers interpret them. */
-const UNSEEN = /[\u007f-\u009f\u2028\u2029]/g;
-
-/** The event as one line of JSON, even if `instance` holds control characters or line separators. */
+/** The event as one line of JSON, whatever `instance` holds: terminals and line readers interpret what JSON leaves as it is. */
 export function eventLine(event: AccessEvent): string {
-  return JSON.stringify(event).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return visibleJson(JSON.stringify(event));
 }

@@ -90,6 +90,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     logTiles: log.tiles,
     growLog: log.grow,
     publishNote: log.publish,
+    withdrawNote: log.withdraw,
     haltLog: log.halt,
     resumeLog: log.resume,
     keepCosignature: log.keepCosignature,

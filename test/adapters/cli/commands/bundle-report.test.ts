@@ -21,6 +21,13 @@ describe('The report of an evidence bundle', () => {
       '  checkpoints k\\u{a}  log mandate.example/ledger: \\u{1b}[32m\\u{202e}good\\u{a0}\\u{2028}: T',
       '',
     ]);
-    expect(JSON.parse(renderBundleReport(verdict, false, true)).keys[0].name).to.equal(name);
+    const json = renderBundleReport(verdict, false, true);
+    expect(JSON.parse(json).keys[0].name).to.equal(name);
+    expect(json).to.match(/^[ -~é😀]+\n$/u);
+    const log = { origin: 'mandate.example/\u202eregdel\u200b', size: 1 };
+    const lines = renderBundleReport({ ...verdict, log }, false, false).split('\n');
+    expect(lines[2]).to.equal(
+      'Its checkpoints are in the log mandate.example/\\u{202e}regdel\\u{200b}, of size 1, with 0 cosignatures.',
+    );
   });
 });

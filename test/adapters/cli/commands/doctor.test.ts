@@ -59,6 +59,17 @@ describe('The report of the doctor', () => {
     ]);
   });
 
+  it('shows the number of each character that a name hides', () => {
+    const sentence = 'Service__\u202eTIDUA\u200b is not a setting of this service and is ignored.';
+    const hostile = [{ check: 'settings', status: 'warning', sentence } as const];
+    expect(renderFindings(hostile, false).split('\n')[0]).to.equal(
+      'warning  settings  Service__\\u{202e}TIDUA\\u{200b} is not a setting of this service and is ignored.',
+    );
+    const json = renderFindings(hostile, true);
+    expect(json).to.match(/^[ -~]+\n$/);
+    expect(JSON.parse(json)[0].sentence).to.equal(sentence);
+  });
+
   it('is a JSON array whose objects have every member', () => {
     expect(JSON.parse(renderFindings(findings, true))).to.deep.equal(
       findings.map((finding) => ({ remedy: null, ...finding })),

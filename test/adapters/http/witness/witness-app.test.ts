@@ -6,16 +6,14 @@ describe('The HTTP interface of a witness', () => {
   let witness: ServedWitness;
   let log: WrittenLog;
   let logs = 0;
-  before(async () => {
+  // Each has its own bound of log lines a minute.
+  beforeEach(async () => {
     witness = await servedWitness();
-  });
-  after(() => witness.close());
-  beforeEach(() => {
-    witness.log.lines.length = 0;
     log = writtenLog(`log.test/${logs++}`);
     log.grow(3);
     witness.watch(log.vkey);
   });
+  afterEach(() => witness.close());
 
   const send = async (body: string | Uint8Array<ArrayBuffer>, init: RequestInit = {}, path = '/add-checkpoint') => {
     const answer = await fetch(witness.url + path, { method: 'POST', body, ...init });
@@ -76,6 +74,39 @@ describe('The HTTP interface of a witness', () => {
     expect(lines).to.have.length(1);
     expect(lines[0]).to.include({ level: 'warn', reason: 'other_root', note: fork.note() });
     expect(lines[0].cosigned).to.include(log.note());
+  });
+
+  it('logs a published note once, and what its log has signed of it, however strangers send it again', async () => {
+    expect((await send(log.request(0))).status).to.equal(200);
+    log.grow(5);
+    const junk = (nth: number) =>
+      Array.from({ length: 90 }, (_, line) => `— x.test/y ${Buffer.alloc(68, nth * 90 + line).toString('base64')}\n`);
+    for (let nth = 0; nth < 200; nth += 1) {
+      const proof = `${Buffer.alloc(32, nth).toString('base64')}\n`;
+      const lines = junk(nth);
+      lines.splice(nth % 90, 0, log.note().split('\n\n')[1] ?? '');
+      const answer = await send(`old 3\n${proof}\n${log.text()}\n${lines.join('')}`);
+      expect(answer.status).to.equal(422);
+    }
+    const lines = witness.log.lines.map((line) => JSON.parse(line));
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ reason: 'inconsistent', note: log.note() });
+    expect(witness.log.lines.join('').length).to.be.lessThan(1500);
+    // The note is still cosigned with the right proof.
+    expect((await send(log.request(3))).status).to.equal(200);
+  });
+
+  it('logs ten checkpoints a minute that are not continued, and the evidence of two histories beside them', async () => {
+    expect((await send(log.request(0))).status).to.equal(200);
+    for (let nth = 0; nth < 20; nth += 1) {
+      log.grow(1);
+      expect((await send(log.request(3).replace('old 3\n', `old 3\n${'A'.repeat(43)}=\n`))).status).to.equal(422);
+    }
+    const fork = log.fork(2);
+    fork.grow(1);
+    expect((await send(fork.request(3))).status).to.equal(409);
+    const reasons = witness.log.lines.map((line) => JSON.parse(line).reason);
+    expect(reasons).to.deep.equal([...Array(10).fill('inconsistent'), 'other_root']);
   });
 
   it('answers no other path and no other method', async () => {

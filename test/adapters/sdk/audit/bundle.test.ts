@@ -11,7 +11,7 @@ import { runCommand } from '../../../support/command-process.ts';
 import { sqliteFile } from '../../../support/databases.ts';
 import { seeded } from '../../../support/ledger/tampering.ts';
 import { byLength } from '../../../support/length.ts';
-import { type Evidence, evidence, noteSigner } from '../../../support/log/evidence.ts';
+import { cosign, type Evidence, evidence, noteSigner } from '../../../support/log/evidence.ts';
 import { verifyOnPage } from '../../../support/log/evidence-page.ts';
 
 const MUTATIONS = 1000;
@@ -223,10 +223,13 @@ describe('An evidence bundle', function () {
     const [ownKey = '', firstKey = '', secondKey = ''] = log.keys;
     const stranger = await noteSigner('other.example/ledger', ED25519);
     const strangerKey = formatVerifierKey(stranger.key);
+    const hidden = await noteSigner('second.\u202eexample', COSIGNATURE);
+    const cosigned = parseNote(`${text}\n${cosign(hidden, text, 1_790_000_000)}`)?.signatures ?? [];
     const larger = text.replace('\n2\n', '\n3\n');
     const cases: readonly (readonly [string, string, readonly NoteSignature[], readonly string[]])[] = [
       ['no signature of the log', text, [first], [firstKey]],
       ['a log of another name', text, [signedBy(stranger)], [strangerKey]],
+      ['a witness whose name hides a character', text, [own, ...cosigned], [ownKey, formatVerifierKey(hidden.key)]],
       ['two logs', text, [own, signedBy(stranger)], [ownKey, strangerKey]],
       ['a signature without a key', text, [own, first], [ownKey]],
       ['a key without a signature', text, [own], [ownKey, firstKey]],
@@ -339,6 +342,7 @@ describe('An evidence bundle', function () {
       ...[{ log_keys, witnesses: log_keys, quorum: 1 }, { log_keys: [] }, { log_keys: [...log_keys, ...log_keys] }],
       ...[{ checkpoint_keys: checkpoint }, { checkpoint_keys: ['short'] }, { checkpoint_keys: [checkpoint], more: 1 }],
       { checkpoint_keys: [checkpoint], witnesses, quorum: 1 },
+      { log_keys, witnesses: [formatVerifierKey((await noteSigner('a\u200b.example', COSIGNATURE)).key)], quorum: 1 },
     ];
     for (const policy of wrong) {
       const text = typeof policy === 'string' ? policy : JSON.stringify(policy);

@@ -1,0 +1,23 @@
+/**
+ * Text from elsewhere, as it is shown on a terminal, in a log or on a screen. One rule for all of them: a reader sees each
+ * character, or its number. Otherwise a name could add a line, control the terminal, or turn the direction of writing.
+ */
+
+/** Characters without a shape (control, format, private, unassigned), and separators other than the common space. */
+const HIDDEN = /\p{C}|[^\P{Z} ]/gu;
+
+/** For a single line: line ends are escaped as well. Example: `\u{202e}`. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+/** The same JSON value. The line ends of its layout stay. Example: `\u202e`. */
+export function visibleJson(json: string): string {
+  return json.replace(HIDDEN, (character) =>
+    character === '\n' ? character : character.split('').map(asEscape).join(''),
+  );
+}
+
+function asEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
