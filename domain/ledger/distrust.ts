@@ -3,6 +3,7 @@
  * would link to a chain that this process cannot trust.
  */
 
+import { printable } from '../printable.ts';
 import { type Checkpoint, checkpointHash } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import { chainFault, describeFault } from './verification.ts';
@@ -57,12 +58,10 @@ export function describeDistrust(fault: Distrust): string {
   }
 }
 
-const UNSHOWABLE = /[\p{C}\p{Z}]/gu;
 /** A thumbprint has 43 characters. */
-const MAX_SHOWN = 80;
+const MAX_KEY_ID = 80;
 
-/** The id of a key as the ledger has it: whoever may write to the database may have chosen it. */
+/** The id of a key as the ledger has it. Anyone who can write to the database may have chosen it. */
 export function printableKeyId(kid: string): string {
-  const shown = kid.replace(UNSHOWABLE, '?');
-  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+  return printable(kid, MAX_KEY_ID);
 }

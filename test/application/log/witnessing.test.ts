@@ -317,7 +317,8 @@ describe('The witnessing of the log', function () {
       const line = openHandle(fork.path);
       line.exec('insert into ledger (ts, event, decision) select ts + 1, event, decision from ledger where seq = 1');
       line.close();
-      await fixture.seal({ checkpoints: fork.storage.checkpoints });
+      const { checkpoints } = fork.storage;
+      await fixture.seal({ checkpoints, chain: chainOf(checkpoints) });
       await grow(fork.storage);
       // Each with a witness of its own, both ends are cosigned.
       await witnessed([one]);
