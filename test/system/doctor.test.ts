@@ -1,6 +1,6 @@
 /** `mandate doctor` with real servers and databases, with and without faults. */
 
-import { randomUUID } from 'node:crypto';
+import { createPublicKey, randomUUID } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -759,6 +759,26 @@ for (const kind of databases) {
         await complaints({ 'Service:Signing:Keys:0:Path': file }),
         ['signing key files', 'warning', /Service:Signing:Keys:0:Path \(read by others\)/],
         ['own address', 'warning', /does not publish every key/],
+      );
+    });
+
+    it('lets everybody read the public half of a retired key, but not replace it', async () => {
+      const half = await makeSealingKey();
+      const file = join(folder, 'retired.pem');
+      writeFileSync(file, createPublicKey(half.pem).export({ type: 'spki', format: 'pem' }));
+      const active = await makeSealingKey();
+      const changes = {
+        ...{ 'Service:Signing:Keys:0:Path': undefined, 'Service:Signing:Keys:0:Pem': active.pem },
+        ...{ 'Service:Signing:Keys:1:Path': file, 'Service:Signing:ActiveKid': active.signer.kid },
+      };
+      const notPublished = ['own address', 'warning', /does not publish every key/] as const;
+      chmodSync(file, 0o644);
+      await expectOnly(await complaints(changes), notPublished);
+      chmodSync(file, 0o666);
+      await expectOnly(
+        await complaints(changes),
+        ['signing key files', 'warning', /Service:Signing:Keys:1:Path \(written by others\)/],
+        notPublished,
       );
     });
 
