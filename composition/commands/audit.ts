@@ -26,6 +26,7 @@ import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeys, knownKeys, openLedger, recordedJwks, refuseOtherSchema, textOfFile } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
@@ -40,12 +41,13 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
       verifier: await auditorKeys(request.jwks, processSettings(overrides)),
       turn: eventLoopTurn,
       marks: request.marks,
+      interval: sealingInterval(processSettings(overrides)),
       progress: process.stderr.isTTY ? bar.show : undefined,
     };
     try {
       const report =
         request.archive === undefined
-          ? await ledgerReport(means, overrides, log)
+          ? await ledgerReport(means, { overrides, log, recordedKeys: request.recordedKeys })
           : await exportReport(request.archive, means);
       bar.clear();
       process.stdout.write(renderReport(report, request.json));
@@ -76,15 +78,17 @@ async function* textOfBundle(path: string): AsyncGenerator<string> {
 
 type Means = Omit<LedgerVerification, 'ledger'>;
 
-async function ledgerReport(
-  means: Means,
-  overrides: readonly SettingArgument[],
-  log: Log,
-): Promise<VerificationReport> {
+interface LedgerAccess {
+  readonly overrides: readonly SettingArgument[];
+  readonly log: Log;
+  readonly recordedKeys: boolean;
+}
+
+async function ledgerReport(means: Means, { overrides, log, recordedKeys }: LedgerAccess): Promise<VerificationReport> {
   const settings = validSection(processSettings(overrides), 'Service:Database');
   const storage = await openLedger(settings, log);
   try {
-    const recorded = knownKeys(recordedJwks(await storage.transparencyLog.keys()));
+    const recorded = recordedKeys ? knownKeys(recordedJwks(await storage.transparencyLog.keys())) : [];
     const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints, recorded });
     if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
     const { fault, lastMark, counts } = outcome;
@@ -101,9 +105,20 @@ async function exportReport(path: string, means: Means): Promise<VerificationRep
     const { last, ...counts } = verdict.verified;
     return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
   }
-  const { header, first, last } = verdict;
-  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last };
+  const { header, first, last, late } = verdict;
+  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last, late };
 }
+
+/** Only a warning depends on it: if the settings are unreadable, the default counts. */
+function sealingInterval(settings: SettingSources): number | undefined {
+  for (const sources of [settings, NO_SETTINGS]) {
+    const read = readSettingsSection(sources, 'Service:Audit:Checkpoint');
+    if (read.kind === 'valid') return read.settings['Service:Audit:Checkpoint:Interval'];
+  }
+  return undefined;
+}
+
+const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };
 
 /** Exports whole months and drops them (specification "Ledger and seal"). */
 export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
