@@ -13,7 +13,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
+import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
 import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
 import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
@@ -63,15 +63,39 @@ async function bundleReport(path: string, policyPath: string | undefined, json: 
   const policy = policyPath === undefined ? undefined : await textOfFile(policyPath, '--policy');
   const demands = policy === undefined ? undefined : parseBundlePolicy(sha256Bytes, policy);
   if (typeof demands === 'string') throw new StartupError([demands]);
-  const verdict = await verifyBundle(textOfBundle(path), { policy });
+  const verdict = await verdictOn(path, policy);
   process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
   return verdict.verified ? exitCode.done : NOT_INTACT;
 }
 
-async function* textOfBundle(path: string): AsyncGenerator<string> {
+class NotUtf8 extends Error {
+  override readonly name = 'NotUtf8';
+}
+
+async function verdictOn(path: string, policy: string | undefined): Promise<BundleVerdict> {
   try {
-    yield* createReadStream(path, 'utf8') as AsyncIterable<string>;
-  } catch {
+    return await verifyBundle(textOfBundle(path), { policy });
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    return { verified: false, fault: 'malformed', line: undefined, message: error.message };
+  }
+}
+
+/** A byte that is no UTF-8 must not read as another one. */
+async function* textOfBundle(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoded = (bytes?: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new NotUtf8('The text of the file is not UTF-8.');
+    }
+  };
+  try {
+    for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) yield decoded(bytes);
+    yield decoded();
+  } catch (error) {
+    if (error instanceof NotUtf8) throw error;
     throw new StartupError(['--bundle names a file that cannot be read.']);
   }
 }
