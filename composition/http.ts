@@ -22,6 +22,7 @@ import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
+import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
@@ -54,7 +55,7 @@ export function httpSurfaces(
         | 'anonymousDenials'
         | 'me'
       )
-    | ('sealedTrees' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
+    | ('sealedTrees' | 'trustedChain' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
     | ('clock' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
@@ -169,7 +170,8 @@ export function httpSurfaces(
     },
     ...parts.receivers,
     readiness: [
-      ...[parts.storage.readiness, signingKeyReadiness(signingKeys), providerKeysReadiness(providerKeys, clock)],
+      ...[parts.storage.readiness, signingKeyReadiness(signingKeys), sealingReadiness(parts.trustedChain)],
+      providerKeysReadiness(providerKeys, clock),
       ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
     ],
   };
@@ -194,6 +196,19 @@ function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
       signingKeys.published().keys.length > 0
         ? { status: 'Healthy', detail: 'The signing key is loaded.' }
         : { status: 'Unhealthy', detail: 'No signing key is loaded.' },
+  };
+}
+
+/** The service decides and records without sealing, so the check never makes it `Unhealthy`. */
+function sealingReadiness(chain: TrustedChain): ReadinessCheck {
+  return {
+    name: 'sealing',
+    async check() {
+      const { distrust } = chain.state();
+      return distrust === undefined
+        ? { status: 'Healthy', detail: 'The checkpoints continue those that this process saw.' }
+        : { status: 'Degraded', detail: `Nothing is sealed. ${distrust}` };
+    },
   };
 }
 

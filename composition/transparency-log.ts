@@ -23,6 +23,7 @@ const READINESS_LIMIT_MS = 2000;
 export function transparencyLog({
   settings,
   storage,
+  trustedChain: chain,
   signingKeys,
   noteSigner,
   network,
@@ -35,7 +36,7 @@ export function transparencyLog({
   const { transparencyLog: stored, checkpoints } = storage;
   const reader = logReader({ log: stored, checkpoints, clock });
   const pass = logGrowing({
-    ...{ log: stored, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn },
+    ...{ log: stored, checkpoints, chain, signer, hash: sha256Bytes, turn: eventLoopTurn },
     needsQuorum: chosen.quorum > 0,
   });
   const names = chosen.witnesses.map(({ key }) => key.name);

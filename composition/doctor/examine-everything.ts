@@ -10,6 +10,7 @@ import {
 } from '../../application/doctor/address.ts';
 import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
+import { readinessExamination } from '../../application/doctor/readiness.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
@@ -32,6 +33,7 @@ import type { DoctorSettings } from './settings.ts';
 import {
   asking,
   askOwnAddress,
+  askReadiness,
   type ConfiguredSigning,
   closeStorage,
   configuredSigning,
@@ -79,6 +81,7 @@ function allExaminations(
     issuer === undefined
       ? invalidSettings('own address')
       : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
+    ...(issuer === undefined ? [] : [readinessExamination(() => askReadiness(issuer, access))]),
     ...ofPublishedLists(settings, access),
   ];
 }

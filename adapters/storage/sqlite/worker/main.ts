@@ -76,6 +76,7 @@ function methodsOf(connection: Connection) {
     unsealed: checkpoints.unsealed,
     sealedRecords: checkpoints.records,
     addCheckpoint: checkpoints.add,
+    newestCheckpoint: checkpoints.newest,
     checkpointPage: checkpoints.page,
     sealing: checkpoints.sealing,
     archivedThrough: checkpoints.archivedThrough,
