@@ -19,9 +19,9 @@ export interface VerifierKey {
 const KEY_BYTES = 32;
 /** `<name>+<id>+<base64 of the type and the public key>`. */
 const VERIFIER_KEY = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
-const NOT_IN_NAME = /[\p{White_Space}\p{Cc}+]/u;
+const NOT_IN_NAME = /[\p{White_Space}\p{Cc}\p{Cf}+]/u;
 
-/** Not empty, no Unicode space, no plus, no control character. */
+/** Not empty, no Unicode space, no plus, no control or format character. */
 export function isKeyName(text: string): boolean {
   return text !== '' && text.isWellFormed() && !NOT_IN_NAME.test(text);
 }

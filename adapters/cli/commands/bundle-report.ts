@@ -1,6 +1,6 @@
 /** The report of `audit-verify --bundle`. */
 
-import type { BelievedKey, BundleVerdict } from '../../../domain/log/bundle-verification.ts';
+import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../../domain/log/bundle-verification.ts';
 import { counted } from '../command.ts';
 
 type Verified = BundleVerdict & { readonly verified: true };
@@ -9,7 +9,7 @@ type Verified = BundleVerdict & { readonly verified: true };
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
   if (json) return `${JSON.stringify(asJson(verdict, hasPolicy))}\n`;
   const text = verdict.verified
-    ? [...intact(verdict), ...keyLines(verdict, hasPolicy)]
+    ? [...verified(verdict, hasPolicy), ...keyLines(verdict, hasPolicy)]
     : [
         verdict.fault === 'policy'
           ? 'The bundle is intact, but does not meet the policy.'
@@ -19,14 +19,17 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
   return `${text.join('\n')}\n`;
 }
 
-function intact({ completeness, checkpoints, selection, log, keys }: Verified): readonly string[] {
+function verified(
+  { completeness, checkpoints, selection, log, keys }: Verified,
+  hasPolicy: boolean,
+): readonly string[] {
   const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
   const asked = Object.entries(selection).map(([name, value]) => `${name} ${shown(value)}`);
   const lacking = not_sealed + not_logged;
   const whole = started !== null && ended !== null;
   const witnesses = keys.filter(({ use }) => use === 'witness').length;
   return [
-    `The bundle is intact: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
+    `${hasPolicy ? 'The bundle is intact' : CONSISTENT}: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
     ...(selection.task_id === undefined
       ? []
       : [
@@ -39,7 +42,7 @@ function intact({ completeness, checkpoints, selection, log, keys }: Verified): 
     ...(archived_before === null ? [] : [`When it was made, records before ${archived_before} had been archived.`]),
     log === undefined
       ? 'It has no transparency log: the keys of the checkpoints alone vouch for it.'
-      : `Its checkpoints are in the log ${log.origin}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`,
+      : `Its checkpoints are in the log ${shown(log.origin)}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`,
   ];
 }
 
@@ -78,5 +81,9 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
     ...{ use, name, thumbprint, vkey },
     ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
   }));
-  return { intact: true, policy: hasPolicy ? 'met' : null, selection, ...completeness, checkpoints, log, keys: said };
+  // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
+  const found = hasPolicy
+    ? { intact: true, policy: 'met' }
+    : { intact: null, policy: null, verified_with: 'bundle_keys' };
+  return { ...found, selection, ...completeness, checkpoints, log, keys: said };
 }
