@@ -22,6 +22,7 @@ import {
 } from '../application/ledger/anonymous-denials.ts';
 import { recordStream } from '../application/ledger/record-stream.ts';
 import { sealedTrees } from '../application/ledger/sealed-trees.ts';
+import { trustedChain } from '../application/ledger/trusted-chain.ts';
 import { clockWatch } from '../application/upkeep/clock-watch.ts';
 import { admissionLimits, httpSurfaces } from './http.ts';
 import { jobs } from './jobs.ts';
@@ -30,6 +31,7 @@ import type { Given, Made, Parts, ServiceParts } from './parts.ts';
 import { receivers } from './receivers.ts';
 import {
   operatorsChoice,
+  signingKeyChoices,
   sinkChoice,
   sponsorCheckChoice,
   transmitterChoice,
@@ -114,9 +116,15 @@ export function wire(given: Given): ServiceParts {
       ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
     }),
   );
+  provide('trustedChain', ['settings', 'storage', 'signingKeys', 'log'], ({ settings, storage, signingKeys, log }) =>
+    trustedChain({
+      ...{ checkpoints: storage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
+      ...{ isKeyGenerated: signingKeyChoices(settings).length === 0, hash: sha256Bytes, turn: eventLoopTurn, log },
+    }),
+  );
   provide(
     'transparencyLog',
-    ['openLog', 'settings', 'storage', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
+    ['openLog', 'settings', 'storage', 'trustedChain', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
     ({ openLog, ...parts }) => openLog?.(parts),
   );
   provide(
@@ -173,6 +181,7 @@ export function wire(given: Given): ServiceParts {
       ] as const),
       ...([
         'sealedTrees',
+        'trustedChain',
         'recordStream',
         'transparencyLog',
         'admission',
@@ -200,7 +209,7 @@ export function wire(given: Given): ServiceParts {
     'jobs',
     [
       ...(['settings', 'storage', 'storageWithin', 'tracing', 'signingKeys', 'anonymousDenials'] as const),
-      ...(['recordStream', 'transparencyLog', 'sink', 'clock', 'clockWatch'] as const),
+      ...(['recordStream', 'trustedChain', 'transparencyLog', 'sink', 'clock', 'clockWatch'] as const),
     ],
     jobs,
   );
@@ -221,6 +230,7 @@ export function wire(given: Given): ServiceParts {
       'operatorKeys',
       'recordStream',
       'anonymousDenials',
+      'trustedChain',
       'transparencyLog',
     ],
     (parts) => parts,

@@ -22,6 +22,7 @@ import { agentCache } from '../application/authentication/agent-cache.ts';
 import { proveRecord } from '../application/ledger/prove.ts';
 import { listCheckpoints, queryLedger } from '../application/ledger/query.ts';
 import { recordDenials } from '../application/ledger/record-denial.ts';
+import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
 import type { ReadinessCheck } from '../application/ports/runtime.ts';
 import { exchangeToken } from '../application/token/exchange.ts';
@@ -54,7 +55,7 @@ export function httpSurfaces(
         | 'anonymousDenials'
         | 'me'
       )
-    | ('sealedTrees' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
+    | ('sealedTrees' | 'trustedChain' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
     | ('clock' | 'clockWatch' | 'log' | 'randomness' | 'measurements')
   >,
 ): HttpSurfaces {
@@ -176,6 +177,7 @@ export function httpSurfaces(
         parts.storage.readiness,
         clockWatch.readiness,
         signingKeyReadiness(signingKeys),
+        sealingReadiness(parts.trustedChain),
         providerKeysReadiness(providerKeys, clock),
       ],
       ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
@@ -202,6 +204,21 @@ function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
       signingKeys.published().keys.length > 0
         ? { status: 'Healthy', detail: 'The signing key is loaded.' }
         : { status: 'Unhealthy', detail: 'No signing key is loaded.' },
+  };
+}
+
+const CONTINUED = 'The checkpoints continue those that this process saw.';
+
+/** The service decides and records without sealing, so the check never makes it `Unhealthy`. */
+function sealingReadiness(chain: TrustedChain): ReadinessCheck {
+  return {
+    name: 'sealing',
+    async check() {
+      const { known, distrust } = chain.state();
+      if (distrust !== undefined) return { status: 'Degraded', detail: `Nothing is sealed. ${distrust}` };
+      const detail = known === undefined ? 'This process has seen no checkpoint yet.' : CONTINUED;
+      return { status: 'Healthy', detail };
+    },
   };
 }
 

@@ -23,11 +23,12 @@ export function jobs(
   parts: Pick<
     Parts,
     | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials')
-    | ('recordStream' | 'transparencyLog' | 'sink' | 'clock' | 'clockWatch')
+    | ('recordStream' | 'trustedChain' | 'transparencyLog' | 'sink' | 'clock' | 'clockWatch')
   >,
 ): Jobs {
   const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock, clockWatch } =
     parts;
+  const chain = parts.trustedChain;
   const { outbox } = storage;
   const batchSize = settings['Service:Audit:DrainBatchSize'];
   // Instances that share a SQLite file run on one machine, with one clock.
@@ -36,7 +37,7 @@ export function jobs(
     seal: () =>
       tracedJob(parts, SEALING, async ({ checkpoints }) => {
         const signer = signingKeys.checkpoints;
-        await sealLedger({ checkpoints, signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
+        await sealLedger({ checkpoints, chain, signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
       }),
     async growLog(shouldContinue?: () => boolean) {
       await transparencyLog?.grow(shouldContinue);

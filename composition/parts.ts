@@ -9,6 +9,7 @@ import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { AnonymousDenials } from '../application/ledger/anonymous-denials.ts';
 import type { RecordStream } from '../application/ledger/record-stream.ts';
 import type { SealedTrees } from '../application/ledger/sealed-trees.ts';
+import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
 import type { LogReader } from '../application/log/read-log.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
@@ -61,7 +62,10 @@ export type MeNeeds = Pick<
   | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
 >;
 
-export type LogNeeds = Pick<Parts, 'settings' | 'storage' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'>;
+export type LogNeeds = Pick<
+  Parts,
+  'settings' | 'storage' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'
+>;
 
 /** The transparency log of a running service. */
 export interface LogParts {
@@ -100,6 +104,7 @@ export interface Made {
   readonly directory: SponsorDirectory | undefined;
   readonly anonymousDenials: AnonymousDenials;
   readonly sealedTrees: SealedTrees;
+  readonly trustedChain: TrustedChain;
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly transparencyLog: LogParts | undefined;
   /** `undefined` without `Service:Operators`. */
@@ -132,5 +137,6 @@ export type ServiceParts = Pick<
   | 'operatorKeys'
   | 'recordStream'
   | 'anonymousDenials'
+  | 'trustedChain'
   | 'transparencyLog'
 >;

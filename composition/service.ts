@@ -7,12 +7,14 @@ import { systemRandomness } from '../adapters/platform/system-crypto.ts';
 import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
 import { tracedNetwork } from '../adapters/telemetry/spans.ts';
+import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import { type Network, NetworkFailure } from '../application/ports/network.ts';
 import type { Clock, Monotonic } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
+import { sharedKeyFiles } from './key-files.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
@@ -52,6 +54,7 @@ interface Service {
 }
 
 const NO_LOG = 'the database could not store yet which keys sign the transparency log';
+const NOT_EXAMINED = 'the database did not show its newest checkpoint yet';
 const NOT_QUEUEING = 'the database could not store yet whether records are queued for a sink';
 
 /** @throws StartupError for an unusable signing key or a schema that is not current */
@@ -67,6 +70,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const tracing = await openTracing(settings, log);
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
+  const shared = await sharedKeyFiles(settings);
+  if (shared.length > 0) throw new StartupError(shared);
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);
   const clientSecret = await loadClientSecret(settings);
@@ -100,6 +105,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       console: consoleApp,
       jobs,
       observed,
+      trustedChain,
       transparencyLog,
       ...others
     } = wire({
@@ -123,6 +129,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
     const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.
     const queueingIsSet = isThere && (await answers(jobs.setQueueing(), NOT_QUEUEING, log));
+    // Before the first pass, so that the process remembers the ledger as it was at the start.
+    if (isThere) await answers(examined(trustedChain), NOT_EXAMINED, log);
     if (isThere && transparencyLog !== undefined) await answers(transparencyLog.start(), NO_LOG, log);
     metrics?.observe(observed);
     published = metrics && (await publishOnPort(settings, metrics));
@@ -203,6 +211,10 @@ async function openDatabase(
     await opened.close();
     throw error;
   }
+}
+
+async function examined(chain: TrustedChain): Promise<void> {
+  await chain.examine();
 }
 
 /** The service does not write to an unknown schema. @throws StartupError */

@@ -4,7 +4,8 @@
  */
 
 import type { CheckpointSigner, CheckpointVerifier } from '../../application/ports/keys.ts';
-import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from '../../domain/agents/public-key.ts';
+import type { JwkSet, UsableKey } from '../../domain/agents/public-key.ts';
+import { checkpointKeys } from '../../domain/ledger/checkpoint-keys.ts';
 import { isJsonObject, type Json, member } from '../../domain/tokens/strict-json.ts';
 import { importKeys } from './key-ring.ts';
 import { isSignature } from './signature.ts';
@@ -19,8 +20,6 @@ export function checkpointSigner(key: SigningKey): CheckpointSigner {
     },
   };
 }
-
-const KEY_RULES: KeyRules = { algorithms: [SIGNING_ALGORITHM], kinds: 'an EC key on P-256' };
 
 /** A signature has only one accepted form: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
@@ -37,11 +36,13 @@ export function checkpointVerifier(jwks: JwkSet): CheckpointVerifier {
 export function readCheckpointVerifier(jwks: Json | undefined): CheckpointVerifier | undefined {
   const listed = isJsonObject(jwks) ? member(jwks, 'keys') : undefined;
   if (!Array.isArray(listed)) return undefined;
-  const keys = listed.flatMap((value: Json) => {
-    const verdict = inspectKey(value, KEY_RULES);
-    return verdict.kind === 'usable' && verdict.key.jwk.kid !== undefined ? verdict.key : [];
-  });
+  const keys = checkpointKeys(listed);
   return keys.length === 0 ? undefined : verifierWith(keys);
+}
+
+/** Whether one of the keys of a set can verify checkpoints: also a point that is not on its curve cannot. */
+export async function holdsCheckpointKey(listed: readonly Json[]): Promise<boolean> {
+  return (await importKeys(checkpointKeys(listed))).length > 0;
 }
 
 function verifierWith(keys: readonly UsableKey[]): CheckpointVerifier {

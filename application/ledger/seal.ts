@@ -10,9 +10,12 @@ import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
 import type { CheckpointSigner } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
+import { type Examined, isSameCheckpoint, type TrustedChain } from './trusted-chain.ts';
 
 export interface LedgerSealing {
   readonly checkpoints: Pick<Checkpoints, 'unsealed' | 'records' | 'add'>;
+  /** What this process knows of the chain. */
+  readonly chain: Pick<TrustedChain, 'examine' | 'sealed'>;
   readonly signer: CheckpointSigner;
   readonly hash: Hash;
   readonly clock: Clock;
@@ -23,36 +26,45 @@ export type SealOutcome =
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint }
   | { readonly kind: 'nothing_unsealed' }
   /** Another instance sealed these records first. The next pass seals later ones. */
-  | { readonly kind: 'overtaken' };
+  | { readonly kind: 'overtaken' }
+  /** The checkpoints cannot be trusted, so nothing is sealed over them. */
+  | Extract<Examined, { kind: 'untrusted' }>;
 
 /** Hashing a page takes about three milliseconds, short enough not to delay token requests. */
 const PAGE_SIZE = 500;
 
 export async function sealLedger(service: LedgerSealing): Promise<SealOutcome> {
-  // 1. Find the unsealed range. It is final: no later append can commit into it.
-  const unsealed = await service.checkpoints.unsealed();
+  const { checkpoints, chain, hash } = service;
+  // 1. Trust the chain: without unsealed records too, because each pass must notice a changed ledger.
+  const examined = await chain.examine();
+  if (examined.kind === 'untrusted') return examined;
+
+  // 2. Find the unsealed range. It is final: no later append can commit into it.
+  const unsealed = await checkpoints.unsealed();
   if (unsealed === undefined) return { kind: 'nothing_unsealed' };
   const { previous, firstSeq, lastSeq } = unsealed;
+  if (!isSameCheckpoint(previous, examined.newest)) return { kind: 'overtaken' };
 
-  // 2. Compute the root of its records.
+  // 3. Compute the root of its records.
   const { treeSize, rootHash } = await rebuild(service, unsealed);
 
-  // 3. Link to the previous checkpoint, and sign.
+  // 4. Link to the previous checkpoint, and sign.
   const unsigned: UnsignedCheckpoint = {
     checkpointId: (previous?.checkpointId ?? 0) + 1,
     firstSeq,
     lastSeq,
     treeSize,
     rootHash,
-    prevCheckpointHash: previous && checkpointHash(service.hash, previous),
+    prevCheckpointHash: previous && checkpointHash(hash, previous),
     closedAt: service.clock.now(),
     kid: service.signer.kid,
   };
   const checkpoint = { ...unsigned, signature: await service.signer.sign(canonicalCheckpoint(unsigned)) };
 
-  // 4. Add the checkpoint. Of concurrent instances the first one wins.
-  const outcome = await service.checkpoints.add(checkpoint);
-  return outcome === 'added' ? { kind: 'sealed', checkpoint } : { kind: 'overtaken' };
+  // 5. Add the checkpoint. Of concurrent instances the first one wins.
+  if ((await checkpoints.add(checkpoint)) === 'overtaken') return { kind: 'overtaken' };
+  chain.sealed(checkpoint);
+  return { kind: 'sealed', checkpoint };
 }
 
 async function rebuild(

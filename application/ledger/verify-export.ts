@@ -7,6 +7,7 @@
  * as a whole.
  */
 
+import type { Instant } from '../../domain/instant.ts';
 import {
   type ArchivedRecord,
   type ArchiveHeader,
@@ -17,7 +18,13 @@ import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canoni
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
-import { chainFault, contradictedMark, type ExportFault } from '../../domain/ledger/verification.ts';
+import {
+  chainFault,
+  contradictedMark,
+  type ExportFault,
+  type LateSeals,
+  lateSeals,
+} from '../../domain/ledger/verification.ts';
 import { ExportDamaged, type StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash } from '../ports/runtime.ts';
@@ -27,6 +34,8 @@ export interface ExportVerification {
   readonly hash: Hash;
   readonly verifier: CheckpointVerifier;
   readonly marks?: readonly Mark[];
+  /** `Service:Audit:Checkpoint:Interval`, in seconds: checkpoints that were closed much later are reported. */
+  readonly interval?: number | undefined;
   /** Called after each checkpoint, with counts of records. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
@@ -38,6 +47,7 @@ type ExportVerdict =
       /** `first` and `last` are `undefined` if the month was empty. */
       readonly first: Checkpoint | undefined;
       readonly last: Checkpoint | undefined;
+      readonly late: LateSeals | undefined;
     }
   | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
 
@@ -58,11 +68,13 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
     const records = lookahead(lineReader(stored, 1 + header.checkpoints, parseRecord));
     try {
       let first: Checkpoint | undefined;
-      const fault = await verify({ ...means, header, checkpoints, records }, (checkpoint) => {
+      const late = lateSeals(means.interval);
+      const fault = await verify({ ...means, header, checkpoints, records, late }, (checkpoint) => {
         first ??= checkpoint;
         verified = { checkpoints: verified.checkpoints + 1, records: records.taken(), last: checkpoint };
       });
-      return fault === undefined ? { kind: 'intact', header, first, last: verified.last } : broken(fault);
+      if (fault !== undefined) return broken(fault);
+      return { kind: 'intact', header, first, last: verified.last, late: late.found() };
     } finally {
       await Promise.all([checkpoints.close(), records.close()]);
     }
@@ -77,6 +89,7 @@ interface Reading extends ExportVerification {
   readonly header: ArchiveHeader;
   readonly checkpoints: LineReader<Checkpoint>;
   readonly records: Lookahead;
+  readonly late: ReturnType<typeof lateSeals>;
 }
 
 /** @param verified called after each verified checkpoint, when its records have been read */
@@ -113,12 +126,14 @@ async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoi
 
 /** Reads the records of a checkpoint's range and rebuilds its root. */
 async function sealedRecords(
-  { records, header, hash }: Reading,
-  { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
+  { records, header, hash, late }: Reading,
+  checkpoint: Checkpoint,
 ): Promise<{ readonly months: ReadonlySet<Month> } | { readonly fault: ExportFault }> {
+  const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(hash);
   const months = new Set<Month>();
   let previous = firstSeq - 1;
+  let oldest: Instant | undefined;
   for (
     let record = await records.peek();
     record !== undefined && record.seq <= lastSeq;
@@ -130,13 +145,16 @@ async function sealedRecords(
     const month = monthOf(record.at);
     if (month < header.month) return { fault: { kind: 'wrong_month', month: header.month } };
     months.add(month);
+    if (oldest === undefined || record.at < oldest) oldest = record.at;
     tree.add(leafHash(hash, canonicalRecord(record)));
     previous = seq;
   }
   if (tree.size !== treeSize) {
     return { fault: { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size } };
   }
-  return toHex(tree.root()) === rootHash ? { months } : { fault: { kind: 'root_mismatch', checkpointId } };
+  if (toHex(tree.root()) !== rootHash) return { fault: { kind: 'root_mismatch', checkpointId } };
+  late.sealed(checkpoint, oldest);
+  return { months };
 }
 
 async function countFault(records: Lookahead, header: ArchiveHeader): Promise<ExportFault | undefined> {

@@ -6,13 +6,17 @@
  * its range is then final, so the service may write to the ledger during the verification.
  */
 
+import type { Instant } from '../../domain/instant.ts';
 import { canonicalCheckpoint, canonicalRecord } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, type Mark, toHex } from '../../domain/ledger/checkpoint.ts';
 import { leafHash, treeBuilder } from '../../domain/ledger/merkle-tree.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
+import { believedBefore, type KeyNaming, namedKey } from '../../domain/ledger/recorded-keys.ts';
 import {
   chainFault,
   contradictedMark,
+  type LateSeals,
+  lateSeals,
   unmatchedMark,
   type VerificationFault,
 } from '../../domain/ledger/verification.ts';
@@ -29,15 +33,20 @@ export interface LedgerVerification {
   readonly verifier: CheckpointVerifier;
   readonly hash: Hash;
   readonly turn: Turn;
-  /** The keys that the transparency log recorded: they verify checkpoints of which the verifier does not know the key. */
+  /**
+   * The keys that the transparency log recorded, if the reader asked to believe those that the ledger names
+   * (domain/ledger/recorded-keys.ts). None by default: they come from the database that they are to vouch for.
+   */
   readonly recorded?: readonly RecordedKey[];
   /** The marks that an auditor kept of earlier verifications. */
   readonly marks?: readonly Mark[];
+  /** `Service:Audit:Checkpoint:Interval`, in seconds: checkpoints that were closed much later are reported. */
+  readonly interval?: number | undefined;
   /** Called now and then, with the sequence numbers verified so far and in all. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** A key of checkpoints that may no longer be published. It is untrusted until the ledger itself names it. */
+/** A key of checkpoints that is not published. */
 export interface RecordedKey {
   readonly kid: string;
   /** RFC 7638, computed from the key. */
@@ -62,6 +71,7 @@ export type VerificationOutcome = {
   readonly counts: Readonly<VerificationCounts>;
   /** The recorded keys that were needed. */
   readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
+  readonly late: LateSeals | undefined;
 } & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: VerificationFault });
 
 /** The signatures of a batch are verified while its records are hashed. */
@@ -80,6 +90,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     counts: { checkpoints: 0, records: 0, archived: 0, unsealed: 0 },
     newest: undefined,
     recordedKeys: recordedKeys(verification.recorded ?? []),
+    late: lateSeals(verification.interval),
     total: progress === undefined ? 0 : await lastSealed(ledger),
   };
   const fault =
@@ -89,7 +100,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     (await countUnsealed(walk));
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
-  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used() };
+  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used(), late: walk.late.found() };
   return fault === undefined ? { kind: 'intact', ...outcome } : { kind: 'broken', ...outcome, fault };
 }
 
@@ -100,6 +111,7 @@ interface Walk extends LedgerVerification {
   readonly counts: VerificationCounts;
   readonly total: number;
   readonly recordedKeys: ReturnType<typeof recordedKeys>;
+  readonly late: ReturnType<typeof lateSeals>;
   /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
 }
@@ -124,18 +136,17 @@ async function verifyBatch(walk: Walk, batch: readonly Checkpoint[]): Promise<Ve
   for (const [index, checkpoint] of batch.entries()) {
     const counts = { ...walk.counts };
     const verdict = await verdicts[index];
-    const isRecorded = verdict === 'unknown_key' && (await walk.recordedKeys.signed(checkpoint));
+    const recorded = verdict === 'verified' ? undefined : await walk.recordedKeys.signer(checkpoint);
     const fault =
       chainFault(walk.hash, walk.newest, checkpoint) ??
-      signatureFault(checkpoint, isRecorded ? 'verified' : verdict) ??
-      (await rootFault(walk, records, checkpoint)) ??
+      signatureFault(checkpoint, recorded === undefined ? verdict : 'verified') ??
+      (await rootFault(walk, records, checkpoint, recorded)) ??
       contradictedMark(walk.marks, checkpoint);
     if (fault !== undefined) {
       // Remove the checkpoint's records from the count: a mark may contradict the checkpoint after they were counted.
       Object.assign(walk.counts, counts);
       return fault;
     }
-    if (!isRecorded) walk.recordedKeys.confirm();
     walk.newest = checkpoint;
     walk.counts.checkpoints += 1;
   }
@@ -154,62 +165,51 @@ function signatureFault({ checkpointId }: Checkpoint, verdict: CheckpointVerdict
   return verdict === undefined || verdict === 'verified' ? undefined : { kind: verdict, checkpointId };
 }
 
-/**
- * A recorded key is believed if a record names its thumbprint, and a published key signed a checkpoint after that record or
- * over it: all before such a checkpoint is covered by its signature, through the hashes that link the checkpoints. For the
- * same reason a published key must have signed after each checkpoint of a recorded key: otherwise an owner of the database
- * could have another key recorded, and continue the ledger with it.
- */
+/** Follows the checkpoints of recorded keys, and the records that name these keys. */
 function recordedKeys(keys: readonly RecordedKey[]) {
-  const needed = new Map<RecordedKey, number>();
-  const named = new Set<string>();
-  const confirmed = new Set<string>();
-  let firstUncovered: number | undefined;
+  const used = new Map<RecordedKey, { readonly first: number; last: number }>();
+  const namings = new Map<string, KeyNaming>();
   return {
-    async signed(checkpoint: Checkpoint): Promise<boolean> {
-      const { kid, signature, checkpointId } = checkpoint;
+    /** The recorded key that signed the checkpoint. Whether it is believed is known only at the end. */
+    async signer(checkpoint: Checkpoint): Promise<RecordedKey | undefined> {
+      const { checkpointId } = checkpoint;
       for (const key of keys) {
-        if ((await key.verifier.verify(kid, canonicalCheckpoint(checkpoint), signature)) !== 'verified') continue;
-        if (!needed.has(key)) needed.set(key, checkpointId);
-        firstUncovered ??= checkpointId;
-        return true;
+        if ((await signatureVerdict(key.verifier, checkpoint)) !== 'verified') continue;
+        used.set(key, { first: used.get(key)?.first ?? checkpointId, last: checkpointId });
+        return key;
       }
-      return false;
+      return undefined;
     },
-    named(thumbprints: readonly string[]): void {
-      for (const thumbprint of thumbprints) named.add(thumbprint);
-    },
-    confirm(): void {
-      for (const thumbprint of named) confirmed.add(thumbprint);
-      named.clear();
-      firstUncovered = undefined;
+    /** Keeps the newest record of each key and signer: it confirms all that older ones would. */
+    named(naming: KeyNaming): void {
+      if (!keys.some(({ thumbprint }) => thumbprint === naming.thumbprint)) return;
+      namings.set(`${naming.thumbprint} ${naming.signer}`, naming);
     },
     fault(): VerificationFault | undefined {
-      const [unnamed] = [...needed].filter(([{ thumbprint }]) => !confirmed.has(thumbprint));
-      const checkpointId = unnamed?.[1] ?? firstUncovered;
-      return checkpointId === undefined ? undefined : { kind: 'unknown_key', checkpointId };
+      const before = believedBefore([...namings.values()]);
+      for (const [{ thumbprint }, { first, last }] of used) {
+        if (last >= (before.get(thumbprint) ?? 0)) return { kind: 'unknown_key', checkpointId: first };
+      }
+      return undefined;
     },
-    used: () => [...needed.keys()].map(({ kid, thumbprint }) => ({ kid, thumbprint })),
+    used: () => [...used.keys()].map(({ kid, thumbprint }) => ({ kid, thumbprint })),
   };
-}
-
-/** The thumbprint of the key of checkpoints that the record names. */
-function namedKey({ event, reason, detail }: LedgerRecord): string | undefined {
-  const isKey = event === 'key.activated' || event === 'key.retired';
-  return isKey && reason === 'checkpoint_key' ? detail : undefined;
 }
 
 /** Reads the records of the checkpoint's range and rebuilds its root. */
 async function rootFault(
   walk: Walk,
   records: RecordStream,
-  { checkpointId, firstSeq, lastSeq, treeSize, rootHash }: Checkpoint,
+  checkpoint: Checkpoint,
+  signer: RecordedKey | undefined,
 ): Promise<VerificationFault | undefined> {
+  const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
   const tree = treeBuilder(walk.hash);
   const named: string[] = [];
-  let outside: number | undefined;
+  let [outside, oldest]: [number?, Instant?] = [];
   await records.through(lastSeq, (record) => {
     if (record.seq < firstSeq) outside ??= record.seq;
+    if (oldest === undefined || record.at < oldest) oldest = record.at;
     const thumbprint = namedKey(record);
     if (thumbprint !== undefined) named.push(thumbprint);
     tree.add(leafHash(walk.hash, canonicalRecord(record)));
@@ -224,7 +224,8 @@ async function rootFault(
   if (toHex(tree.root()) !== rootHash) return { kind: 'root_mismatch', checkpointId };
   walk.counts.records += tree.size;
   // Only now: of a checkpoint without its root, nothing is known about a record that is still there.
-  walk.recordedKeys.named(named);
+  for (const thumbprint of named) walk.recordedKeys.named({ thumbprint, checkpointId, signer: signer?.thumbprint });
+  walk.late.sealed(checkpoint, oldest);
   return undefined;
 }
 

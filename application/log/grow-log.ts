@@ -11,6 +11,7 @@ import { edgeTiles, type GrowingTree, growingTree, grown, rootOf } from '../../d
 import { logEntry } from '../../domain/log/log-entry.ts';
 import { formatNote } from '../../domain/log/note.ts';
 import { TILE_WIDTH } from '../../domain/log/tiles.ts';
+import type { TrustedChain } from '../ledger/trusted-chain.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { NoteSigner } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
@@ -22,6 +23,8 @@ export interface LogGrowing {
   readonly signer: NoteSigner;
   readonly hash: Hash;
   readonly turn: Turn;
+  /** What this process knows of the chain. */
+  readonly chain: Pick<TrustedChain, 'examine'>;
   /** Whether the witnesses are asked about a note before it is published. */
   readonly hasWitnesses: boolean;
 }
@@ -32,6 +35,8 @@ export type GrowOutcome =
   /** Another instance stored its tree first. */
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'halted'; readonly reason: string }
+  /** The checkpoints cannot be trusted, so none is added. */
+  | { readonly kind: 'untrusted' }
   /** The stored log has another name: an operator must adopt the new one. */
   | { readonly kind: 'other_origin'; readonly stored: string };
 
@@ -40,7 +45,7 @@ const BATCH = 2 * TILE_WIDTH;
 
 /** The returned function runs one pass. It keeps the last tree of this process, to notice an older database. */
 export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean) => Promise<GrowOutcome> {
-  const { log, signer, hash, turn } = service;
+  const { log, chain, signer, hash, turn } = service;
   const { name: origin } = signer.key;
   const emptyRoot = toHex(rootOf(hash, { size: 0, edge: [] }));
   let last: Pick<LogState, 'size' | 'root'> | undefined;
@@ -61,6 +66,7 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
       last = state;
       if (next === undefined) return { kind: 'current', size: state.size };
       const { tree, tiles } = next;
+      if (tree.size > state.size && (await chain.examine()).kind === 'untrusted') return { kind: 'untrusted' };
       const root = rootOf(hash, tree);
       const text = formatTreeHead({ origin, size: tree.size, root });
       const { keyId } = signer.key;

@@ -46,6 +46,9 @@ export interface Checkpoints {
    */
   add(checkpoint: Checkpoint): Promise<'added' | 'overtaken'>;
 
+  /** The checkpoint with the highest id. `undefined` if there is none. */
+  newest(): Promise<Checkpoint | undefined>;
+
   /** Up to `limit` checkpoints whose id is above `after`, oldest first. */
   page(after: number, limit: number): Promise<readonly Checkpoint[]>;
 

@@ -6,12 +6,13 @@ import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signature
 import { verifyEd25519 } from '../../adapters/jose/log-key.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { bundleReader, runningDigest } from '../../adapters/sdk/audit/bundle.ts';
+import { type BelievedKey, bundleReader, runningDigest } from '../../adapters/sdk/audit/bundle.ts';
 import type { LedgerReading } from '../../adapters/storage/storage.ts';
 import { type BundleStop, bundleLog, type MadeBundle, makeBundle } from '../../application/log/make-bundle.ts';
 import { toShortText } from '../../domain/instant.ts';
 import type { Completeness } from '../../domain/log/bundle.ts';
 import { parseVerifierKey } from '../../domain/log/verifier-key.ts';
+import type { Json } from '../../domain/tokens/strict-json.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
@@ -49,7 +50,8 @@ async function write(
   target: (text: string) => Promise<void>,
 ): Promise<MadeBundle> {
   const recorded = await storage.transparencyLog.keys();
-  const checkpointKeys = [...(await auditorKeySet(jwks, settings)), ...recordedJwks(recorded)];
+  const believed = await auditorKeySet(jwks, settings);
+  const checkpointKeys = [...believed, ...recordedJwks(recorded)];
   const verifier = readCheckpointVerifier({ keys: checkpointKeys });
   if (verifier === undefined) throw new StartupError([NO_KEYS]);
   const logKeys = recorded.flatMap(({ use, publicKey }) => (use === 'log' ? [publicKey] : []));
@@ -65,12 +67,27 @@ async function write(
   const reader = bundleReader();
   for (;;) {
     const part = await text.next();
-    const refused = part.done === true ? reader.end() : reader.take(part.value);
+    const verdict = part.done === true ? reader.end() : reader.take(part.value);
     if (part.done === true && part.value.stop !== undefined) throw new StartupError([stopSentence(part.value.stop)]);
-    if (refused?.verified === false) throw new Error(`The bundle would not verify. ${refused.message}`);
-    if (part.done === true) return part.value;
+    if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
+    if (part.done === true) {
+      if (verdict?.verified === true) sayBroughtKeys(verdict.keys, believed);
+      return part.value;
+    }
     await target(part.value);
   }
+}
+
+/** A bundle may bring a key that only the ledger names. It has to be said, because the database has both. */
+function sayBroughtKeys(keys: readonly BelievedKey[], believed: readonly Json[]): void {
+  const known = knownKeys(believed).map(({ thumbprint }) => thumbprint);
+  const brought = keys.flatMap(({ use, thumbprint }) =>
+    use === 'checkpoint' && !known.includes(thumbprint) ? [thumbprint] : [],
+  );
+  if (brought.length === 0) return;
+  printError(
+    `Signed with keys that only the ledger names: ${brought.join(', ')}. Compare them with a key set that you kept, before a policy names them.`,
+  );
 }
 
 async function logOf({ settings, storage: { transparencyLog } }: Sources, logKeys: readonly string[]) {

@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import type { KeySource } from '../../adapters/cli/argument.ts';
-import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
+import { holdsCheckpointKey, readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import type { LedgerReading, SchemaStatus } from '../../adapters/storage/storage.ts';
@@ -50,7 +50,7 @@ export async function auditorKeySet(source: KeySource | undefined, settings: Set
   }
   const json = parseStrictJson(await textOf(source));
   const keys = isJsonObject(json) ? member(json, 'keys') : undefined;
-  if (Array.isArray(keys) && readCheckpointVerifier({ keys }) !== undefined) return keys;
+  if (Array.isArray(keys) && (await holdsCheckpointKey(keys))) return keys;
   throw new StartupError(['--jwks names something that is no key set, or one without a named EC key on P-256.']);
 }
 
@@ -85,7 +85,12 @@ export async function textOfFile(path: string, option: string): Promise<string> 
   }
   const bytes = Buffer.concat(chunks);
   if (bytes.length > MAX_BYTES) throw new StartupError([`${option} names a file of more than ${MAX_BYTES} bytes.`]);
-  return bytes.toString('utf8');
+  try {
+    // A byte that is no UTF-8 must not read as another one, and a byte order mark is no JSON.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new StartupError([`${option} names a file whose text is not UTF-8.`]);
+  }
 }
 
 async function textAt(url: string): Promise<string> {

@@ -13,7 +13,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
+import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
 import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
 import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
@@ -26,6 +26,7 @@ import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeys, knownKeys, openLedger, recordedJwks, refuseOtherSchema, textOfFile } from './audit-sources.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
@@ -40,12 +41,13 @@ export async function auditVerify(request: VerifyRequest, overrides: readonly Se
       verifier: await auditorKeys(request.jwks, processSettings(overrides)),
       turn: eventLoopTurn,
       marks: request.marks,
+      interval: sealingInterval(processSettings(overrides)),
       progress: process.stderr.isTTY ? bar.show : undefined,
     };
     try {
       const report =
         request.archive === undefined
-          ? await ledgerReport(means, overrides, log)
+          ? await ledgerReport(means, { overrides, log, recordedKeys: request.recordedKeys })
           : await exportReport(request.archive, means);
       bar.clear();
       process.stdout.write(renderReport(report, request.json));
@@ -61,30 +63,56 @@ async function bundleReport(path: string, policyPath: string | undefined, json: 
   const policy = policyPath === undefined ? undefined : await textOfFile(policyPath, '--policy');
   const demands = policy === undefined ? undefined : parseBundlePolicy(sha256Bytes, policy);
   if (typeof demands === 'string') throw new StartupError([demands]);
-  const verdict = await verifyBundle(textOfBundle(path), { policy });
+  const verdict = await verdictOn(path, policy);
   process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
   return verdict.verified ? exitCode.done : NOT_INTACT;
 }
 
-async function* textOfBundle(path: string): AsyncGenerator<string> {
+class NotUtf8 extends Error {
+  override readonly name = 'NotUtf8';
+}
+
+async function verdictOn(path: string, policy: string | undefined): Promise<BundleVerdict> {
   try {
-    yield* createReadStream(path, 'utf8') as AsyncIterable<string>;
-  } catch {
+    return await verifyBundle(textOfBundle(path), { policy });
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    return { verified: false, fault: 'malformed', line: undefined, message: error.message };
+  }
+}
+
+/** A byte that is no UTF-8 must not read as another one. */
+async function* textOfBundle(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoded = (bytes?: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new NotUtf8('The text of the file is not UTF-8.');
+    }
+  };
+  try {
+    for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) yield decoded(bytes);
+    yield decoded();
+  } catch (error) {
+    if (error instanceof NotUtf8) throw error;
     throw new StartupError(['--bundle names a file that cannot be read.']);
   }
 }
 
 type Means = Omit<LedgerVerification, 'ledger'>;
 
-async function ledgerReport(
-  means: Means,
-  overrides: readonly SettingArgument[],
-  log: Log,
-): Promise<VerificationReport> {
+interface LedgerAccess {
+  readonly overrides: readonly SettingArgument[];
+  readonly log: Log;
+  readonly recordedKeys: boolean;
+}
+
+async function ledgerReport(means: Means, { overrides, log, recordedKeys }: LedgerAccess): Promise<VerificationReport> {
   const settings = validSection(processSettings(overrides), 'Service:Database');
   const storage = await openLedger(settings, log);
   try {
-    const recorded = knownKeys(recordedJwks(await storage.transparencyLog.keys()));
+    const recorded = recordedKeys ? knownKeys(recordedJwks(await storage.transparencyLog.keys())) : [];
     const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints, recorded });
     if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
     const { fault, lastMark, counts } = outcome;
@@ -101,9 +129,20 @@ async function exportReport(path: string, means: Means): Promise<VerificationRep
     const { last, ...counts } = verdict.verified;
     return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
   }
-  const { header, first, last } = verdict;
-  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last };
+  const { header, first, last, late } = verdict;
+  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last, late };
 }
+
+/** Only a warning depends on it: if the settings are unreadable, the default counts. */
+function sealingInterval(settings: SettingSources): number | undefined {
+  for (const sources of [settings, NO_SETTINGS]) {
+    const read = readSettingsSection(sources, 'Service:Audit:Checkpoint');
+    if (read.kind === 'valid') return read.settings['Service:Audit:Checkpoint:Interval'];
+  }
+  return undefined;
+}
+
+const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };
 
 /** Exports whole months and drops them (specification "Ledger and seal"). */
 export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {

@@ -8,8 +8,9 @@ import {
   ownAddressExamination,
   sinkExamination,
 } from '../../application/doctor/address.ts';
-import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
+import { type Examination, examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
+import { readinessExamination } from '../../application/doctor/readiness.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
@@ -18,6 +19,7 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
+import { sharedKeyFiles } from '../key-files.ts';
 import {
   consoleChoice,
   logChoice,
@@ -32,6 +34,7 @@ import type { DoctorSettings } from './settings.ts';
 import {
   asking,
   askOwnAddress,
+  askReadiness,
   type ConfiguredSigning,
   closeStorage,
   configuredSigning,
@@ -50,7 +53,9 @@ export async function examineEverything(settings: DoctorSettings, clock: Clock):
   const opened = database && openCondition(database);
   const found = await examineAll(allExaminations(settings, clock, opened), timeLimit);
   await closeStorage(opened);
-  return [...settings.findings, ...found];
+  const shared = settings.whole === undefined ? [] : await sharedKeyFiles(settings.whole);
+  const ofFiles = shared.map((sentence) => ({ check: 'settings', ...failed(sentence, 'Give each key its file.') }));
+  return [...settings.findings, ...ofFiles, ...found];
 }
 
 /** Half the time limit of an examination: a sink that accepts no connection in this time counts as unreachable. */
@@ -79,6 +84,7 @@ function allExaminations(
     issuer === undefined
       ? invalidSettings('own address')
       : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
+    ...(issuer === undefined ? [] : [readinessExamination(() => askReadiness(issuer, access))]),
     ...ofPublishedLists(settings, access),
   ];
 }

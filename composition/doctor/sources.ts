@@ -7,6 +7,7 @@ import { discovery, type ProviderLocation } from '../../adapters/identity-provid
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
 import { serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
+import { canSign } from '../../adapters/jose/signing-key.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
@@ -16,6 +17,7 @@ import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import { observedNetwork, type Problem, recordingLog } from '../../application/doctor/observation.ts';
 import type { Signer } from '../../application/doctor/provider.ts';
+import type { ReadinessReport } from '../../application/doctor/readiness.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
@@ -23,6 +25,8 @@ import type { ProviderDescription, ProviderMetadata } from '../../application/po
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
+import { printable } from '../../domain/printable.ts';
+import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
@@ -54,7 +58,12 @@ export function configuredSigning(
   const choices = signingKeyChoices(settings);
   const loading = load();
 
-  async function load(): Promise<{ readonly loaded: LoadedKeys; readonly signingKeys?: SigningKeys }> {
+  async function load(): Promise<{
+    readonly loaded: LoadedKeys;
+    readonly signingKeys?: SigningKeys;
+    /** The settings of keys without a private half. */
+    readonly publicHalves?: readonly string[];
+  }> {
     if (choices.length === 0) {
       return {
         loaded: isDevelopment ? { kind: 'ephemeral' } : { kind: 'unusable', reasons: ['There is no signing key.'] },
@@ -63,7 +72,8 @@ export function configuredSigning(
     try {
       const { keys, signingKeys } = await configuredSigningKeys(settings);
       const kids = keys.map(({ key }) => key.keyId);
-      return { loaded: { kind: 'loaded', kids, active: signingKeys.checkpoints.kid }, signingKeys };
+      const publicHalves = keys.flatMap(({ choice, key }) => (canSign(key) ? [] : [choice.setting]));
+      return { loaded: { kind: 'loaded', kids, active: signingKeys.checkpoints.kid }, signingKeys, publicHalves };
     } catch (error) {
       if (!(error instanceof StartupError)) throw error;
       return { loaded: { kind: 'unusable', reasons: error.reasons } };
@@ -78,9 +88,13 @@ export function configuredSigning(
       return loaded.kind === 'loaded' ? loaded.kids : undefined;
     },
     async files() {
-      const files = choices.map(async ({ source, setting }) => {
+      const { publicHalves = [] } = await loading;
+      const files = choices.map(async ({ source, setting }): Promise<readonly KeyFile[]> => {
         const exposure = source.kind === 'path' ? await exposureOf(source.path) : undefined;
-        return exposure === undefined ? [] : [{ setting, exposure }];
+        if (exposure === undefined) return [];
+        // A public half is no secret. But who can replace it decides which checkpoints are believed.
+        const isFine = exposure === 'readable' && publicHalves.includes(setting);
+        return [{ setting, exposure: isFine ? 'none' : exposure }];
       });
       return (await Promise.all(files)).flat();
     },
@@ -262,4 +276,42 @@ export async function askOwnAddress(issuer: string, access: NetworkAccess): Prom
   const { published } = await askReplica(network, issuer, []);
   if ('problem' in published) return failed(published.problem);
   return { kind: 'answered', issuer: description.issuer, kids: published };
+}
+
+/** A report has a few lines. */
+const MAX_READINESS_BYTES = 64 * 1024;
+/** Longer than every detail of the service. Longer text comes from another program. */
+const MAX_DETAIL = 1000;
+const READINESS_STATUSES = ['Healthy', 'Degraded', 'Unhealthy'] as const;
+
+/** The checks of `/readyz` at the public address; `undefined` if the answer is not such a report, or there is none. */
+export async function askReadiness(
+  issuer: string,
+  { network, clock, limitMs }: NetworkAccess,
+): Promise<readonly ReadinessReport[] | undefined> {
+  try {
+    const { status, body } = await observedNetwork(network, clock, limitMs).send({
+      ...{ method: 'GET', url: `${issuer}/readyz`, headers: { accept: 'application/json' } },
+      ...{ timeoutMs: limitMs, maxBytes: MAX_READINESS_BYTES },
+    });
+    return status === 200 || status === 503 ? readinessIn(parseStrictJson(body)) : undefined;
+  } catch (error) {
+    if (!(error instanceof NetworkFailure)) throw error;
+    return undefined;
+  }
+}
+
+function readinessIn(body: Json | undefined): readonly ReadinessReport[] | undefined {
+  const checks = isJsonObject(body) ? member(body, 'checks') : undefined;
+  if (!isJsonObject(checks)) return undefined;
+  const reports = Object.keys(checks).map((name): ReadinessReport | undefined => {
+    const check = member(checks, name);
+    if (!isJsonObject(check)) return undefined;
+    const [said, detail] = [member(check, 'status'), member(check, 'detail')];
+    const status = READINESS_STATUSES.find((one) => one === said);
+    return status && typeof detail === 'string'
+      ? { name: printable(name, MAX_DETAIL), status, detail: printable(detail, MAX_DETAIL) }
+      : undefined;
+  });
+  return reports.every((report) => report !== undefined) ? reports : undefined;
 }

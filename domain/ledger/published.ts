@@ -4,7 +4,7 @@
  * would look verified, although no hash covers it.
  */
 
-import { type Instant, instantFromMillis, toMillisecondText } from '../instant.ts';
+import { type Instant, instantFromMicros, instantFromMillis, toMillisecondText } from '../instant.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { LedgerRecord } from './record.ts';
 
@@ -171,11 +171,20 @@ export function hashesOf(members: Members, name: string): readonly Uint8Array[] 
   });
 }
 
-/** Accepts an instant only in the form that is hashed. Others are never published. */
+const FOUR_DIGIT_YEAR = /^\d{4}-/;
+/** More than the distance between two instants in the year 9999, and less than a millisecond. */
+const ROUNDING_MICROS = 32;
+
+/** Accepts an instant only in the form that is hashed, with a year of four digits. Others are never published. */
 export function instantOf(members: Members, name: string): Instant {
   const text = textOf(members, name);
-  const instant = instantFromMillis(Date.parse(text));
-  if (!Number.isFinite(instant) || toMillisecondText(instant) !== text) throw unreadable(name);
+  const millis = Date.parse(text);
+  const rounded = instantFromMillis(millis);
+  // After the year 2255 an instant is not exact. Rounded up, it has the millisecond that was read.
+  const isBefore = Math.floor(rounded / 1000) < millis;
+  const instant = isBefore ? instantFromMicros(rounded + ROUNDING_MICROS) : rounded;
+  const isRead = FOUR_DIGIT_YEAR.test(text) && Number.isFinite(instant) && toMillisecondText(instant) === text;
+  if (!isRead) throw unreadable(name);
   return instant;
 }
 

@@ -3,6 +3,7 @@
  * seal"). A fault names its kind and the checkpoint; it never shows the content of a record.
  */
 
+import { type Instant, secondsBetween } from '../instant.ts';
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import type { Month } from './time-range.ts';
@@ -78,6 +79,40 @@ export function unmatchedMark(
   const newestId = newest?.checkpointId ?? 0;
   const unmatched = marks.find((mark) => mark.checkpointId > newestId);
   return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
+}
+
+/** Checkpoints that were closed long after the oldest record that they seal. A warning, not a fault. */
+export interface LateSeals {
+  readonly count: number;
+  readonly first: {
+    readonly checkpointId: number;
+    /** From its oldest record to its end. */
+    readonly seconds: number;
+  };
+}
+
+/** A service that was stopped seals later, and so does one that had to wait for its database. */
+const LATE_SECONDS = 3600;
+const LATE_INTERVALS = 10;
+
+/**
+ * Until a record is sealed an owner of the database can change it unnoticed. Who removes all checkpoints has the records
+ * sealed again: such a checkpoint is closed late (supplement "Trust in the ledger").
+ *
+ * @param interval `Service:Audit:Checkpoint:Interval` in seconds, by default the shortest possible margin
+ */
+export function lateSeals(interval = 0) {
+  const limit = LATE_SECONDS + LATE_INTERVALS * interval;
+  let [count, first]: [number, LateSeals['first']?] = [0];
+  return {
+    sealed({ checkpointId, closedAt }: Checkpoint, oldest: Instant | undefined): void {
+      const seconds = oldest === undefined ? 0 : secondsBetween(oldest, closedAt);
+      if (seconds <= limit) return;
+      first ??= { checkpointId, seconds };
+      count += 1;
+    },
+    found: (): LateSeals | undefined => first && { count, first },
+  };
 }
 
 /** One sentence for an auditor. */

@@ -19,11 +19,14 @@ export interface BundlePolicy {
 const MEMBERS = new Set(['checkpoint_keys', 'log_keys', 'witnesses', 'quorum']);
 const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 
+/** Many times the size of a policy of a hundred keys. */
+const MAX_BYTES = 1_048_576;
+
 /** The policy, or a sentence that says why the text is none. It repeats nothing of the text. */
 export function parseBundlePolicy(hash: Hash, text: string): BundlePolicy | string {
-  const json = parseStrictJson(text);
+  const json = Buffer.byteLength(text) > MAX_BYTES ? undefined : parseStrictJson(text);
   if (!isJsonObject(json) || Object.keys(json).some((name) => !MEMBERS.has(name))) {
-    return `A policy is a JSON object with no other members than ${[...MEMBERS].join(', ')}.`;
+    return `A policy is a JSON object with no other members than ${[...MEMBERS].join(', ')}, each at most once.`;
   }
   const listed = (name: string, isItem: (text: string) => boolean): readonly string[] | undefined => {
     const value = json[name];

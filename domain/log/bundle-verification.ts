@@ -94,6 +94,9 @@ export interface VerifiedBundle {
   readonly keys: readonly BelievedKey[];
 }
 
+/** How a verdict begins without a policy. Anybody can make a bundle with other keys, so it never says "intact". */
+export const CONSISTENT = 'Consistent, signed with keys that the bundle itself brings';
+
 /** The outcome for a caller, in published forms. */
 export type BundleVerdict =
   | {
@@ -105,6 +108,8 @@ export type BundleVerdict =
       readonly log: { readonly origin: string; readonly size: number } | undefined;
       /** The keys that verified the bundle. */
       readonly keys: readonly BelievedKey[];
+      /** Says whose keys these are: those of a policy, or only those that the bundle itself brings. */
+      readonly message: string;
     }
   | {
       readonly verified: false;
@@ -256,7 +261,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
   function verifyRecord(entry: RecordEntry): void {
     const { record } = entry;
     const { seq } = record;
-    const checkpoint = checkpoints.get(record.checkpoint ?? 0);
+    const checkpoint = record.checkpoint === undefined ? undefined : checkpoints.get(record.checkpoint);
     if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
       throw new Refused('other_record', `Record ${seq} does not lie in the checkpoint before it.`);
     }
@@ -306,6 +311,7 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
     take(line) {
       number += 1;
       try {
+        if (line.length > MAX_LINE_CHARACTERS) throw new Unreadable('It is longer than any line of this format.');
         step(line);
         if (said === undefined) digest.update(`${line}\n`);
         return undefined;
@@ -330,6 +336,9 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
   };
 }
 
+/** The longest line there can be is that of a note, and shorter. */
+export const MAX_LINE_CHARACTERS = 2_097_152;
+
 /** ES256: r and s, 64 bytes, in lowercase hex. */
 const SIGNATURE = /^[0-9a-f]{128}$/;
 
@@ -344,10 +353,10 @@ function areNoteKeys(keys: readonly (VerifierKey | undefined)[], { origin }: Tre
 
 /** The records of a bundle are those selected, in the order of their times, and each occurs once. */
 function recordOrder(selection: BundleSelection) {
-  const { taskId, sponsor, agentId, from = 0, to = Number.MAX_SAFE_INTEGER } = selection;
+  const { taskId, sponsor, agentId, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = selection;
   const filters = Object.entries({ taskId, sponsor, agentId }).filter(([, value]) => value !== undefined);
   const completeness = completenessOf(selection);
-  let latest = 0;
+  let latest = Number.NEGATIVE_INFINITY;
   /** The leaves of records with the latest time. A record that occurs twice has the same time twice. */
   let leaves = new Set<string>();
   return {

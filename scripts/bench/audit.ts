@@ -20,6 +20,7 @@ import { openSqlite } from '../../adapters/storage/sqlite/open.ts';
 import { sealLedger } from '../../application/ledger/seal.ts';
 import { instantFromMicros, toMillisecondText } from '../../domain/instant.ts';
 import { capturedLog } from '../../test/support/captured-log.ts';
+import { chainOf } from '../../test/support/ledger/chain.ts';
 import { fullEntry } from '../../test/support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../../test/support/ledger/sealing-key.ts';
 import { cpuSeconds, residentMegabytes } from '../machine.ts';
@@ -69,7 +70,8 @@ async function writeLedger(path: string, key: SealingKey): Promise<void> {
       }
     })();
     const { checkpoints } = storage;
-    await sealLedger({ checkpoints, signer: key.signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
+    const chain = chainOf(checkpoints);
+    await sealLedger({ checkpoints, chain, signer: key.signer, hash: sha256Bytes, clock, turn: eventLoopTurn });
   }
   direct.close();
   await storage.close();

@@ -23,6 +23,7 @@ import { logWitnessing } from '../../application/log/witnessing.ts';
 import type { LogWitness } from '../../application/ports/log-witnesses.ts';
 import { ED25519, formatVerifierKey, parseVerifierKey } from '../../domain/log/verifier-key.ts';
 import { capturedLog } from '../../test/support/captured-log.ts';
+import { chainOf } from '../../test/support/ledger/chain.ts';
 import { ledgerFixture } from '../../test/support/ledger-fixture.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { freePort } from '../free-port.ts';
@@ -52,7 +53,8 @@ await withCleanup(async (cleanup) => {
   const { transparencyLog, checkpoints } = fixture.storage;
   const log = capturedLog();
   const grow = logGrowing({
-    ...{ log: transparencyLog, checkpoints, signer, hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
+    ...{ log: transparencyLog, checkpoints, chain: chainOf(checkpoints), signer },
+    ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
   });
   const ask = logWitnessing({
     ...{ transparencyLog, witnesses, quorum: 3, clock: systemClock(), log, hash: sha256Bytes },

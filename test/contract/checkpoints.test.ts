@@ -26,6 +26,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
   it('finds nothing to seal in an empty ledger', async () => {
     expect(await checkpoints().unsealed()).to.equal(undefined);
     expect(await checkpoints().page(0, 10)).to.deep.equal([]);
+    expect(await checkpoints().newest()).to.equal(undefined);
     expect(await checkpoints().archivedThrough()).to.equal(undefined);
     expect(await checkpoints().sealing(1)).to.deep.equal({ kind: 'not_sealed' });
   });
@@ -46,6 +47,7 @@ onEveryDatabase('sealing the ledger', ({ storage, outside, kind }) => {
     expect(added.closedAt % 1_000).to.not.equal(0);
     expect(added.prevCheckpointHash).to.be.a('string');
     expect(await checkpoints().page(previous?.checkpointId ?? 0, 10)).to.deep.equal([added]);
+    expect(await checkpoints().newest()).to.deep.equal(added);
   });
 
   it('adds only the successor of the newest checkpoint', async () => {

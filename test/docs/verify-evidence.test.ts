@@ -40,7 +40,8 @@ describe('docs/verify-evidence.html', function () {
 
   it('verifies a chosen bundle without a network, and shows its records and keys', async () => {
     await choose(/^Evidence bundle/, 'evidence.json', bundle);
-    expect(await heading()).to.equal('The bundle is intact');
+    expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
+    expect(await page.locator('output').innerText()).not.to.match(/intact/i);
     const text = await page.locator('main').innerText();
     for (const shown of [
       ORIGIN,
@@ -87,7 +88,7 @@ describe('docs/verify-evidence.html', function () {
     const made = await runCommand(['audit-bundle', '--sponsor', hostile], ledger.settings());
     expect(made).to.include({ code: 0, err: '' });
     await choose(/^Evidence bundle/, 'evidence.json', made.out);
-    expect(await heading()).to.equal('The bundle is intact');
+    expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');
     expect(await page.locator('img, h2').count()).to.equal(1);
     const text = await page.locator('main').innerText();
     expect(text).to.include(`${image}</td>`).and.to.include('\\u{202e}egal').and.to.include('\\u{2066}x');
@@ -99,6 +100,16 @@ describe('docs/verify-evidence.html', function () {
     const deep = `{"format":"mandate-evidence/1",\n"selection":${'['.repeat(50_000)}${']'.repeat(50_000)},\n`;
     await choose(/^Evidence bundle/, 'evidence.json', deep);
     await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
+  });
+
+  it('refuses a file with a byte that is no UTF-8, which must not read as another one', async () => {
+    const bytes = (text: string) => Buffer.concat([Buffer.from(text), Buffer.of(0xff)]);
+    const file = { name: 'a.json', mimeType: 'application/json' };
+    await page.getByLabel(/^Evidence bundle/).setInputFiles({ ...file, buffer: bytes(bundle) });
+    await page.getByRole('heading', { name: 'The bundle is NOT intact' }).waitFor();
+    expect(await page.locator('output').innerText()).to.include('The text of the file is not UTF-8.');
+    await page.getByLabel(/^Policy/).setInputFiles({ ...file, buffer: bytes('{}') });
+    await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
   });
 
   it('runs no script but its own, loads nothing, and cannot send anything', async () => {

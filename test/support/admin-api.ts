@@ -34,6 +34,7 @@ import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts'
 import { Secret } from '../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
 import { sendBytes } from './hostile/send-bytes.ts';
+import { chainOf } from './ledger/chain.ts';
 import { newKeys } from './ledger-fixture.ts';
 import { closeServer, listen } from './listening.ts';
 import { agreeing, type MovedClock, movedClock } from './moved-clock.ts';
@@ -165,7 +166,8 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     },
     records: () => allRecords(storage.ledger, clock),
     async seal() {
-      await sealLedger({ ...reading, checkpoints: storage.checkpoints, signer: keys.checkpoints });
+      const { checkpoints } = storage;
+      await sealLedger({ ...reading, checkpoints, chain: chainOf(checkpoints), signer: keys.checkpoints });
     },
     async stop() {
       await closeServer(server);

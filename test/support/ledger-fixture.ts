@@ -15,6 +15,7 @@ import { type Instant, instantFromMicros } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { databases } from './databases.ts';
 import { NOON } from './domain-fixtures.ts';
+import { chainOf } from './ledger/chain.ts';
 import type { Storage } from './storage.ts';
 
 export interface LedgerFixture {
@@ -76,7 +77,8 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     skipNumbers(count) {
       withoutTriggers.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);
     },
-    seal: (changes) => sealLedger({ ...dependencies, checkpoints, signer: keys.checkpoints, ...changes }),
+    seal: (changes) =>
+      sealLedger({ ...dependencies, checkpoints, chain: chainOf(checkpoints), signer: keys.checkpoints, ...changes }),
     async sealed(count) {
       await fixture.append(count);
       const outcome = await fixture.seal();

@@ -58,12 +58,16 @@ describe('audit-bundle', function () {
 
       it('writes the history of a task for its owner only, and it verifies without any setting', async () => {
         const file = path(`${kind.engine}-task.json`);
-        expect(await bundle('--task', task, '--out', file)).to.deep.equal({ code: 0, out: '', err: '' });
+        const brought = `mandate: Signed with keys that only the ledger names: ${ledger.thumbprints()[1]}. Compare them with a key set that you kept, before a policy names them.\n`;
+        expect(await bundle('--task', task, '--out', file)).to.deep.equal({ code: 0, out: '', err: brought });
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         expect(eventsOf(readFileSync(file, 'utf8'))).to.deep.equal(TASK);
         const { code, out, err } = await verify('--bundle', file);
         expect({ code, err }).to.deep.equal({ code: 0, err: '' });
-        expect(out).to.match(/^The bundle is intact: 4 records in 1 checkpoint, of task_id task_/);
+        expect(out).to.match(
+          /^Consistent, signed with keys that the bundle itself brings: 4 records in 1 checkpoint, of task_id task_/,
+        );
+        expect(out).not.to.match(/intact/i);
         expect(out).to.match(/It has the start of the task \(record \d+\) and its end \(record \d+\)\./);
         expect(out).to.include(`in the log ${ORIGIN}, of size 3, with 2 cosignatures.`);
         expect(out).to.include('Compare the keys that verified it by hand').and.to.include(ledger.thumbprints()[1]);
@@ -73,16 +77,19 @@ describe('audit-bundle', function () {
       });
 
       it('names the records that it leaves out, because they are not sealed or not in the log, and exits with 3', async () => {
-        const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀');
+        // With the key set that was kept, no key of the bundle is from the ledger alone.
+        const keys = path(`${kind.engine}-keys.json`);
+        writeFileSync(keys, ledger.jwks());
+        const sponsor = await bundle('--sponsor', 'ada+20@example.org/é/😀', '--jwks', keys);
         expect(sponsor).to.include({ code: 3 });
         expect(sponsor.err).to.match(
           /^mandate: Left out, because they are not sealed yet: 1\. .*\n.* has 4 records, and lacks some\.\n$/,
         );
-        const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01');
+        const agent = await bundle('--agent', 'agent-2', '--from', '2026-01-01', '--jwks', keys);
         expect(agent.err).to.match(/^mandate: Left out, because the log does not contain their checkpoints yet: 2\.\n/);
         expect(eventsOf(agent.out)).to.have.lengthOf(4 * 3);
         expect(contentOf(agent.out).completeness).to.deep.include({ not_logged: 2, not_sealed: 0, started: null });
-        const without = await bundle('--agent', 'agent-2', '--without-log');
+        const without = await bundle('--agent', 'agent-2', '--without-log', '--jwks', keys);
         expect(without).to.include({ code: 0, err: '' });
         expect(eventsOf(without.out)).to.have.lengthOf(4 * 3 + 2);
         for (const { out } of [sponsor, agent, without]) {
@@ -150,7 +157,8 @@ describe('audit-bundle', function () {
     it('reports as one JSON object', async () => {
       const { out } = await verify('--bundle', file, '--json');
       const { keys, ...report } = JSON.parse(out);
-      expect(report).to.deep.include({ intact: true, policy: null, records: 4, log: { origin: ORIGIN, size: 1 } });
+      expect(report).to.deep.include({ intact: null, policy: null, verified_with: 'bundle_keys', records: 4 });
+      expect(report).to.deep.include({ log: { origin: ORIGIN, size: 1 } });
       expect(keys).to.deep.include({
         ...{ use: 'checkpoint', name: ledger.thumbprints()[0], thumbprint: ledger.thumbprints()[0], vkey: null },
       });
@@ -162,7 +170,13 @@ describe('audit-bundle', function () {
       const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));
       const demands = { log_keys: [formatVerifierKey(ledger.log.key)], witnesses, quorum: 2 };
       writeFileSync(policy, JSON.stringify(demands));
-      expect((await verify('--bundle', file, '--policy', policy)).out).to.include('It meets the policy.');
+      const met = await verify('--bundle', file, '--policy', policy);
+      expect(met.out)
+        .to.match(/^The bundle is intact: /)
+        .and.to.include('It meets the policy.');
+      expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
+        ...{ intact: true, policy: 'met' },
+      });
       writeFileSync(policy, JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
       const unmet = await verify('--bundle', file, '--policy', policy);
       expect(unmet).to.deep.equal({

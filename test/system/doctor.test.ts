@@ -1,6 +1,6 @@
 /** `mandate doctor` with real servers and databases, with and without faults. */
 
-import { randomUUID } from 'node:crypto';
+import { createPublicKey, randomUUID } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,8 @@ import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { startTampering } from '../support/ledger/tampering.ts';
 import { listen } from '../support/listening.ts';
 import { answering, type Handler, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, environmentOf, type Mandate, startMandate } from '../support/mandate.ts';
@@ -60,6 +61,7 @@ for (const kind of databases) {
     this.timeout(60_000);
     const isPostgres = kind.engine === 'postgres';
     let folder: string;
+    let key: SealingKey;
     let database: FreshDatabase;
     let provider: IdentityProvider;
     let directory: UserDirectory;
@@ -74,7 +76,7 @@ for (const kind of databases) {
 
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'mandate-doctor-'));
-      const key = await makeSealingKey();
+      key = await makeSealingKey();
       const keyFile = join(folder, 'signing-key.pem');
       writeFileSync(keyFile, key.pem, { mode: 0o600 });
       database = await kind.fresh();
@@ -676,6 +678,73 @@ for (const kind of databases) {
       await expectFinding({ 'Service:Issuer': other }, 'own address', 'warning', /another issuer/);
     });
 
+    it('reports every check of /readyz that is not Healthy, by its name and detail', async () => {
+      const checks = {
+        database: { status: 'Healthy', detail: 'The database answers.' },
+        new_check: { status: 'Degraded', detail: `Forged\u202e\u001b[2J line\n${'x'.repeat(5000)}` },
+      };
+      let body: unknown = { status: 'Degraded', checks };
+      let code = 200;
+      const service = await startLoopback(({ path, headers }, response) => {
+        const isAsked = path === '/readyz' && headers.accept === 'application/json';
+        response.writeHead(isAsked ? code : 404, { 'content-type': 'application/json' });
+        response.end(typeof body === 'string' ? body : JSON.stringify(body));
+      });
+      const ofReadiness = async () =>
+        (await examine({ 'Service:Issuer': service.url })).find(({ check }) => check === 'readiness');
+      const unknown = await ofReadiness();
+      expect(unknown?.status).to.equal('warning');
+      expect(unknown?.sentence).to.match(/^new_check is Degraded: Forged\ufffd\ufffd\[2J line\ufffdx{900,1000}…\.$/);
+      body = {
+        status: 'Degraded',
+        checks: { ...checks, sealing: { status: 'Degraded', detail: 'Nothing is sealed.' } },
+      };
+      const sealing = await ofReadiness();
+      expect([sealing?.status, sealing?.sentence.includes('sealing is Degraded: Nothing is sealed.')]).to.deep.equal([
+        ...['failed', true],
+      ]);
+      expect(sealing?.remedy).to.include('a restart forgets');
+      code = 503;
+      body = { status: 'Unhealthy', checks: { database_file: { status: 'Unhealthy', detail: 'It was replaced' } } };
+      expect(await ofReadiness()).to.include({
+        ...{ status: 'failed', sentence: 'database_file is Unhealthy: It was replaced.' },
+      });
+      for (const other of [
+        'Healthy',
+        '{"checks": []}',
+        '{"checks": {"a": {"status": "Fine", "detail": ""}}}',
+        'null',
+      ]) {
+        body = other;
+        expect((await ofReadiness())?.status, other).to.equal('skipped');
+      }
+      code = 404;
+      expect((await ofReadiness())?.status).to.equal('skipped');
+      await service.close();
+      expect((await ofReadiness())?.status).to.equal('skipped');
+    });
+
+    it('fails with what the running service says about checkpoints that were replaced or removed', async () => {
+      const fresh = await kind.fresh();
+      const key = { 'Service:Signing:Keys:0:Path': good['Service:Signing:Keys:0:Path'] ?? '' };
+      const own = { ...kind, fresh: async () => fresh };
+      const instance = await startMandate({ database: own, provider, issuer: 'own-address', settings: key });
+      await instance.block('ada', 'disabled');
+      await instance.jobs.seal();
+      const changes = { ...fresh.settings, 'Service:Issuer': instance.issuer };
+      expect(await complaints(changes)).to.deep.equal([]);
+      const owner = await connectOutside(fresh, 'owner');
+      const tampering = await startTampering(owner, kind.engine);
+      await tampering.sql('delete from checkpoints');
+      await instance.jobs.seal();
+      const found = await complaints(changes);
+      const readiness = found.find(({ check }) => check === 'readiness');
+      expect(readiness?.status).to.equal('failed');
+      expect(readiness?.sentence).to.include('sealing is Degraded: Nothing is sealed. Checkpoint 1 is missing');
+      await owner.close();
+      await instance.stop();
+    });
+
     it('finds signing keys that cannot be loaded, that other users can read, or that replicas do not publish', async () => {
       const file = join(folder, 'other.pem');
       writeFileSync(file, 'no key at all', { mode: 0o600 });
@@ -713,6 +782,26 @@ for (const kind of databases) {
       });
     }
 
+    it('lets everybody read the public half of a retired key, but not replace it', async () => {
+      const half = await makeSealingKey();
+      const file = join(folder, 'retired.pem');
+      writeFileSync(file, createPublicKey(half.pem).export({ type: 'spki', format: 'pem' }));
+      const active = await makeSealingKey();
+      const changes = {
+        ...{ 'Service:Signing:Keys:0:Path': undefined, 'Service:Signing:Keys:0:Pem': active.pem },
+        ...{ 'Service:Signing:Keys:1:Path': file, 'Service:Signing:ActiveKid': active.signer.kid },
+      };
+      const notPublished = ['own address', 'warning', /does not publish every key/] as const;
+      chmodSync(file, 0o644);
+      await expectOnly(await complaints(changes), notPublished);
+      chmodSync(file, 0o666);
+      await expectOnly(
+        await complaints(changes),
+        ['signing key files', 'warning', /Service:Signing:Keys:1:Path \(written by others\)/],
+        notPublished,
+      );
+    });
+
     if (isPostgres) {
       it('names the connection string whose certificate file cannot be read', async () => {
         const found = await complaints({
@@ -749,7 +838,11 @@ for (const kind of databases) {
 
     it('finds a schema that is too new or absent', async () => {
       await mandate.sql("insert into schema_migrations (name, batch) values ('9999-of-a-newer-release', 2)");
-      await expectFinding({}, 'schema', 'warning', /newer release/);
+      await expectOnly(
+        await complaints(),
+        ['schema', 'warning', /newer release/],
+        ['readiness', 'warning', /^database is Degraded: The database was migrated by a newer release\.$/],
+      );
       await mandate.sql("delete from schema_migrations where name = '9999-of-a-newer-release'");
       await expectOnly(await complaints());
       const empty = await kind.fresh('absent');
@@ -817,13 +910,31 @@ for (const kind of databases) {
         ],
         ['outbox', 'warning', /^3 records wait for the sink, and more are queued, but none is configured here\.$/],
       );
-      await seal(storage, stranger.signer, hourAgo);
+      await seal(storage, { ...stranger.signer, kid: 'old\u202e\nkey' }, hourAgo);
       await storage.outbox.drain({ now: clock.now(), limit: 10 }, async () => false);
       await expectOnly(
         await complaints(fresh.settings),
-        ['checkpoint keys', 'warning', /no longer configured: /],
+        [
+          'checkpoint keys',
+          'failed',
+          /^The newest checkpoint is signed with the key old\ufffd\ufffdkey, which is not con/,
+        ],
         ['outbox', 'warning', /it has refused, or not answered for, 3 of them/],
       );
+      await append(storage, 1, hourAgo, 3);
+      await seal(storage, key.signer, hourAgo);
+      const found = await complaints(fresh.settings);
+      await expectOnly(
+        found,
+        [
+          'checkpoint keys',
+          'warning',
+          /^Earlier checkpoints were signed with keys that are not configured: old\ufffd\ufffdkey\.$/,
+        ],
+        ['outbox', 'warning', /^4 records wait/],
+      );
+      for (const { remedy } of found) expect(remedy).not.to.match(/configure (them|it) again/i);
+      expect(found[0]?.remedy).to.include('Never configure a key only because the ledger names it.');
       await storage.close();
       await fresh.drop();
     });

@@ -25,7 +25,13 @@ for (const database of databases) {
       const answer = await mandate.untilReady({ accept: 'application/json' });
       expect(answer.status, answer.text).to.equal(200);
       expect(answer.body.status).to.equal('Healthy');
-      expect(answer.body.checks).to.have.all.keys('database', 'clock', 'signing_key', 'identity_provider_keys');
+      expect(answer.body.checks).to.have.all.keys(
+        'database',
+        'clock',
+        'signing_key',
+        'sealing',
+        'identity_provider_keys',
+      );
       expect((await mandate.untilReady()).text).to.equal('Healthy');
     });
 

@@ -75,7 +75,8 @@ export function auditBundleCommand(
         })
         .option('jwks', {
           type: 'string',
-          describe: 'Keys of checkpoints: a file or an https URL. By default the configured and recorded keys',
+          describe:
+            'Keys of checkpoints: a file or an https URL. By default the configured keys. Keys that only the ledger names are brought too, and said',
           coerce: once('--jwks', readKeySource),
         })
         .option('without-log', { ...flag, describe: 'Leave out the transparency log, and prove by checkpoints alone' })

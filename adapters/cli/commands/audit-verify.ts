@@ -1,6 +1,7 @@
 import { formatMark, type Mark, parseMark } from '../../../domain/ledger/checkpoint.ts';
+import { VERIFIED_WITH_RECORDED_KEYS } from '../../../domain/ledger/recorded-keys.ts';
 import type { Month } from '../../../domain/ledger/time-range.ts';
-import { describeExportFault, type ExportFault } from '../../../domain/ledger/verification.ts';
+import { describeExportFault, type ExportFault, type LateSeals } from '../../../domain/ledger/verification.ts';
 import { visibleJson, visibleText } from '../../../domain/visible.ts';
 import { flag, type KeySource, once, readKeySource } from '../argument.ts';
 import { type Command, command, counted, exitCode } from '../command.ts';
@@ -16,6 +17,8 @@ export interface VerifyRequest {
   readonly policy: string | undefined;
   /** `undefined`: the configured keys. */
   readonly jwks: KeySource | undefined;
+  /** Also believes keys that the ledger itself names. */
+  readonly recordedKeys: boolean;
   readonly json: boolean;
 }
 
@@ -42,7 +45,7 @@ export function auditVerifyCommand(
       },
     ],
     exitCodes: {
-      [exitCode.done]: 'the seal is intact',
+      [exitCode.done]: 'no fault was found. The first line says whether the seal is intact, or whose keys verified it',
       [exitCode.failed]: 'the ledger, the file or the keys could not be read',
       [exitCode.usage]: 'an argument is malformed',
       [NOT_INTACT]: 'the seal is not intact, or the policy is not met: the report names the first fault',
@@ -64,6 +67,10 @@ export function auditVerifyCommand(
           describe: 'The published keys: a file or an https URL. By default the configured signing keys',
           coerce: once('--jwks', readKeySource),
         })
+        .option('recorded-keys', {
+          ...flag,
+          describe: 'Also believe keys that the ledger itself names. An owner of the database can have one recorded',
+        })
         .option('bundle', {
           type: 'string',
           describe: 'Verify this evidence bundle instead of the ledger',
@@ -75,15 +82,19 @@ export function auditVerifyCommand(
           coerce: once('--policy', (path) => path),
         })
         .option('json', { ...flag, describe: 'Report as one JSON object' })
-        .check(({ marks, archive, jwks, bundle, policy }) => {
+        .check(({ marks, archive, jwks, bundle, policy, 'recorded-keys': recordedKeys }) => {
+          if (recordedKeys && (archive ?? bundle) !== undefined) return NO_RECORDED_KEYS;
           if (bundle === undefined) return policy === undefined || '--policy is for --bundle.';
           const others = [marks, archive, jwks].filter((each) => each !== undefined);
           return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
         }),
-    run: ({ marks, archive, bundle, policy, jwks, json }, settings) =>
-      run({ marks: marks ?? [], archive, bundle, policy, jwks, json }, settings),
+    run: ({ marks, archive, bundle, policy, jwks, 'recorded-keys': recordedKeys, json }, settings) =>
+      run({ marks: marks ?? [], archive, bundle, policy, jwks, recordedKeys, json }, settings),
   });
 }
+
+const NO_RECORDED_KEYS =
+  '--recorded-keys is for the ledger. An export brings no keys, and those of a bundle are named by --policy.';
 
 function readMarks(text: string): readonly Mark[] {
   return text.split(',').map((each) => {
@@ -109,9 +120,10 @@ export type VerificationReport =
         /** Records that no checkpoint covers yet. */
         readonly unsealed: number;
       };
-      /** Keys that are no longer published, and that the ledger itself names. */
+      /** The keys that are not published, and that the ledger itself names. With one of them the seal is not "intact". */
       readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
       readonly lastMark: Mark | undefined;
+      readonly late?: LateSeals | undefined;
     }
   | {
       readonly kind: 'export';
@@ -120,6 +132,7 @@ export type VerificationReport =
       readonly records: number;
       readonly firstCheckpoint: number | undefined;
       readonly lastMark: Mark | undefined;
+      readonly late?: LateSeals | undefined;
     }
   | {
       readonly kind: 'broken';
@@ -143,13 +156,28 @@ export function renderReport(report: VerificationReport, json: boolean): string 
 function asText(report: VerificationReport): readonly string[] {
   if (report.kind === 'broken') return brokenText(report);
   const mark = report.lastMark === undefined ? [] : [formatMark(report.lastMark)];
-  return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...mark];
+  return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...lateText(report.late), ...mark];
 }
+
+function lateText(late: LateSeals | undefined): readonly string[] {
+  return late === undefined ? [] : [`Warning: ${lateSentence(late)}`];
+}
+
+function lateSentence({ count, first: { checkpointId, seconds } }: LateSeals): string {
+  const hours = Math.floor(seconds / SECONDS_PER_HOUR);
+  const others = count === 1 ? '' : ` So ${count === 2 ? 'was' : 'were'} ${counted(count - 1, 'later checkpoint')}.`;
+  return `checkpoint ${checkpointId} was closed more than ${counted(hours, 'hour')} after its oldest record.${others} Until then an owner of the database could change the records unnoticed, or checkpoints were removed and sealed anew. A service that was stopped for so long also explains it.`;
+}
+
+const SECONDS_PER_HOUR = 3600;
 
 /** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
 function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
   const { checkpoints, records, archived = 0, lastMark } = verified;
-  const text = [`The seal is not intact. ${describeExportFault(fault)}`];
+  const text = [
+    `The seal is not intact. ${describeExportFault(fault)}`,
+    ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
+  ];
   if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];
   return [
     ...text,
@@ -158,6 +186,8 @@ function brokenText({ fault, verified }: VerificationReport & { readonly kind: '
     `The last mark before the fault: ${formatMark(lastMark)}`,
   ];
 }
+
+const FORMER_KEYS = 'If it is a former key of the service, give a key set that you kept, with --jwks.';
 
 function archivedText(archived: number): readonly string[] {
   if (archived === 0) return [];
@@ -172,16 +202,23 @@ function ledgerText({
   lastMark,
 }: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
   const { checkpoints, records, archived, unsealed } = counts;
-  return [
+  const intactText =
     lastMark === undefined
       ? 'The seal is intact: there is no checkpoint yet.'
-      : `The seal is intact: ${verified(checkpoints, records)}.`,
-    ...recorded.map(
-      ({ kid, thumbprint }) =>
-        `The key ${kid} is no longer published. The ledger names it, with the thumbprint ${thumbprint}.`,
-    ),
+      : `The seal is intact: ${verified(checkpoints, records)}.`;
+  return [
+    ...(recorded.length > 0 ? recordedText(recorded, verified(checkpoints, records)) : [intactText]),
     ...archivedText(archived),
     ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
+  ];
+}
+
+/** An owner of the database can have a key recorded, and rewrite with it all that it signed. */
+function recordedText(recorded: readonly { readonly thumbprint: string }[], what: string): readonly string[] {
+  return [
+    `${VERIFIED_WITH_RECORDED_KEYS}: ${what}.`,
+    'These keys are not published. Compare their thumbprints with a record that you kept elsewhere:',
+    ...recorded.map(({ thumbprint }) => `  ${thumbprint}`),
   ];
 }
 
@@ -224,18 +261,31 @@ function asJson(report: VerificationReport): Record<string, unknown> {
     };
   }
   const last = report.lastMark === undefined ? null : formatMark(report.lastMark);
+  const warnings = warningsOf(report.late);
   if (report.kind === 'ledger') {
     const { checkpoints, records, archived, unsealed } = report.counts;
     const { recorded } = report;
     return {
-      ...{ intact: true, checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed },
+      // Neither true nor false: no fault was found, and keys were believed that come from the data.
+      ...(recorded.length === 0 ? { intact: true } : { intact: null, verified_with: 'recorded_keys' }),
+      ...{ checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed },
       ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
+      ...warnings,
       last,
     };
   }
   const { month, checkpoints, records, firstCheckpoint } = report;
-  return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, last };
+  return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, ...warnings, last };
 }
+
+function warningsOf(late: LateSeals | undefined): Record<string, unknown> {
+  if (late === undefined) return {};
+  const { count, first } = late;
+  const warning = { kind: 'sealed_late', checkpoint_id: first.checkpointId, seconds: Math.floor(first.seconds), count };
+  return { warnings: [{ ...warning, sentence: capitalized(lateSentence(late)) }] };
+}
+
+const capitalized = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,6 +1,6 @@
 /** The report of `audit-verify --bundle`. */
 
-import type { BelievedKey, BundleVerdict } from '../../../domain/log/bundle-verification.ts';
+import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../../domain/log/bundle-verification.ts';
 import { visibleJson, visibleText } from '../../../domain/visible.ts';
 import { counted } from '../command.ts';
 
@@ -10,7 +10,7 @@ type Verified = BundleVerdict & { readonly verified: true };
 export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
   if (json) return `${visibleJson(JSON.stringify(asJson(verdict, hasPolicy)))}\n`;
   const text = verdict.verified
-    ? [...intact(verdict), ...keyLines(verdict, hasPolicy)]
+    ? [...verified(verdict, hasPolicy), ...keyLines(verdict, hasPolicy)]
     : [
         verdict.fault === 'policy'
           ? 'The bundle is intact, but does not meet the policy.'
@@ -21,14 +21,17 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
   return `${text.map(visibleText).join('\n')}\n`;
 }
 
-function intact({ completeness, checkpoints, selection, log, keys }: Verified): readonly string[] {
+function verified(
+  { completeness, checkpoints, selection, log, keys }: Verified,
+  hasPolicy: boolean,
+): readonly string[] {
   const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
   const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
   const lacking = not_sealed + not_logged;
   const whole = started !== null && ended !== null;
   const witnesses = keys.filter(({ use }) => use === 'witness').length;
   return [
-    `The bundle is intact: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
+    `${hasPolicy ? 'The bundle is intact' : CONSISTENT}: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
     ...(selection.task_id === undefined
       ? []
       : [
@@ -72,5 +75,9 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
     ...{ use, name, thumbprint, vkey },
     ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
   }));
-  return { intact: true, policy: hasPolicy ? 'met' : null, selection, ...completeness, checkpoints, log, keys: said };
+  // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
+  const found = hasPolicy
+    ? { intact: true, policy: 'met' }
+    : { intact: null, policy: null, verified_with: 'bundle_keys' };
+  return { ...found, selection, ...completeness, checkpoints, log, keys: said };
 }

@@ -3,12 +3,12 @@
  * the sealing code with the service, and load no part of its server (specification "Ledger and seal"; docs/auditing.md).
  */
 
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { canonicalCheckpoint, canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
+import { canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
 import { inclusionFault, isIn } from '../../../domain/ledger/inclusion.ts';
 import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
 import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
+import { VERIFIED_WITH_RECORDED_KEYS } from '../../../domain/ledger/recorded-keys.ts';
 import {
   chainFault,
   contradictedMark,
@@ -16,14 +16,19 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { isEs256, sha256 } from './signatures.ts';
+import { believeRecorded, type JwkSet, type RecordedKeys, signerOf, usableKeys } from './keys.ts';
+import { sha256 } from './signatures.ts';
 
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
 export { type BundleDemands, type BundleOptions, type BundleVerdict, verifyBundle } from './bundle.ts';
+export type { JwkSet, RecordedKeys } from './keys.ts';
 
-/** A published key set (RFC 7517 §5): the body of `GET /.well-known/jwks.json`, or a saved copy. */
-export interface JwkSet {
-  readonly keys: readonly JsonWebKey[];
+/** Only in a verdict that needed keys of {@link RecordedKeys}. */
+interface NeededRecordedKeys {
+  /** The RFC 7638 thumbprints of these keys. */
+  readonly recordedKeys?: readonly string[];
+  /** "Verified with keys that the ledger itself names", and their thumbprints. */
+  readonly message?: string;
 }
 
 /**
@@ -43,22 +48,22 @@ interface Refuted {
 }
 
 export type Verdict =
-  | {
+  | (NeededRecordedKeys & {
       readonly verified: true;
       readonly checkpointId: number;
       /** `checkpoint_id:root`. Save it where the operators of the database cannot change it. */
       readonly mark: string;
-    }
+    })
   | Refuted;
 
 export type ChainVerdict =
-  | {
+  | (NeededRecordedKeys & {
       readonly verified: true;
       /** The number of verified checkpoints. */
       readonly checkpoints: number;
       /** The mark of the last checkpoint. `undefined` without checkpoints. */
       readonly mark: string | undefined;
-    }
+    })
   | Refuted;
 
 export interface Auditor {
@@ -84,25 +89,39 @@ export interface Auditor {
 }
 
 /**
- * @param keys the trusted keys. All but EC keys on P-256 with a `kid` are ignored
- * @throws TypeError if no key is usable, or a key is not a point of its curve
+ * @param keys the trusted keys. Keys that cannot verify checkpoints are ignored, as `mandate audit-verify` does: all but
+ * public EC keys on P-256 with a `kid`, and keys for another use
+ * @param recordedKeys also believed, if given. By default no key that comes from the ledger is
+ * @throws if no key is usable, or a record of `recordedKeys` is unreadable, names no key, or is not proved
  */
-export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
-  const trusted = keysByName(keys);
+export function createAuditor({
+  keys,
+  recordedKeys,
+}: {
+  readonly keys: JwkSet;
+  readonly recordedKeys?: RecordedKeys;
+}): Auditor {
+  const trusted = usableKeys(keys.keys);
+  if (trusted.length === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
+  const recorded = recordedKeys && believeRecorded(trusted, recordedKeys);
 
-  const signatureFault = (checkpoint: Checkpoint): VerificationFault | undefined => {
-    const { checkpointId, kid, signature } = checkpoint;
-    const named = trusted.get(kid) ?? [];
-    if (named.length === 0) return { kind: 'unknown_key', checkpointId };
-    const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
-    const isSigned =
-      SIGNATURE.test(signature) && named.some((key) => isEs256(key, signed, Buffer.from(signature, 'hex')));
-    return isSigned ? undefined : { kind: 'invalid_signature', checkpointId };
+  /** @param needed takes the thumbprint of a recorded key that was needed */
+  const signatureFault = (checkpoint: Checkpoint, needed: Set<string>): VerificationFault | undefined => {
+    const { checkpointId, kid } = checkpoint;
+    if (signerOf(trusted, checkpoint) !== undefined) return undefined;
+    const thumbprint = recorded?.signer(checkpoint);
+    if (thumbprint !== undefined) {
+      needed.add(thumbprint);
+      return undefined;
+    }
+    return { kind: trusted.some((key) => key.kid === kid) ? 'invalid_signature' : 'unknown_key', checkpointId };
   };
   const verdictOn = (checkpoint: Checkpoint): Verdict => {
-    const fault = signatureFault(checkpoint);
+    const needed = new Set<string>();
+    const fault = signatureFault(checkpoint, needed);
     if (fault !== undefined) return refuted(fault);
-    return { verified: true, checkpointId: checkpoint.checkpointId, mark: formatMark(checkpoint) };
+    const { checkpointId } = checkpoint;
+    return { verified: true, checkpointId, mark: formatMark(checkpoint), ...neededKeys(needed) };
   };
 
   return {
@@ -119,18 +138,21 @@ export function createAuditor({ keys }: { readonly keys: JwkSet }): Auditor {
 
     verifyCheckpoints: (published, { after, marks = [], more = false } = {}) =>
       reading(() => {
-        const kept = marks.map(readMark);
+        // A checkpoint that vouches for a recorded key has to be one of this chain.
+        const kept = [...marks.map(readMark), ...(recorded?.marks ?? [])];
+        const needed = new Set<string>();
         let previous = after === undefined ? undefined : readCheckpoint(after);
         for (const each of published) {
           const next = readCheckpoint(each);
-          const fault = chainFault(sha256, previous, next) ?? signatureFault(next) ?? contradictedMark(kept, next);
+          const fault =
+            chainFault(sha256, previous, next) ?? signatureFault(next, needed) ?? contradictedMark(kept, next);
           if (fault !== undefined) return refuted(fault);
           previous = next;
         }
         const unmatched = more ? undefined : unmatchedMark(kept, previous);
         if (unmatched !== undefined) return refuted(unmatched);
         const mark = previous === undefined ? undefined : formatMark(previous);
-        return { verified: true, checkpoints: published.length, mark };
+        return { verified: true, checkpoints: published.length, mark, ...neededKeys(needed) };
       }),
 
     verifySealed: (published, records) =>
@@ -159,19 +181,9 @@ const OTHER = {
   other_place: 'The number of the record is not one that can stand at its place.',
 } as const;
 
-/** The only accepted form of a signature: r and s, 64 bytes, in lowercase hex. */
-const SIGNATURE = /^[0-9a-f]{128}$/;
-
-/** A key set collected over years may use one `kid` for several keys. All of them are trusted. */
-function keysByName({ keys }: JwkSet): ReadonlyMap<string, readonly KeyObject[]> {
-  const named = new Map<string, KeyObject[]>();
-  for (const jwk of keys) {
-    const { kty, crv, kid } = jwk;
-    if (kty !== 'EC' || crv !== 'P-256' || typeof kid !== 'string') continue;
-    named.set(kid, [...(named.get(kid) ?? []), createPublicKey({ key: jwk, format: 'jwk' })]);
-  }
-  if (named.size === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
-  return named;
+function neededKeys(needed: ReadonlySet<string>): NeededRecordedKeys {
+  if (needed.size === 0) return {};
+  return { recordedKeys: [...needed], message: `${VERIFIED_WITH_RECORDED_KEYS}: ${[...needed].join(', ')}.` };
 }
 
 function readMark(text: string) {

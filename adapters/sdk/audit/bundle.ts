@@ -1,6 +1,6 @@
 /** Verifies evidence bundles, the output of `mandate audit-bundle` (docs/auditing.md, "Evidence"). */
 
-import { createHash, createPublicKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type EcKey, presentCompleteness, presentSelection } from '../../../domain/log/bundle.ts';
 import { type BundlePolicy, parseBundlePolicy, policyFault } from '../../../domain/log/bundle-policy.ts';
 import {
@@ -9,8 +9,10 @@ import {
   type BundleFaultKind,
   type BundleVerdict,
   bundleVerifier,
+  CONSISTENT,
+  MAX_LINE_CHARACTERS,
 } from '../../../domain/log/bundle-verification.ts';
-import { isEd25519, isEs256, sha256 } from './signatures.ts';
+import { importP256, isEd25519, isEs256, sha256 } from './signatures.ts';
 
 /** The members of a policy file. */
 export interface BundleDemands {
@@ -26,17 +28,14 @@ export interface BundleDemands {
 
 export type { BelievedKey, BundleFaultKind, BundleVerdict };
 
-/** The longest line there can be is that of a note, and shorter. */
-const MAX_LINE_CHARACTERS = 2_097_152;
-
 export interface BundleOptions {
   /** The content or the text of a policy file. */
   readonly policy?: BundleDemands | string | undefined;
 }
 
 /**
- * Verifies an evidence bundle. Without a policy, compare the `keys` of the verdict by hand: anybody can make a bundle with
- * keys of their own.
+ * Verifies an evidence bundle. Without a policy the verdict is only that the bundle agrees with itself, as its `message`
+ * says. Then compare the `keys` of the verdict by hand: anybody can make a bundle with keys of their own.
  *
  * @param text the whole text, or its parts one after the other, such as a read stream with an encoding
  * @throws TypeError if the policy is none
@@ -80,6 +79,7 @@ export function bundleReader({ policy }: BundleOptions = {}) {
         selection: presentSelection(selection),
         completeness: presentCompleteness(completeness),
         ...verified,
+        message: demands === undefined ? `${CONSISTENT}.` : 'The bundle is intact, and meets the policy.',
       };
     },
   };
@@ -102,11 +102,6 @@ export function runningDigest() {
 }
 
 function importKey(key: EcKey) {
-  try {
-    const imported = createPublicKey({ key: { ...key }, format: 'jwk' });
-    return (message: Uint8Array, signature: Uint8Array) => isEs256(imported, message, signature);
-  } catch {
-    // OpenSSL refuses a point that is not on the curve.
-    return undefined;
-  }
+  const imported = importP256(key);
+  return imported && ((message: Uint8Array, signature: Uint8Array) => isEs256(imported, message, signature));
 }

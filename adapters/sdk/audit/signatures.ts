@@ -6,6 +6,16 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return createHash('sha256').update(bytes).digest();
 }
 
+/** `undefined` for a point that is not on the curve, which OpenSSL refuses. */
+export function importP256({ x, y }: { readonly x?: string; readonly y?: string }): KeyObject | undefined {
+  try {
+    const point = { ...(x !== undefined && { x }), ...(y !== undefined && { y }) };
+    return createPublicKey({ key: { kty: 'EC', crv: 'P-256', ...point }, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
 /** @param signature r and s, 64 bytes */
 export function isEs256(key: KeyObject, signed: Uint8Array, signature: Uint8Array): boolean {
   return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature);

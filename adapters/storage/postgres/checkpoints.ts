@@ -33,6 +33,11 @@ const addCheckpoint = {
   text: `select add_checkpoint(${checkpointColumns.map((_, nth) => `$${nth + 1}`).join(', ')}) as added`,
 };
 
+const selectNewest = {
+  name: 'newest_checkpoint',
+  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`,
+};
+
 const selectPage = {
   name: 'checkpoints',
   text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id > $1::bigint order by c.checkpoint_id limit $2`,
@@ -65,6 +70,11 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
     async add(checkpoint) {
       const { rows } = await run<{ added: boolean }>(addCheckpoint, checkpointValues(checkpoint, bindInstant));
       return rows[0]?.added === true ? 'added' : 'overtaken';
+    },
+
+    async newest() {
+      const { rows } = await run<CheckpointRow>(selectNewest);
+      return rows[0] && toCheckpoint(rows[0]);
     },
 
     async page(after, limit) {

@@ -70,6 +70,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
         return 'added';
       }),
 
+    newest: () => read(findNewest),
+
     page: (after, limit) => read((run) => run<CheckpointRow>(selectPage, [after, limit]).rows.map(toCheckpoint)),
 
     sealing: (seq) => read((run) => toSealing(seq, run<SealingRow>(selectSealingOf, [seq, seq]).rows[0])),

@@ -1,4 +1,4 @@
-/** `audit-verify` believes a key that is no longer published if the ledger, under a published key's seal, names it. */
+/** With `--recorded-keys` `audit-verify` believes a key that is no longer published if a sealed record names it. */
 
 import { expect } from 'chai';
 import { readCheckpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
@@ -89,6 +89,23 @@ for (const kind of databases) {
 }
 
 describe('A key that the ledger does not name', () => {
+  it('is not believed if only its own checkpoint seals the record that names it', async () => {
+    const ledger = await evidence(sqliteFile, { hasLog: false });
+    try {
+      await ledger.rotate();
+      await ledger.signWith(0);
+      const [detail = ''] = ledger.thumbprints();
+      await ledger.append({ event: 'key.retired', reason: 'checkpoint_key', detail });
+      await ledger.seal();
+      await ledger.signWith(1);
+      await ledger.append({});
+      await ledger.seal();
+      expect(await verify(ledger, [1], [0])).to.deep.equal({ kind: 'broken', recorded: [0], fault: unknown(1) });
+    } finally {
+      await ledger.close();
+    }
+  });
+
   it('is not believed, also if a record of another event or of another use has its thumbprint', async () => {
     const ledger = await evidence(sqliteFile, { hasLog: false });
     try {
@@ -127,9 +144,12 @@ describe('A key that the ledger does not name', () => {
         await ledger.seal();
       }
       expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'broken', recorded: [1], fault: unknown(3) });
-      // A published key that signs later covers them: its checkpoint has the hash of the one before.
+      // A published key that signs later must also seal a record of the key: the first record came before its last use.
       await ledger.signWith(0);
       await ledger.append({});
+      await ledger.seal();
+      expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'broken', recorded: [1], fault: unknown(3) });
+      await ledger.append({ event: 'key.retired', reason: 'checkpoint_key', detail });
       await ledger.seal();
       expect(await verify(ledger, [0], [1])).to.deep.equal({ kind: 'intact', recorded: [1] });
     } finally {

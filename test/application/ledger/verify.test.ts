@@ -298,15 +298,11 @@ describe('verifying the ledger', () => {
       await sealSome(2);
       await fixture.append(2);
       const { checkpoints } = fixture.storage;
+      const unsealed = await checkpoints.unsealed();
+      const previous = unsealed?.previous && { ...unsealed.previous, rootHash: OTHER };
       await fixture.seal({
-        checkpoints: {
-          ...checkpoints,
-          async unsealed() {
-            const unsealed = await checkpoints.unsealed();
-            const previous = unsealed?.previous;
-            return unsealed && previous && { ...unsealed, previous: { ...previous, rootHash: OTHER } };
-          },
-        },
+        checkpoints: { ...checkpoints, unsealed: async () => unsealed && { ...unsealed, previous } },
+        chain: { examine: async () => ({ kind: 'trusted', newest: previous }), sealed: () => undefined },
       });
       expect(faultOf(await fixture.verify())).to.deep.equal({ kind: 'link_broken', checkpointId: 3 });
     });

@@ -9,6 +9,7 @@ import { type GrowOutcome, logGrowing } from '../../../application/log/grow-log.
 import { proveInLog } from '../../../application/log/prove-in-log.ts';
 import type { LogGrowth, TransparencyLog } from '../../../application/ports/transparency-log.ts';
 import { ED25519 } from '../../../domain/log/verifier-key.ts';
+import { chainOf } from '../../support/ledger/chain.ts';
 import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 import { pemOf } from '../../support/transparency-log.ts';
 
@@ -30,8 +31,8 @@ describe('The transparency log', () => {
     if (read.kind !== 'read') throw new Error(read.problem);
     const { checkpoints } = fixture.storage;
     const grow = logGrowing({
-      ...{ log: { ...log, ...changes }, checkpoints, signer: read.signer, hash: sha256Bytes, turn: eventLoopTurn },
-      hasWitnesses: false,
+      ...{ log: { ...log, ...changes }, checkpoints, chain: chainOf(checkpoints), signer: read.signer },
+      ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: false },
     });
     return () => grow();
   }

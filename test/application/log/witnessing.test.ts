@@ -16,6 +16,7 @@ import type { NoteSigner } from '../../../application/ports/keys.ts';
 import type { AskWitness, LogWitness } from '../../../application/ports/log-witnesses.ts';
 import { ED25519, formatVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { capturedLog } from '../../support/captured-log.ts';
+import { chainOf } from '../../support/ledger/chain.ts';
 import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 import { type ServedWitness, servedWitness } from '../../support/log/served-witness.ts';
 import { cosignedAt } from '../../support/log/written-log.ts';
@@ -70,7 +71,12 @@ describe('The witnessing of the log', function () {
   };
   const grow = (storage: Storage = fixture.storage) =>
     logGrowing({
-      ...{ log: storage.transparencyLog, checkpoints: storage.checkpoints, signer },
+      ...{
+        log: storage.transparencyLog,
+        checkpoints: storage.checkpoints,
+        chain: chainOf(storage.checkpoints),
+        signer,
+      },
       ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
     })();
   /** Seals so many checkpoints, and adds them to the log. */
@@ -314,7 +320,8 @@ describe('The witnessing of the log', function () {
       const line = openHandle(fork.path);
       line.exec('insert into ledger (ts, event, decision) select ts + 1, event, decision from ledger where seq = 1');
       line.close();
-      await fixture.seal({ checkpoints: fork.storage.checkpoints });
+      const { checkpoints } = fork.storage;
+      await fixture.seal({ checkpoints, chain: chainOf(checkpoints) });
       await grow(fork.storage);
       // Each with a witness of its own, both ends are cosigned.
       await witnessed([one]);

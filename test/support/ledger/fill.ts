@@ -10,6 +10,7 @@ import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { type LedgerEntry, ledgerEvents } from '../../../domain/ledger/record.ts';
 import { agentIdOf } from '../domain-fixtures.ts';
 import type { Storage } from '../storage.ts';
+import { chainOf } from './chain.ts';
 
 const ULID = '01M31S7W68TMK7WDX8YKPSYT';
 
@@ -46,6 +47,7 @@ export async function seal(
 ): Promise<Checkpoint> {
   const outcome = await sealLedger({
     checkpoints,
+    chain: chainOf(checkpoints),
     signer,
     hash: sha256Bytes,
     turn: eventLoopTurn,

@@ -17,6 +17,7 @@ import { formatSignatureLine, parseNote } from '../../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey, type SignatureType } from '../../../domain/log/verifier-key.ts';
 import type { FreshDatabase, TestDatabase } from '../databases.ts';
 import { agentIdOf } from '../domain-fixtures.ts';
+import { chainOf } from '../ledger/chain.ts';
 import { seal } from '../ledger/fill.ts';
 import type { Storage } from '../storage.ts';
 
@@ -77,7 +78,7 @@ export async function evidence(
   const witnesses = await Promise.all(witnessNames.map((name) => noteSigner(name, COSIGNATURE)));
   const { transparencyLog: stored, checkpoints } = storage;
   const grow = logGrowing({
-    ...{ log: stored, checkpoints, signer: log, hash: sha256Bytes, turn: eventLoopTurn },
+    ...{ log: stored, checkpoints, chain: chainOf(checkpoints), signer: log, hash: sha256Bytes, turn: eventLoopTurn },
     hasWitnesses: false,
   });
   const used: Awaited<ReturnType<typeof newSigningKey>>[] = [];

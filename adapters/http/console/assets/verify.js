@@ -32,7 +32,9 @@ const text = (value) => typeof value === 'string';
 const whole = (value) => Number.isSafeInteger(value) && value >= 0;
 const hash = (value) => text(value) && /^[0-9a-f]{64}$/.test(value);
 const isSignature = (value) => text(value) && /^[0-9a-f]{128}$/.test(value);
-const instant = (value) => text(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+/** With a year of four digits, so that texts compare as times do. */
+const instant = (value) =>
+  text(value) && /^\d{4}-/.test(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
 const list = (check) => (value) => Array.isArray(value) && value.every(check);
 const nullable = (check) => (value) => value === null || check(value);
 const shaped = (shape) => (value) => {
@@ -53,6 +55,21 @@ const CHECKPOINT = {
   ...{ checkpoint_id: whole, first_seq: whole, last_seq: whole, tree_size: whole, root_hash: hash },
   ...{ prev_checkpoint_hash: nullable(hash), closed_at: instant, kid: text, signature: text },
 };
+
+/** JSON that all readers read alike: no member is named twice in its object, no text is ill-formed, and none is deep. */
+function parseStrict(json) {
+  const value = JSON.parse(json);
+  const open = [];
+  for (const [token, string, colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[[\]{}]/g)) {
+    if (string !== undefined) {
+      const read = JSON.parse(string);
+      if (!read.isWellFormed() || (colon && open.at(-1).has(read))) throw new SyntaxError('ambiguous');
+      if (colon) open.at(-1).add(read);
+    } else if (token === ']' || token === '}') open.pop();
+    else if (open.push(new Set()) > 32) throw new SyntaxError('too deep');
+  }
+  return value;
+}
 
 // Canonical JSON: names in order, no white space, and all but the plainest ASCII escaped.
 const short = { '\\': '\\\\', '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r' };
@@ -110,20 +127,32 @@ const isCheckpoint = shaped(CHECKPOINT);
 const isProof = shaped({ seq: whole, checkpoint: isCheckpoint, leaf_index: whole, audit_path: list(hash) });
 const MARK = /^([1-9]\d{0,15}):([0-9a-f]{64})$/;
 
+const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth'];
+/** Whether the key may verify checkpoints. The others of a key set are ignored, as `audit-verify` does. */
+function isForCheckpoints(jwk) {
+  const { kty, crv, kid, use = 'sig', alg = 'ES256', key_ops: operations = ['verify'] } = jwk;
+  const isNamed = text(kid) && kid.length >= 1 && kid.length <= 256;
+  const verifies =
+    list(text)(operations) && operations.includes('verify') && new Set(operations).size === operations.length;
+  const isSigning = kty === 'EC' && crv === 'P-256' && use === 'sig' && alg === 'ES256' && verifies;
+  return isNamed && isSigning && !PRIVATE.some((name) => Object.hasOwn(jwk, name));
+}
+const coordinate = (value) => text(value) && /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(value);
+
 /** @returns the keys of a key set, or of a single key, by their `kid`. One `kid` may have several */
 export async function readKeys(pasted) {
   let set;
   try {
-    set = JSON.parse(pasted);
+    set = parseStrict(pasted);
   } catch {
-    throw new Refused('keys', 'The keys are not JSON. Paste a key set: {"keys": [ … ]}.');
+    throw new Refused('keys', 'The keys are not JSON, or name a member twice. Paste a key set: {"keys": [ … ]}.');
   }
   const keys = new Map();
   for (const jwk of Array.isArray(set?.keys) ? set.keys : [set]) {
     const { kty, crv, x, y, kid } = jwk ?? {};
-    if (kty !== 'EC' || crv !== 'P-256' || !text(kid)) continue;
-    const verify = await es256Verifier({ kty, crv, x, y });
-    insist(verify, 'keys', `The key ${kid} is no point of its curve.`);
+    const isKey = isForCheckpoints(jwk ?? {}) && coordinate(x) && coordinate(y);
+    const verify = isKey && (await es256Verifier({ kty, crv, x, y }));
+    if (!verify) continue;
     keys.set(kid, [...(keys.get(kid) ?? []), verify]);
   }
   insist(keys.size > 0, 'keys', 'The key set holds no EC key on P-256 with a kid.');
@@ -137,7 +166,11 @@ export function readMarks(pasted) {
     .filter((each) => each !== '')
     .map((each) => {
       const [, id, root] = MARK.exec(each) ?? [];
-      insist(root, 'marks', 'A mark is written checkpoint_id:root, the root in lowercase hex.');
+      insist(
+        Number.isSafeInteger(Number(id)),
+        'marks',
+        'A mark is written checkpoint_id:root, the root in lowercase hex.',
+      );
       return { id: Number(id), root };
     });
 }

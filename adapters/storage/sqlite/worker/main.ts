@@ -77,6 +77,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     unsealed: checkpoints.unsealed,
     sealedRecords: checkpoints.records,
     addCheckpoint: checkpoints.add,
+    newestCheckpoint: checkpoints.newest,
     checkpointPage: checkpoints.page,
     sealing: checkpoints.sealing,
     archivedThrough: checkpoints.archivedThrough,

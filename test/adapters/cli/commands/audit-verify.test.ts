@@ -13,18 +13,64 @@ const counts = { checkpoints: 5, records: 1, archived: 3, unsealed: 2 };
 
 describe('The report of a verification', () => {
   it('ends with a line that contains only the last mark', () => {
-    const recorded = [{ kid: 'former', thumbprint: 'thumb' }];
-    const report = { kind: 'ledger', counts, recorded, lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
-    expect(JSON.parse(renderReport(report, true))).to.deep.include({ intact: true, recorded_keys: recorded });
-    expect(renderReport({ ...report, recorded: [] }, true)).not.to.include('recorded');
+    const report = { kind: 'ledger', counts, recorded: [], lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
+    expect(renderReport(report, true)).not.to.include('recorded').and.not.to.include('warnings');
     expect(renderReport(report, false).split('\n')).to.deep.equal([
       'The seal is intact: 5 checkpoints and 1 record verified.',
-      'The key former is no longer published. The ledger names it, with the thumbprint thumb.',
       'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
       'Not sealed yet, so not verified: 2 records.',
       `5:${ROOT}`,
       '',
     ]);
+  });
+
+  it('never says that the seal is intact if it needed keys that the ledger itself names, and lists them', () => {
+    const recorded = [
+      { kid: 'former\u202e', thumbprint: 'thumb' },
+      { kid: 'older', thumbprint: 'other' },
+    ];
+    const report = { kind: 'ledger', counts, recorded, lastMark: { checkpointId: 5, rootHash: ROOT } } as const;
+    expect(renderReport(report, false).split('\n')).to.deep.equal([
+      'Verified with keys that the ledger itself names: 5 checkpoints and 1 record verified.',
+      'These keys are not published. Compare their thumbprints with a record that you kept elsewhere:',
+      '  thumb',
+      '  other',
+      'The records of 3 checkpoints have been archived: their exports are verified with --archive.',
+      'Not sealed yet, so not verified: 2 records.',
+      `5:${ROOT}`,
+      '',
+    ]);
+    expect(renderReport(report, false)).not.to.match(/intact/i);
+    expect(JSON.parse(renderReport(report, true))).to.deep.equal({
+      ...{ intact: null, verified_with: 'recorded_keys', checkpoints: 5, records: 1, archived_checkpoints: 3 },
+      ...{ unsealed_records: 2, recorded_keys: recorded, last: `5:${ROOT}` },
+    });
+  });
+
+  it('warns of a checkpoint that was closed late, before the last mark', () => {
+    const late = { count: 3, first: { checkpointId: 4, seconds: 2 * 3600 + 1.5 } };
+    const report = {
+      kind: 'ledger',
+      counts,
+      recorded: [],
+      lastMark: { checkpointId: 5, rootHash: ROOT },
+      late,
+    } as const;
+    const lines = renderReport(report, false).split('\n');
+    expect(lines[0]).to.match(/^The seal is intact/);
+    expect(lines.at(-3)).to.match(
+      /^Warning: checkpoint 4 was closed more than 2 hours after its oldest record\. So were 2 later checkpoints\. /,
+    );
+    const { intact, warnings } = JSON.parse(renderReport(report, true));
+    expect(intact).to.equal(true);
+    expect(warnings).to.have.lengthOf(1);
+    expect(warnings[0]).to.include({ kind: 'sealed_late', checkpoint_id: 4, seconds: 7201, count: 3 });
+    expect(warnings[0].sentence).to.match(/^Checkpoint 4 was closed /);
+  });
+
+  it('says what to do about a key that is not published', () => {
+    const report = { ...broken, fault: { kind: 'unknown_key', checkpointId: 1 } } as const;
+    expect(renderReport(report, false).split('\n')[1]).to.match(/^If it is a former key .* --jwks\.$/);
   });
 
   it('states the limits of the verification of an export', () => {

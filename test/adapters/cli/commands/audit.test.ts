@@ -29,7 +29,8 @@ async function run(...argv: readonly string[]) {
 describe('mandate audit-verify', () => {
   it('accepts no argument or several marks, and exits with the code of the verification', async () => {
     const nothing = {
-      ...{ marks: [], archive: undefined, bundle: undefined, policy: undefined, jwks: undefined, json: false },
+      ...{ marks: [], archive: undefined, bundle: undefined, policy: undefined, jwks: undefined },
+      ...{ recordedKeys: false, json: false },
     };
     expect(await run('audit-verify'))
       .to.include({ code: 3 })
@@ -54,6 +55,10 @@ describe('mandate audit-verify', () => {
     }
   });
 
+  it('believes the keys that the ledger names only if it is asked to', async () => {
+    expect((await run('audit-verify', '--recorded-keys')).asked[0]).to.include({ recordedKeys: true });
+  });
+
   it('accepts a bundle, with or without a policy', async () => {
     const both = ['--bundle', 'evidence.json', '--policy', 'policy.json'];
     expect((await run('audit-verify', ...both)).asked[0]).to.include({
@@ -68,6 +73,8 @@ describe('mandate audit-verify', () => {
     ['a bundle and marks', ['--bundle', 'a', `3:${ROOT}`]],
     ['a bundle and an archive', ['--bundle', 'a', '--archive', 'b']],
     ['a bundle and keys', ['--bundle', 'a', '--jwks', 'b']],
+    ['a bundle and recorded keys', ['--bundle', 'a', '--policy', 'b', '--recorded-keys']],
+    ['an archive and recorded keys', ['--archive', 'a', '--recorded-keys']],
     ['two bundles', ['--bundle', 'a', '--bundle', 'b']],
     ['a mark without a root', ['3']],
     ['a root that is too short', [`3:${ROOT.slice(1)}`]],

@@ -1,0 +1,126 @@
+/**
+ * The memory of a process that seals (supplement "Trust in the ledger"): the newest checkpoint that it sealed or saw.
+ *
+ * The database's owner can rewrite a ledger with all its checkpoints. Before a process seals, it therefore verifies the
+ * newest checkpoint with a configured key, and that the ledger still continues the checkpoint that the process knows.
+ * The first examination adopts the newest checkpoint, if its signature is valid. Only a restart forgets.
+ */
+
+import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
+import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
+import { continuityFault, type Distrust, describeDistrust } from '../../domain/ledger/distrust.ts';
+import type { Checkpoints } from '../ports/checkpoints.ts';
+import type { CheckpointVerifier } from '../ports/keys.ts';
+import type { Hash, Turn } from '../ports/runtime.ts';
+import type { Log } from '../ports/telemetry.ts';
+
+export interface TrustedChain {
+  /** Compares the ledger with the memory, and adopts the newest checkpoint. May throw StorageUnavailable. */
+  examine(): Promise<Examined>;
+  /** Remembers a checkpoint that this process added. */
+  sealed(checkpoint: Checkpoint): void;
+  /** The newest known checkpoint, and why the last examination did not trust the ledger, in sentences. */
+  state(): { readonly known: Checkpoint | undefined; readonly distrust: string | undefined };
+}
+
+export type Examined =
+  | { readonly kind: 'trusted'; readonly newest: Checkpoint | undefined }
+  | { readonly kind: 'untrusted'; readonly faults: readonly Distrust[] };
+
+interface ChainReading {
+  readonly checkpoints: Pick<Checkpoints, 'newest' | 'page'>;
+  /** Verifies with the configured keys. */
+  readonly verifier: CheckpointVerifier;
+  /**
+   * Whether no key is configured, as only a development host may have it: each start then generates a key, which cannot
+   * verify the checkpoints of the start before.
+   */
+  readonly isKeyGenerated: boolean;
+  readonly hash: Hash;
+  readonly turn: Turn;
+  readonly log: Log;
+}
+
+/** Since the last pass, other replicas added hardly more than one. */
+const PAGE_SIZE = 500;
+
+export function trustedChain(service: ChainReading): TrustedChain {
+  const { checkpoints, log } = service;
+  let known: Checkpoint | undefined;
+  let distrust: string | undefined;
+
+  /** Concurrent passes may end in any order, so an older checkpoint does not replace a newer one. */
+  function adopt(newest: Checkpoint | undefined): void {
+    if (newest !== undefined && newest.checkpointId >= (known?.checkpointId ?? 0)) known = newest;
+  }
+
+  /** Logs each state once, not at every pass. */
+  function report(faults: readonly Distrust[]): void {
+    const next = faults.length === 0 ? undefined : faults.map(describeDistrust).join(' ');
+    if (next !== undefined && next !== distrust) {
+      // The log writes no message of an error. This one has only numbers and the id of a key.
+      log.error('nothing is sealed: the checkpoints cannot be trusted', new Error(next), { problem: next });
+    }
+    if (next === undefined && distrust !== undefined) log.info('the checkpoints can be trusted again: sealing goes on');
+    distrust = next;
+  }
+
+  return {
+    async examine() {
+      // Before the read: a concurrent pass may adopt a newer checkpoint than this pass reads.
+      const before = known;
+      const newest = await checkpoints.newest();
+      const faults = await faultsOf(service, before, newest);
+      report(faults);
+      if (faults.length > 0) return { kind: 'untrusted', faults };
+      adopt(newest);
+      return { kind: 'trusted', newest };
+    },
+    sealed: adopt,
+    state: () => ({ known, distrust }),
+  };
+}
+
+async function faultsOf(
+  service: ChainReading,
+  known: Checkpoint | undefined,
+  newest: Checkpoint | undefined,
+): Promise<readonly Distrust[]> {
+  if (isSameCheckpoint(known, newest)) return [];
+  const broken = known && (await continuity(service, known, newest));
+  const unsigned = newest && (await signatureFault(service.verifier, newest));
+  const isExcused = service.isKeyGenerated && unsigned?.kind === 'unknown_key';
+  return [broken, isExcused ? undefined : unsigned].filter((fault) => fault !== undefined);
+}
+
+async function continuity(
+  { checkpoints, hash, turn }: ChainReading,
+  known: Checkpoint,
+  newest: Checkpoint | undefined,
+): Promise<Distrust | undefined> {
+  const newestId = newest?.checkpointId ?? 0;
+  if (newestId < known.checkpointId) {
+    return { kind: 'known_is_missing', checkpointId: known.checkpointId, newestId };
+  }
+  for (let previous = known; ; ) {
+    const page = await checkpoints.page(previous.checkpointId - 1, PAGE_SIZE);
+    const fault = continuityFault(hash, previous, page);
+    if (fault !== undefined) return fault;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_SIZE) return undefined;
+    previous = last;
+    await turn();
+  }
+}
+
+async function signatureFault(verifier: CheckpointVerifier, newest: Checkpoint): Promise<Distrust | undefined> {
+  const { checkpointId, kid, signature } = newest;
+  const verdict = await verifier.verify(kid, canonicalCheckpoint(newest), signature);
+  return verdict === 'verified' ? undefined : { kind: verdict, checkpointId, kid };
+}
+
+/** Compares the signatures too, which no link covers: the same checkpoint as a verified one is verified. */
+export function isSameCheckpoint(one: Checkpoint | undefined, other: Checkpoint | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.signature === other.signature && canonicalCheckpoint(one) === canonicalCheckpoint(other);
+}

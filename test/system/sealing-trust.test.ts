@@ -1,0 +1,232 @@
+/** The service seals only over checkpoints that it can trust (supplement "Trust in the ledger"). */
+
+import { expect } from 'chai';
+import { newNoteKey, readNoteSigner } from '../../adapters/jose/log-key.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { ED25519, formatVerifierKey } from '../../domain/log/verifier-key.ts';
+import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { sealAnew } from '../support/ledger/resealing.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
+import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
+import { type Mandate, startMandate } from '../support/mandate.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import type { Storage } from '../support/storage.ts';
+import { logKeySettings } from '../support/transparency-log.ts';
+
+const REPORT = 'nothing is sealed: the checkpoints cannot be trusted';
+
+for (const database of databases) {
+  describe(`A sealed ledger that its owner rewrites on ${database.name}`, () => {
+    const signing = sharedSigningKey();
+    let fresh: FreshDatabase;
+    let mandate: Mandate;
+    let storage: Storage;
+    let outside: OutsideConnection;
+    let tampering: Tampering;
+    let stranger: SealingKey;
+    before(async () => {
+      fresh = await database.fresh();
+      stranger = await makeSealingKey();
+      const settings = { ...signing, ...logKeySettings(), 'Service:Audit:Log:Public': 'true' };
+      mandate = await startMandate({ database: { ...database, fresh: async () => fresh }, settings });
+      storage = await fresh.open();
+      for (const person of ['ada', 'grace', 'edsger']) {
+        await mandate.block(person, 'disabled');
+        await mandate.block(`${person}-too`, 'disabled');
+        await mandate.jobs.seal();
+        await mandate.jobs.growLog();
+      }
+      outside = await connectOutside(fresh, 'owner');
+      tampering = await startTampering(outside, database.engine);
+    });
+    afterEach(async () => {
+      await tampering.undo();
+      await mandate.jobs.seal();
+      expect(await sealingCheck(mandate)).to.include({ status: 'Healthy' });
+    });
+    after(async () => {
+      await outside.close();
+      await storage.close();
+      await mandate.stop();
+    });
+
+    const ids = async () => (await storage.checkpoints.page(0, 1000)).map(({ checkpointId }) => checkpointId);
+    const sealingCheck = async (of: Mandate) => {
+      const { body } = await of.untilReady({ accept: 'application/json' });
+      return (body.checks as Readonly<Record<string, { status: string; detail: string }>>).sealing;
+    };
+    const listedKids = async (of = mandate) =>
+      ((await of.get('/log/keys')).body.keys as readonly { kid: string }[]).map(({ kid }) => kid);
+    const reports = () => mandate.log.lines.filter((line) => line.includes(REPORT)).length;
+
+    /** Runs the passes of two intervals. Nothing may be sealed, and the log may not grow. */
+    async function expectRefused(...sentences: readonly string[]): Promise<void> {
+      const [before, known, state] = [await ids(), reports(), await storage.transparencyLog.state()];
+      for (let pass = 0; pass < 2; pass += 1) {
+        await mandate.jobs.seal();
+        await mandate.jobs.growLog();
+      }
+      expect(await ids()).to.deep.equal(before);
+      const after = await storage.transparencyLog.state();
+      expect([after?.size, after?.root]).to.deep.equal([state?.size, state?.root]);
+      const check = await sealingCheck(mandate);
+      expect(check).to.include({ status: 'Degraded' });
+      for (const sentence of sentences) expect(check?.detail).to.include(sentence);
+      expect(reports() - known).to.equal(1);
+    }
+
+    const alter = () =>
+      tampering.sql("update ledger set reason = 'harmless' where seq = 3", 'delete from ledger where seq = 4');
+    const named = () => `is signed with the key ${stranger.signer.kid}, which is not configured here`;
+
+    it('is not sealed further after all checkpoints were signed with another key, which the ledger names', async () => {
+      const jwk = JSON.stringify({ ...stranger.jwks.keys[0], kid: 'old-2025' });
+      await alter();
+      const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
+      await tampering.sql(
+        `insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to)
+          values ('checkpoint', 'old-2025', '${stranger.signer.kid}', '${jwk}', ${since}, ${since})`,
+      );
+      await storage.ledger.append({
+        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        detail: stranger.signer.kid,
+      });
+      await sealAnew(storage, tampering, { ...stranger.signer, kid: 'old-2025' });
+      await expectRefused(
+        'Checkpoint 3 is not the one that this process saw',
+        'is signed with the key old-2025, which is not configured here',
+      );
+      expect(await listedKids()).to.not.include('old-2025');
+      // A restart forgets the checkpoints, but not which keys are configured.
+      const restarted = await mandate.another({});
+      await restarted.jobs.seal();
+      expect((await sealingCheck(restarted))?.detail).to.include('old-2025, which is not configured here');
+      expect(await ids()).to.have.length(3);
+      await restarted.stop();
+      await tampering.sql("delete from log_keys where kid = 'old-2025'");
+    });
+
+    it('has its keys named by GET /log/keys only if their use was sealed', async () => {
+      const own = await listedKids();
+      expect(own).to.have.length(2);
+      const [jwk] = stranger.jwks.keys;
+      const pem = newNoteKey().reveal();
+      const read = await readNoteSigner(pem, { hash: sha256Bytes, name: 'mandate.test/ledger', type: ED25519 });
+      if (read.kind !== 'read') throw new Error(read.problem);
+      const { key, thumbprint: logThumbprint } = read.signer;
+      const logKid = `${key.name}+${key.keyId}`;
+      const rows: readonly (readonly [use: string, kid: string, thumbprint: string, key: string])[] = [
+        // The record of this one is sealed, and the key never signed.
+        ['checkpoint', stranger.signer.kid, stranger.signer.kid, JSON.stringify(jwk)],
+        ['checkpoint', 'old-2025', stranger.signer.kid, JSON.stringify({ ...jwk, kid: 'old-2025' })],
+        ['checkpoint', 'broken', stranger.signer.kid, 'no JSON'],
+        ['checkpoint', 'other', 'another-thumbprint', JSON.stringify({ ...jwk, kid: 'other' })],
+        ['log', logKid, logThumbprint, formatVerifierKey(key)],
+        ['log', 'mandate.test/ledger+00000000', logThumbprint, 'no+verifier+key'],
+      ];
+      const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
+      for (const [use, kid, thumbprint, publicKey] of rows) {
+        await tampering.sql(
+          `insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to)
+            values ('${use}', '${kid}', '${thumbprint}', '${publicKey}', ${since}, ${since})`,
+        );
+      }
+      await storage.ledger.append({
+        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        detail: stranger.signer.kid,
+      });
+      const other = await mandate.another({});
+      expect(await listedKids(other)).to.deep.equal(own);
+      await other.jobs.seal();
+      expect(await sealingCheck(other)).to.include({ status: 'Healthy' });
+      other.clock.advance(60);
+      expect(await listedKids(other)).to.deep.equal(own);
+      await other.stop();
+      await tampering.sql(`delete from log_keys where kid not in (${own.map((kid) => `'${kid}'`).join(', ')})`);
+    });
+
+    it('is not sealed further after all checkpoints were deleted, even if nothing is unsealed', async () => {
+      await alter();
+      await tampering.sql('delete from checkpoints');
+      await expectRefused('Checkpoint 3 is missing, which this process saw: there are no checkpoints at all');
+      await tampering.sql('delete from ledger');
+      await mandate.jobs.seal();
+      expect(await sealingCheck(mandate)).to.include({ status: 'Degraded' });
+    });
+
+    it('is not sealed further after the newest checkpoint was deleted', async () => {
+      await tampering.sql('delete from checkpoints where checkpoint_id = 3');
+      await expectRefused('Checkpoint 3 is missing, which this process saw: the newest is 2');
+    });
+
+    it('is not sealed further after the newest checkpoint was signed by another under the id of the real key', async () => {
+      const kid = (await storage.checkpoints.newest())?.kid ?? '';
+      await tampering.sql("update ledger set reason = 'harmless' where seq = 7");
+      await sealAnew(storage, tampering, { ...stranger.signer, kid }, 3);
+      await expectRefused('Checkpoint 3 is not the one', `3, names the configured key ${kid}`);
+    });
+
+    it('is not sealed further after the signature alone of the newest checkpoint was replaced', async () => {
+      await tampering.sql(`update checkpoints set signature = '${'0'.repeat(128)}' where checkpoint_id = 3`);
+      await expectRefused('another party altered or signed it');
+    });
+
+    it('is not sealed, and its log does not grow, over a checkpoint that another party added', async () => {
+      const columns = 'first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature';
+      await storage.ledger.append({ at: mandate.clock.now(), event: 'admin.denied', decision: 'deny', reason: 'x' });
+      await tampering.sql(
+        `insert into checkpoints (checkpoint_id, ${columns}) select 4, ${columns} from checkpoints where checkpoint_id = 3`,
+        `update checkpoints set first_seq = last_seq + 1, last_seq = (select max(seq) from ledger) where checkpoint_id = 4`,
+      );
+      await sealAnew(storage, tampering, stranger.signer, 4);
+      await expectRefused('The newest checkpoint, 4,', named());
+    });
+  });
+
+  describe(`Two replicas that seal one ledger on ${database.name}`, () => {
+    const signing = sharedSigningKey();
+    let one: Mandate;
+    before(async () => {
+      one = await startMandate({ database, settings: signing });
+    });
+    after(() => one.stop());
+
+    const status = async (of: Mandate) =>
+      ((await of.untilReady({ accept: 'application/json' })).body.checks as Record<string, unknown>).sealing;
+
+    it('trust the checkpoints of each other, concurrently and one after the other', async () => {
+      const other = await one.another({});
+      for (let round = 0; round < 6; round += 1) {
+        await one.block(`person-${round}`, 'disabled');
+        const sealing = [one, other].map(({ jobs }) => jobs.seal());
+        await Promise.all(round % 2 === 0 ? [...sealing, one.jobs.seal(), other.jobs.seal()] : sealing);
+        await one.block(`person-${round}-again`, 'disabled');
+        await (round < 3 ? one : other).jobs.seal();
+        for (const replica of [one, other]) expect(await status(replica)).to.include({ status: 'Healthy' });
+      }
+      const { body } = await one.admin('GET', '/audit/checkpoints');
+      expect(body.checkpoints).to.have.length(12);
+      await other.stop();
+    });
+
+    it('differ during a rotation that skipped a step: the one without the next key does not seal until it has it', async () => {
+      const next = sharedSigningKey()['Service:Signing:Keys:0:Pem'] ?? '';
+      const keys = { 'Service:Signing:Keys:1:Pem': next, 'Service:Signing:Keys:1:Kid': 'next' };
+      const ahead = await one.another({ ...keys, 'Service:Signing:ActiveKid': 'next' });
+      await ahead.block('first', 'disabled');
+      await ahead.jobs.seal();
+      await one.block('second', 'disabled');
+      await one.jobs.seal();
+      expect(await status(one)).to.include({ status: 'Degraded' });
+      expect(await status(ahead)).to.include({ status: 'Healthy' });
+      const kid = (await publishedKid(one)) ?? '';
+      const behind = await one.another({ ...keys, 'Service:Signing:ActiveKid': kid });
+      await behind.jobs.seal();
+      await one.jobs.seal();
+      expect(await status(one)).to.include({ status: 'Healthy' });
+      await Promise.all([ahead.stop(), behind.stop()]);
+    });
+    const publishedKid = async (of: Mandate) =>
+      ((await of.get('/.well-known/jwks.json')).body.keys as { kid: string }[])[0]?.kid;
+  });
+}
