@@ -53,7 +53,7 @@ export async function openConnection(
   const run = runner(handle);
   const writes = lastWrites(now);
   const checkpoints = logCheckpoints(handle, writes.succeeded);
-  const file = access === 'write' && isFile(path) ? openedFile(path, now) : undefined;
+  const file = access === 'write' && isFile(path) ? openedFile(path, now, opened) : undefined;
   const beforeCommit = () => {
     if (file?.wasReplaced()) throw replaced();
   };

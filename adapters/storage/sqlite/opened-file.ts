@@ -54,11 +54,12 @@ export interface OpenedFile {
 /**
  * @param path of a database in write-ahead mode that is open, and was read once, so that its log exists
  * @param now milliseconds of a monotonic clock
+ * @param earlier the file that an earlier thread opened: it may have been replaced while this one opened it
  */
-export function openedFile(path: string, now: () => number): OpenedFile {
+export function openedFile(path: string, now: () => number, earlier?: FileIdentity): OpenedFile {
   // SQLite puts the log beside the file that a symbolic link names.
   const log = `${realpathSync(path)}-wal`;
-  const file = fileAt(path);
+  const file = earlier ?? fileAt(path);
   const logFile = fileAt(log);
   let checkedAt = now();
   let isReplaced = false;

@@ -234,6 +234,7 @@ describe('A schema in which every role may create', () => {
     this.timeout(60_000);
     const database = await freshDatabase('postgres');
     const superuser = await connectOutside(database, 'superuser');
+    const [{ name } = {}] = await superuser.sql('select current_database() as name');
     const storage = await database.open();
     const refusedFor = async () => {
       const refused = await storage.migrate().catch((error: unknown) => error);
@@ -242,6 +243,11 @@ describe('A schema in which every role may create', () => {
     };
     for (const [opening, closing] of [
       ['grant all on schema public to public', 'revoke create on schema "public" from public'],
+      [
+        'grant all on schema public to public, mandate_app',
+        'revoke create on schema "public" from mandate_app, public',
+      ],
+      [`alter database ${name} owner to mandate_app`, 'alter schema "public" owner to "mandate_owner"'],
       ['alter schema public owner to mandate_app', 'alter schema "public" owner to "mandate_owner"'],
     ] as const) {
       await superuser.sql(opening);
