@@ -91,7 +91,7 @@ export function judgeSecurityEvent(
     /** The upstream identity provider's issuer; `undefined` while it is unknown. */
     readonly upstreamIssuer: string | undefined;
     readonly now: Instant;
-    /** `ExpectedSignal`. */
+    /** As in `ExpectedSignal`. */
     readonly latest: Instant;
   },
 ): SecurityEventVerdict {

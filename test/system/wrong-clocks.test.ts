@@ -100,6 +100,12 @@ describe('A replica on Postgres whose clock is wrong', () => {
     expect(fieldsOf(lines, 'event', 'task_id')).to.deep.equal([['task.revoked', killed.body.task_id]]);
     expect((await right.introspect(killed)).active).to.equal(false);
     expect((await right.introspect(running)).active).to.equal(true);
+
+    // By its own clock it refuses a refresh, even to an agent with the same clock. The refusal ends nothing.
+    const client_assertion = agent.assertion({ iat: undefined, exp: ahead.clock.seconds() + 60 });
+    const form = agent.refreshForm(String(running.body.refresh_token), { client_assertion });
+    const refusals = await right.recorded(() => ahead.post('/oauth2/token', form));
+    expect(fieldsOf(refusals, 'event', 'reason')).to.deep.equal([['token.denied', 'task_expired']]);
     expect((await agent.refresh(String(running.body.refresh_token))).status).to.equal(200);
 
     world.advance(21 * 60);

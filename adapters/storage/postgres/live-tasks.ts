@@ -8,8 +8,8 @@ import { bindInstant } from './column-types.ts';
 import type { Run } from './connections.ts';
 
 /**
- * Until when a task must run to be live: no instance ends or spares a task by a clock that is ahead. `$3` is null but in
- * tests, which cannot move the clock of the server.
+ * A live task ends after this time, which is the earlier of two clocks: a kill misses no task because the instance's clock
+ * is ahead. `$3` is null except in tests, which cannot move the clock of the server.
  */
 const NOW = 'least($2::timestamptz, coalesce($3::timestamptz, clock_timestamp()))';
 
