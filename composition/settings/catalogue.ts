@@ -397,7 +397,7 @@ export const catalogue = {
   'Service:Audit:Log:WitnessTimeout': defaulted(
     'PT5S',
     duration({ min: 'PT1S', max: 'PT1M' }),
-    'How long the service waits for the answer of a witness.',
+    'How long the service waits for the answer of a witness, and at a start for all of them, before it signs a tree.',
   ),
 
   'Service:RateLimit:Enabled': defaulted(
