@@ -186,7 +186,7 @@ function roleOf(key: PublicHalf, activeKid: string): ShownKey['role'] {
 }
 
 /**
- * Replaces the file of a former key by its public half, in one step: the key still verifies, and nobody can sign with it.
+ * Replaces the file of a former key by its public half, in one step: the key still verifies, and cannot sign.
  */
 export async function keysRetire(request: RetireRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async () => {

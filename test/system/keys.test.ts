@@ -260,7 +260,7 @@ describe('mandate keys', () => {
         expect(readFileSync(files.former, 'utf8')).to.equal(pem);
       };
       await refused(kids.active, /Service:Signing:Keys:1:Path is the key that signs\. Rotate first/);
-      await refused('nobody', /--kid names no configured key/);
+      await refused('unknown', /--kid names no configured key/);
       linkSync(files.former, join(folder, 'former-other.pem'));
       await refused(kids.former, /has a second name \(a hard link\)/);
       settings = { ...settings, Service__Signing__Keys__0__Pem: pem };

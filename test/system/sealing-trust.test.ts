@@ -171,6 +171,15 @@ for (const database of databases) {
       await expectRefused('another party altered or signed it');
     });
 
+    it('is not sealed further, and the service starts, after a checkpoint got an impossible value', async () => {
+      const never = database.engine === 'sqlite' ? '9223372036854775000' : "'infinity'";
+      await tampering.sql(`update checkpoints set closed_at = ${never} where checkpoint_id = 3`);
+      await expectRefused('Checkpoint 3 is not the one');
+      const restarted = await mandate.another({});
+      expect((await sealingCheck(restarted))?.detail).to.include('another party altered or signed it');
+      await restarted.stop();
+    });
+
     it('is not sealed, and its log does not grow, over a checkpoint that another party added', async () => {
       const columns = 'first_seq, last_seq, tree_size, root_hash, prev_checkpoint_hash, closed_at, kid, signature';
       await storage.ledger.append({ at: mandate.clock.now(), event: 'admin.denied', decision: 'deny', reason: 'x' });
