@@ -16,7 +16,7 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { believeRecorded, type JwkSet, usableKeys, type RecordedKeys, signerOf } from './keys.ts';
+import { believeRecorded, type JwkSet, type RecordedKeys, signerOf, usableKeys } from './keys.ts';
 import { sha256 } from './signatures.ts';
 
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
