@@ -572,7 +572,10 @@ describe('audit-archive on Postgres', function () {
         err: '',
       });
       const later = await verify('--archive', second, '--json', formatMark(third));
-      expect(JSON.parse(later.out)).to.deep.equal({
+      const { warnings, ...report } = JSON.parse(later.out);
+      expect(warnings).to.have.lengthOf(1);
+      expect(warnings[0]).to.include({ kind: 'sealed_late', checkpoint_id: 3, count: 1 });
+      expect(report).to.deep.equal({
         intact: true,
         month: '2026-10',
         checkpoints: 1,
