@@ -199,15 +199,17 @@ function signingKeyReadiness(signingKeys: SigningKeys): ReadinessCheck {
   };
 }
 
+const CONTINUED = 'The checkpoints continue those that this process saw.';
+
 /** The service decides and records without sealing, so the check never makes it `Unhealthy`. */
 function sealingReadiness(chain: TrustedChain): ReadinessCheck {
   return {
     name: 'sealing',
     async check() {
-      const { distrust } = chain.state();
-      return distrust === undefined
-        ? { status: 'Healthy', detail: 'The checkpoints continue those that this process saw.' }
-        : { status: 'Degraded', detail: `Nothing is sealed. ${distrust}` };
+      const { known, distrust } = chain.state();
+      if (distrust !== undefined) return { status: 'Degraded', detail: `Nothing is sealed. ${distrust}` };
+      const detail = known === undefined ? 'This process has seen no checkpoint yet.' : CONTINUED;
+      return { status: 'Healthy', detail };
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The three steps of a key rotation, with the settings of each: publish the next key everywhere, sign with it, remove
- * the former key. Every verifier has a key before the first signature with it, and as long as its signatures must
+ * The three steps of a key rotation, with the settings of each: publish the next key everywhere, sign with it, retire the
+ * former key, of which the public half stays. Every verifier has a key before the first signature with it, and as long as its signatures must
  * verify (specification "Configuration rules", "Ledger and seal", tool-server contract).
  */
 
@@ -24,6 +24,8 @@ export interface PlannedKey {
   readonly source: SigningKeyChoice['source'];
   /** Whether its `Kid` is set. Otherwise its `kid` is its thumbprint. */
   readonly isNamed: boolean;
+  /** Whether its private half is configured. */
+  readonly canSign: boolean;
 }
 
 interface RotationPlan {
@@ -45,9 +47,10 @@ export function rotationPlan(
   const former = keys.filter(({ kid }) => kid !== next.kid);
   const isPublished = former.length < keys.length;
   const isActive = isPublished && activeKid === next.kid;
-  const isAlone = isActive && former.length === 0;
+  const retiring = former.filter(({ canSign }) => canSign);
+  const isRetired = isActive && retiring.length === 0;
   // Once the next key signs, the former key is known only because it is still configured.
-  const signedBefore = isActive ? former.at(-1)?.kid : activeKid;
+  const signedBefore = isActive ? retiring.at(-1)?.kid : activeKid;
   const all = isPublished ? keys : [...keys, next];
   const reload = formatDuration(TOOL_SERVER_CACHE + SHARED_CACHE);
   const lastToken = formatDuration(maxTokenTtl + CLOCK_SKEW_SECONDS + TOOL_SERVER_CACHE);
@@ -77,15 +80,20 @@ export function rotationPlan(
     {
       number: 3,
       purpose:
-        'the former key is removed; optional: after a routine rotation keep it until the ledger no longer needs it',
-      done: isAlone,
-      settings: signingSettings([next], next.kid),
-      unset: former.flatMap((key) => signingSettings([key], undefined).map(({ name }) => name)),
+        'the former key is retired: only its public half stays configured, so its tokens and checkpoints still verify',
+      done: isRetired,
+      settings: signingSettings(all, next.kid),
+      unset: [],
       conditions: [
-        `wait ${lastToken} from when step 2 had reached the last replica: Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept. Until then tokens signed with the former key are in use.`,
-        'checkpoints verify only with keys that are published. Keep the former key configured for as long as audit-verify or a proof needs the checkpoints that it signed; it signs nothing new. Or keep the published set first (mandate keys show --json > published-keys.json) and verify with --jwks (audit-verify and audit-archive).',
+        'step 2 has reached every replica: one that still signs with the former key could not start again.',
+        ...retiring.map(({ kid, source, index }) =>
+          source.kind === 'path'
+            ? `run mandate keys retire --kid ${kid} for each copy of ${source.path}; the setting keeps naming the file.`
+            : `replace ${variableOf(`Service:Signing:Keys:${index}:Pem`)} by the public half, which mandate keys retire --kid ${kid} prints.`,
+        ),
+        `optional: remove the settings of the former key ${lastToken} after step 2 had reached the last replica (Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept), and once a checkpoint by the next key follows its last one. Its checkpoints then verify only with --jwks and a key set that was kept before: mandate keys show --json > published-keys.json.`,
       ],
-      check: 'GET /.well-known/jwks.json of every replica lists only the next key (--server asks them).',
+      check: 'mandate keys show calls the former key "public half only" on every replica.',
     },
   ];
   return { steps, next: steps.find(({ done }) => !done)?.number };

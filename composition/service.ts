@@ -14,6 +14,7 @@ import type { Clock } from '../application/ports/runtime.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { loadClientSecret } from './client-secret.ts';
 import { describeOldSchema } from './database-refusals.ts';
+import { sharedKeyFiles } from './key-files.ts';
 import { listen } from './listen.ts';
 import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
@@ -59,6 +60,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const tracing = await openTracing(settings, log);
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);
+  const shared = await sharedKeyFiles(settings);
+  if (shared.length > 0) throw new StartupError(shared);
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);
   const clientSecret = await loadClientSecret(settings);

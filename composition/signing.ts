@@ -1,7 +1,7 @@
 /** The service's signing keys, from the settings (specification "Configuration rules"). */
 
-import { generateSigningKey, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
-import { signingKeys } from '../adapters/jose/signing-keys.ts';
+import { generateSigningKey, type PublicHalf, readSigningKey, type SigningKey } from '../adapters/jose/signing-key.ts';
+import { onlySigningKey, signingKeys } from '../adapters/jose/signing-keys.ts';
 import { KeyFileUnusable, readKeyFile } from '../adapters/platform/key-file.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
@@ -12,7 +12,8 @@ import { logChoice, type SigningKeyChoice, signingKeyChoices } from './settings/
 import type { Settings } from './settings/settings.ts';
 import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';
 
-const KEY_FILE = 'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted)';
+const KEY_FILE =
+  'one EC P-256 private key in PEM (PKCS#8 or SEC1, not encrypted), or the public half of a retired key (SPKI)';
 
 /** @throws StartupError with every unusable key, without any part of its text */
 export async function loadSigningKeys(settings: Settings, log: Log): Promise<SigningKeys> {
@@ -22,21 +23,22 @@ export async function loadSigningKeys(settings: Settings, log: Log): Promise<Sig
     log.warn(
       'no signing key is configured: tokens are signed with a generated key that is lost when this process ends',
     );
-    return chosen([await generateSigningKey()], undefined);
+    return onlySigningKey(await generateSigningKey());
   }
-  return chosen(await loadKeys(choices), settings['Service:Signing:ActiveKid']);
+  return chosen(settings, await loadKeys(choices));
 }
 
 /** The public keys of the configured keys, for verification. Empty if none is configured. @throws StartupError */
 export async function publicHalves(settings: Pick<Settings, 'Service:Signing:Keys'>): Promise<JwkSet> {
   const keys = await loadKeys(signingKeyChoices(settings));
-  return { keys: keys.map(({ publicJwk }) => publicJwk) };
+  return { keys: keys.map(({ key }) => key.publicJwk) };
 }
 
 /** A configured key, with its setting. */
 export interface ConfiguredKey {
   readonly choice: SigningKeyChoice;
-  readonly key: SigningKey;
+  /** Without its private half, the key is published and verifies, and cannot sign. */
+  readonly key: SigningKey | PublicHalf;
 }
 
 /**
@@ -46,21 +48,29 @@ export interface ConfiguredKey {
 export async function configuredSigningKeys(
   settings: Pick<Settings, 'Service:Signing:Keys' | 'Service:Signing:ActiveKid'>,
 ): Promise<{ readonly keys: readonly ConfiguredKey[]; readonly signingKeys: SigningKeys }> {
-  const choices = signingKeyChoices(settings);
-  const loaded = await loadKeys(choices);
-  const signingKeys = await chosen(loaded, settings['Service:Signing:ActiveKid']);
-  const keys = choices.flatMap((choice, at) => {
-    const key = loaded[at];
-    return key === undefined ? [] : [{ choice, key }];
-  });
-  return { keys, signingKeys };
+  const keys = await loadKeys(signingKeyChoices(settings));
+  return { keys, signingKeys: await chosen(settings, keys) };
 }
 
-async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly SigningKey[]> {
+async function loadKeys(choices: readonly SigningKeyChoice[]): Promise<readonly ConfiguredKey[]> {
   const results = await Promise.all(choices.map(loadKey));
   const errors = results.flatMap((result) => ('problem' in result ? [result] : []));
   if (errors.length > 0) throw new StartupError(errors.map(describeSettingError));
-  return results.flatMap((result) => ('problem' in result ? [] : [result]));
+  const keys = results.flatMap((result) => ('problem' in result ? [] : [result]));
+  const repeated = keys.flatMap(({ choice, key }, at) => {
+    const same = keys.slice(0, at).find((other) => isSameKey(other.key, key));
+    return same === undefined ? [] : [repeatedKey(choice.setting, same.choice.setting)];
+  });
+  if (repeated.length > 0) throw new StartupError(repeated.map(describeSettingError));
+  return keys;
+}
+
+export function isSameKey(one: PublicHalf, other: PublicHalf): boolean {
+  return one.publicJwk.x === other.publicJwk.x && one.publicJwk.y === other.publicJwk.y;
+}
+
+function repeatedKey(key: string, other: string): SettingError {
+  return { key, problem: `names the same key as ${other}`, accepted: 'each key once' };
 }
 
 /** The text of a key. @param accepted the accepted contents of the file */
@@ -78,11 +88,14 @@ export async function readPem(
   }
 }
 
-async function loadKey({ source, kid, setting }: SigningKeyChoice): Promise<SigningKey | SettingError> {
+async function loadKey(choice: SigningKeyChoice): Promise<ConfiguredKey | SettingError> {
+  const { source, kid, setting } = choice;
   const pem = await readPem(source, setting, KEY_FILE);
   if (typeof pem !== 'string') return pem;
   const read = await readSigningKey(pem, kid);
-  return read.kind === 'read' ? read.key : { key: setting, problem: read.problem, accepted: KEY_FILE };
+  return read.kind === 'unusable'
+    ? { key: setting, problem: read.problem, accepted: KEY_FILE }
+    : { choice, key: read.key };
 }
 
 const NO_KEYS: SettingError = {
@@ -97,10 +110,21 @@ const ACTIVE_PROBLEMS = {
   active_key_id_unknown: 'does not name a configured key',
 } as const;
 
-async function chosen(keys: readonly SigningKey[], activeKid: string | undefined): Promise<SigningKeys> {
-  const result = await signingKeys(keys, activeKid);
+/** @throws StartupError if none of the keys can be the one that signs */
+async function chosen(
+  { 'Service:Signing:ActiveKid': activeKid }: Pick<Settings, 'Service:Signing:ActiveKid'>,
+  keys: readonly ConfiguredKey[],
+): Promise<SigningKeys> {
+  const result = await signingKeys(
+    keys.map(({ key }) => key),
+    activeKid,
+  );
   if (result.kind === 'chosen') return result.signingKeys;
   if (result.kind === 'no_keys') throw new StartupError([describeSettingError(NO_KEYS)]);
+  if (result.kind === 'active_key_cannot_sign') {
+    const setting = keys.find(({ key }) => key === result.active)?.choice.setting ?? '';
+    throw new StartupError([describeSettingError(publicActiveKey(setting, activeKid))]);
+  }
   throw new StartupError([
     describeSettingError({
       key: 'Service:Signing:ActiveKid',
@@ -108,6 +132,14 @@ async function chosen(keys: readonly SigningKey[], activeKid: string | undefined
       accepted: 'the Kid, or the RFC 7638 thumbprint, of one of the keys, each of which has its own',
     }),
   ]);
+}
+
+/** @param setting that of the key */
+function publicActiveKey(setting: string, activeKid: string | undefined): SettingError {
+  const accepted = 'the private key of the key that signs; a public half is for a retired key beside it';
+  if (activeKid === undefined) return { key: setting, problem: 'holds only the public half of the only key', accepted };
+  const problem = `names the key of ${setting}, of which only the public half is configured: it cannot sign`;
+  return { key: 'Service:Signing:ActiveKid', problem, accepted };
 }
 
 const LOG_KEY_FILE = 'one Ed25519 private key in PEM (PKCS#8, not encrypted), which signs nothing else';

@@ -1,12 +1,14 @@
 /** The transparency log (`Service:Audit:Log`): its growth, its state and its paths. It is loaded only if it is configured. */
 
 import { logRouter } from '../adapters/http/public/log.ts';
+import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { verifyEd25519 } from '../adapters/jose/log-key.ts';
 import { jwkThumbprint } from '../adapters/jose/signing-key.ts';
 import { httpWitnesses } from '../adapters/outbound/http-witnesses.ts';
 import { eventLoopTurn, timeLimit } from '../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { type GrowOutcome, logGrowing } from '../application/log/grow-log.ts';
+import { listedKeys } from '../application/log/listed-keys.ts';
 import { proveInLog } from '../application/log/prove-in-log.ts';
 import { logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
@@ -33,8 +35,12 @@ export function transparencyLog({
   const chosen = logChoice(settings);
   if (chosen === undefined || noteSigner === undefined) return undefined;
   const signer = noteSigner;
-  const { transparencyLog: stored, checkpoints } = storage;
-  const reader = logReader({ log: stored, checkpoints, clock });
+  const { transparencyLog: stored, checkpoints, ledger } = storage;
+  const keys = listedKeys({
+    ...{ log: stored, ledger, checkpoints, chain, signingKeys, signer, clock },
+    ...{ verifierOf: checkpointVerifier, hash: sha256Bytes },
+  });
+  const reader = logReader({ log: stored, keys, checkpoints, clock });
   const pass = logGrowing({
     ...{ log: stored, checkpoints, chain, signer, hash: sha256Bytes, turn: eventLoopTurn },
     needsQuorum: chosen.quorum > 0,

@@ -9,12 +9,13 @@ export interface SettingLine {
   readonly value: string | undefined;
 }
 
-interface ShownKey {
+export interface ShownKey {
   readonly kid: string;
   readonly thumbprint: string;
   /** The setting that configures the key. */
   readonly setting: string;
-  readonly signs: boolean;
+  /** A retired key may be configured by its public half only. */
+  readonly role: 'signs' | 'published' | 'public_half';
 }
 
 interface NewKey {
@@ -78,10 +79,21 @@ export function renderNewKey(key: NewKey, settings: readonly SettingLine[], json
 export function renderKeys(keys: readonly ShownKey[], published: JwkSet, json: boolean): string {
   if (json) return jsonLine(published);
   const described = keys.map(
-    ({ kid, thumbprint, setting, signs }) =>
-      `${signs ? 'signs    ' : 'published'}  ${kid}${kid === thumbprint ? '' : `  (thumbprint ${thumbprint})`}  from ${setting}`,
+    ({ kid, thumbprint, setting, role }) =>
+      `${role === 'signs' ? 'signs    ' : 'published'}  ${kid}${kid === thumbprint ? '' : `  (thumbprint ${thumbprint})`}  from ${setting}${role === 'public_half' ? '  (public half only)' : ''}`,
   );
   return lines([...described, '', 'Published at /.well-known/jwks.json:', JSON.stringify(published, undefined, 2)]);
+}
+
+/** @param setting names the file of the key */
+export function renderRetirement(key: NewKey, setting: string, json: boolean): string {
+  if (json) return jsonLine({ ...presentKey(key), setting });
+  return lines([
+    `The file now holds only the public half of the key ${key.kid}: ${key.file}`,
+    `${setting} still names it, so no setting changes here. Restart the replicas that use this file, one by one.`,
+    'Its tokens and checkpoints still verify. Nothing can be signed with it, unless a copy of the private key exists:',
+    'run the command for each other copy of the file, and delete it from secret stores, backups and snapshots.',
+  ]);
 }
 
 export function renderRotation({ key, made, next, steps, replicas }: Rotation, json: boolean): string {

@@ -1,6 +1,6 @@
 /** A signing key of the service: EC P-256, for ES256 (specification "Configuration rules", `Service:Signing:Keys`). */
 
-import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
@@ -12,24 +12,44 @@ import { makeSignature } from './signature.ts';
 
 export const SIGNING_ALGORITHM = 'ES256';
 
-export interface SigningKey {
+/** The public half of a key: it is published and verifies. */
+export interface PublicHalf {
   readonly keyId: string;
-  /** Signs these bytes (RFC 7518 §3.4). No other code holds the private key. */
-  readonly sign: (input: Buffer) => Buffer;
   /** Public members, with `kid`, `use` and `alg`. */
   readonly publicJwk: Jwk;
+}
+
+export interface SigningKey extends PublicHalf {
+  /** Signs these bytes (RFC 7518 §3.4). No other code holds the private key. */
+  readonly sign: (input: Buffer) => Buffer;
+}
+
+/** Whether a configured key is whole. Of a retired key, only the public half may be configured. */
+export function canSign(key: PublicHalf): key is SigningKey {
+  return 'sign' in key;
 }
 
 /** What is wrong with a configured key: the rest of a sentence, without any part of the key. */
 type SigningKeyProblem =
   | 'is not a private key in PEM (PKCS#8 or SEC1, not encrypted)'
+  | 'is not a public key in PEM (SPKI)'
   | 'holds more than one private key'
+  | 'holds more than one public key'
   | 'is not an EC key on P-256'
   | 'has a private part that does not belong to its public part'
   | 'must have a Kid of 1 to 256 characters';
 
+interface Material {
+  readonly kty: string;
+  readonly crv: string;
+  readonly x: string;
+  readonly y: string;
+}
+
 type ReadSigningKey =
   | { readonly kind: 'read'; readonly key: SigningKey }
+  /** The file of a retired key (SPKI). */
+  | { readonly kind: 'public_half'; readonly key: PublicHalf }
   | { readonly kind: 'unusable'; readonly problem: SigningKeyProblem };
 
 /** The limit of Mandate's own verifiers. */
@@ -41,15 +61,40 @@ export async function readSigningKey(pem: string, keyId?: string): Promise<ReadS
     return unusable('must have a Kid of 1 to 256 characters');
   }
   if (pem.split(/-----BEGIN [A-Z ]*PRIVATE KEY-----/).length > 2) return unusable('holds more than one private key');
-  const object = privateKeyObject(pem);
+  if (PUBLIC_KEY.test(pem) && !pem.includes('PRIVATE KEY-----')) return readPublicHalf(pem, keyId);
+  const object = keyObject(() => createPrivateKey({ key: pem, format: 'pem' }));
   if (object === undefined) return unusable('is not a private key in PEM (PKCS#8 or SEC1, not encrypted)');
-  if (object.asymmetricKeyType !== 'ec' || object.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    return unusable('is not an EC key on P-256');
-  }
+  if (!isP256(object)) return unusable('is not an EC key on P-256');
   const key = await signingKey(await exportJWK(object), keyId);
   return key === undefined
     ? unusable('has a private part that does not belong to its public part')
     : { kind: 'read', key };
+}
+
+const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----/;
+
+async function readPublicHalf(pem: string, keyId?: string): Promise<ReadSigningKey> {
+  if (pem.split(PUBLIC_KEY).length > 2) return unusable('holds more than one public key');
+  const object = keyObject(() => createPublicKey({ key: pem, format: 'pem' }));
+  if (object === undefined) return unusable('is not a public key in PEM (SPKI)');
+  if (!isP256(object)) return unusable('is not an EC key on P-256');
+  const { kty = '', crv = '', x = '', y = '' } = await exportJWK(object);
+  return { kind: 'public_half', key: await publicHalf({ kty, crv, x, y }, keyId) };
+}
+
+function isP256({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1';
+}
+
+async function publicHalf(material: Material, keyId?: string): Promise<PublicHalf> {
+  const kid = keyId ?? (await calculateJwkThumbprint(material));
+  return { keyId: kid, publicJwk: { ...material, kid, use: 'sig', alg: SIGNING_ALGORITHM } };
+}
+
+/** The PEM text of the public half (SPKI), with a trailing line feed. */
+export function publicPem({ publicJwk: { kty, crv = '', x = '', y = '' } }: PublicHalf): string {
+  const key = createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' });
+  return key.export({ type: 'spki', format: 'pem' }).toString();
 }
 
 const generate = promisify(generateKeyPair);
@@ -66,7 +111,7 @@ export async function newSigningKey(keyId?: string): Promise<{ readonly pem: Sec
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
   const read = await readSigningKey(pem, keyId);
-  if (read.kind === 'unusable') throw new Error('A key that was just generated cannot be read.');
+  if (read.kind !== 'read') throw new Error('A key that was just generated cannot be read.');
   return { pem: new Secret(pem), key: read.key };
 }
 
@@ -86,14 +131,13 @@ async function signingKey(jwk: JWK, keyId?: string): Promise<SigningKey | undefi
   } catch {
     return undefined;
   }
-  const kid = keyId ?? (await calculateJwkThumbprint(material));
   const sign = (input: Buffer) => makeSignature(SIGNING_ALGORITHM, privateKey, input);
-  return { keyId: kid, sign, publicJwk: { ...material, kid, use: 'sig', alg: SIGNING_ALGORITHM } };
+  return { ...(await publicHalf(material, keyId)), sign };
 }
 
-function privateKeyObject(pem: string): KeyObject | undefined {
+function keyObject(read: () => KeyObject): KeyObject | undefined {
   try {
-    return createPrivateKey({ key: pem, format: 'pem' });
+    return read();
   } catch {
     // The error is dropped, because OpenSSL's message may quote the input.
     return undefined;
@@ -105,7 +149,7 @@ function unusable(problem: SigningKeyProblem): ReadSigningKey {
 }
 
 /** RFC 7638: the thumbprint depends on the key material only, not on the `kid`. */
-export function thumbprintOf({ publicJwk }: Pick<SigningKey, 'publicJwk'>): Promise<string> {
+export function thumbprintOf({ publicJwk }: Pick<PublicHalf, 'publicJwk'>): Promise<string> {
   return jwkThumbprint(publicJwk);
 }
 

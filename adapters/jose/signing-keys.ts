@@ -5,11 +5,13 @@ import { LRUCache } from 'lru-cache';
 import type { SigningKeys } from '../../application/ports/keys.ts';
 import { checkpointSigner } from './checkpoint-signatures.ts';
 import { importKeys, verifyWithRing } from './key-ring.ts';
-import { SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
+import { canSign, type PublicHalf, SIGNING_ALGORITHM, type SigningKey } from './signing-key.ts';
 
 type ChosenSigningKeys =
   | { readonly kind: 'chosen'; readonly signingKeys: SigningKeys }
-  | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' };
+  | { readonly kind: 'no_keys' | 'repeated_key_id' | 'active_key_id_missing' | 'active_key_id_unknown' }
+  /** Only its public half is configured. */
+  | { readonly kind: 'active_key_cannot_sign'; readonly active: PublicHalf };
 
 /**
  * How many verified tokens are cached. The cache helps because tokens for a high-risk audience are introspected on every
@@ -19,7 +21,7 @@ const MAX_VERIFIED = 10_000;
 
 /** @param activeKeyId optional if there is only one key */
 export async function signingKeys(
-  keys: readonly SigningKey[],
+  keys: readonly PublicHalf[],
   activeKeyId: string | undefined,
 ): Promise<ChosenSigningKeys> {
   const [only] = keys;
@@ -28,10 +30,16 @@ export async function signingKeys(
   if (activeKeyId === undefined && keys.length > 1) return { kind: 'active_key_id_missing' };
   const active = activeKeyId === undefined ? only : keys.find((key) => key.keyId === activeKeyId);
   if (active === undefined) return { kind: 'active_key_id_unknown' };
+  if (!canSign(active)) return { kind: 'active_key_cannot_sign', active };
   return { kind: 'chosen', signingKeys: await withActive(active, keys) };
 }
 
-async function withActive(active: SigningKey, keys: readonly SigningKey[]): Promise<SigningKeys> {
+/** The keys of a service that has only this one. */
+export function onlySigningKey(key: SigningKey): Promise<SigningKeys> {
+  return withActive(key, [key]);
+}
+
+async function withActive(active: SigningKey, keys: readonly PublicHalf[]): Promise<SigningKeys> {
   const published = { keys: keys.map((key) => key.publicJwk) };
   const ring = await importKeys(keys.map((key) => ({ jwk: key.publicJwk, algorithms: [SIGNING_ALGORITHM] })));
   // The keys do not change while the process runs, so a verified token stays verified.

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, link, lstat, open, readdir, rm, stat } from 'node:fs/promises';
+import { access, link, lstat, readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,6 +21,7 @@ import {
   type StoredExport,
 } from '../../application/ports/exports.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /** The suffix of an export's file name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';
@@ -62,7 +63,7 @@ export function exportFolder(path: string): ExportFolder {
     withdraw: ({ location }) =>
       unusable(location, async () => {
         await rm(location);
-        await settle(folder);
+        await syncFolder(folder);
       }),
   };
 }
@@ -83,7 +84,7 @@ function draftExport(folder: string, temporary: string, location: string): Draft
       }
       await unusable(location, async () => {
         await rm(temporary);
-        await settle(folder);
+        await syncFolder(folder);
       });
       return { kind: 'published', stored: storedExport(location) };
     },
@@ -100,16 +101,6 @@ async function write(location: string, lines: Lines): Promise<void> {
 async function* asText(lines: Lines): AsyncIterable<string> {
   for await (const batch of lines) {
     if (batch.length > 0) yield `${batch.join('\n')}\n`;
-  }
-}
-
-/** A new name in a directory survives a power failure only after a sync of the directory. */
-async function settle(folder: string): Promise<void> {
-  const directory = await open(folder, constants.O_RDONLY);
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }
 

@@ -1,7 +1,10 @@
 /** Writes, reads and examines private key files. Only the owner may read a new file, which replaces no other. */
 
-import { open, readFile, stat, unlink } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Secret } from '../../domain/secret.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /** Read and write for the owner, no access for others. */
 const OWNER_ONLY = 0o600;
@@ -15,6 +18,9 @@ type KeyFileProblem =
   | 'may not be written by this user'
   | 'may not be read by this user'
   | 'could not be written'
+  | 'does not exist'
+  | 'is mounted by itself, and can only be replaced where it is mounted from'
+  | 'has a second name (a hard link), under which the private key would remain'
   | 'could not be read';
 
 export class KeyFileUnusable extends Error {
@@ -30,20 +36,56 @@ export class KeyFileUnusable extends Error {
 /** Writes a key, and returns once the file is durable. Removes a partially written file. @throws KeyFileUnusable */
 export async function writeKeyFile(path: string, pem: Secret): Promise<void> {
   try {
-    // `wx`: two concurrent commands must not share a file, and an existing symbolic link is not followed.
-    const file = await open(path, 'wx', OWNER_ONLY);
-    try {
-      await file.chmod(OWNER_ONLY);
-      await file.writeFile(pem.reveal());
-      await file.sync();
-    } catch (cause) {
-      await unlink(path);
-      throw cause;
-    } finally {
-      await file.close();
-    }
+    await writeDurably(path, pem.reveal(), OWNER_ONLY);
   } catch (cause) {
     throw new KeyFileUnusable(WRITE_PROBLEMS[codeOf(cause)] ?? 'could not be written', { cause });
+  }
+}
+
+/** A public half is no secret. The user of the service reads it, who may not be the user of the command. */
+const READABLE = 0o644;
+
+/**
+ * Replaces a private key by its public half, by a rename: at every moment the path names a complete key. Follows symbolic
+ * links, so that the private key does not remain behind one. Returns once the change is durable. @throws KeyFileUnusable
+ */
+export async function replaceByPublicHalf(path: string, publicPem: string): Promise<void> {
+  try {
+    const file = await realpath(path);
+    if ((await stat(file)).nlink > 1) {
+      throw new KeyFileUnusable('has a second name (a hard link), under which the private key would remain');
+    }
+    const beside = `${file}.${randomUUID()}`;
+    await writeDurably(beside, publicPem, READABLE);
+    try {
+      await rename(beside, file);
+    } catch (cause) {
+      await unlink(beside);
+      throw cause;
+    }
+    await syncFolder(dirname(file));
+  } catch (cause) {
+    if (cause instanceof KeyFileUnusable) throw cause;
+    if (codeOf(cause) === 'ENOENT') throw new KeyFileUnusable('does not exist', { cause });
+    throw new KeyFileUnusable(WRITE_PROBLEMS[codeOf(cause)] ?? 'could not be written', { cause });
+  }
+}
+
+/**
+ * Removes a partially written file. `wx`: two concurrent commands must not share a file, and an existing symbolic link is
+ * not followed.
+ */
+async function writeDurably(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.chmod(mode);
+    await file.writeFile(text);
+    await file.sync();
+  } catch (cause) {
+    await unlink(path);
+    throw cause;
+  } finally {
+    await file.close();
   }
 }
 
@@ -56,6 +98,12 @@ export async function readKeyFile(path: string): Promise<string | undefined> {
     if (code === 'ENOENT') return undefined;
     throw new KeyFileUnusable(code === 'EACCES' ? 'may not be read by this user' : 'could not be read', { cause });
   }
+}
+
+/** The same for all names of one file, links included; `undefined` if there is none. */
+export async function fileIdentity(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && `${found.dev}:${found.ino}`;
 }
 
 /**
@@ -77,6 +125,7 @@ const WRITE_PROBLEMS: Readonly<Record<string, KeyFileProblem>> = {
   EACCES: 'may not be written by this user',
   EPERM: 'may not be written by this user',
   EROFS: 'may not be written by this user',
+  EBUSY: 'is mounted by itself, and can only be replaced where it is mounted from',
 };
 
 function codeOf(error: unknown): string {

@@ -4,6 +4,7 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
+import { printableKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
 import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
@@ -65,19 +66,30 @@ export function judgeSealing(
   );
 }
 
+const KEPT = 'Compare with the key set that you kept (`mandate keys show --json`)';
+const NEVER = 'Never configure a key only because the ledger names it.';
+
 /**
- * Judges whether every checkpoint can be verified: its key must be published.
+ * Judges whether every checkpoint can be verified with a configured key. An owner of the database can sign checkpoints
+ * with another key, so no remedy may lead an operator to configure a key that this service never had.
  *
- * @param signers the ids of all keys that signed a checkpoint
+ * @param signers the ids of all keys that signed a checkpoint; first that of the newest checkpoint
  * @param kids the ids of the configured keys
  */
 export function judgeSigners(signers: readonly string[], kids: readonly string[]): Finding {
-  if (signers.length === 0) return skipped('There is no checkpoint yet.');
+  const [newest] = signers;
+  if (newest === undefined) return skipped('There is no checkpoint yet.');
+  if (!kids.includes(newest)) {
+    return failed(
+      `The newest checkpoint is signed with the key ${printableKeyId(newest)}, which is not configured: nothing is sealed over it.`,
+      `${KEPT}. If the key is there, configure its public half until a checkpoint by another key follows. If not, another party signed: see docs/operating.md ("The ledger is not intact"). ${NEVER}`,
+    );
+  }
   const gone = signers.filter((kid) => !kids.includes(kid));
   if (gone.length === 0) return ok('Every key that signed a checkpoint is configured, and so published.');
   return warning(
-    `Checkpoints were signed with keys that are no longer configured: ${summarizeList(gone)}.`,
-    'Configure them again, to be published only, or verify with a key set that was kept: `mandate audit-verify --jwks FILE`.',
+    `Earlier checkpoints were signed with keys that are not configured: ${summarizeList(gone.map(printableKeyId))}.`,
+    `${KEPT}, and verify with it: \`mandate audit-verify --jwks FILE\`. If a key is not there, another party signed: see docs/operating.md ("The ledger is not intact"). ${NEVER}`,
   );
 }
 

@@ -10,6 +10,7 @@ import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { continuityFault, type Distrust, describeDistrust } from '../../domain/ledger/distrust.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
+import { StorageUnavailable } from '../ports/decisions.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
@@ -45,7 +46,7 @@ interface ChainReading {
 const PAGE_SIZE = 500;
 
 export function trustedChain(service: ChainReading): TrustedChain {
-  const { checkpoints, log } = service;
+  const { log } = service;
   let known: Checkpoint | undefined;
   let distrust: string | undefined;
 
@@ -69,8 +70,7 @@ export function trustedChain(service: ChainReading): TrustedChain {
     async examine() {
       // Before the read: a concurrent pass may adopt a newer checkpoint than this pass reads.
       const before = known;
-      const newest = await checkpoints.newest();
-      const faults = await faultsOf(service, before, newest);
+      const { newest, faults } = await read(service, before);
       report(faults);
       if (faults.length > 0) return { kind: 'untrusted', faults };
       adopt(newest);
@@ -79,6 +79,20 @@ export function trustedChain(service: ChainReading): TrustedChain {
     sealed: adopt,
     state: () => ({ known, distrust }),
   };
+}
+
+async function read(
+  service: ChainReading,
+  known: Checkpoint | undefined,
+): Promise<{ readonly newest?: Checkpoint | undefined; readonly faults: readonly Distrust[] }> {
+  try {
+    const newest = await service.checkpoints.newest();
+    return { newest, faults: await faultsOf(service, known, newest) };
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    // An owner of the database can write values that no code of this service writes, such as a time without a date.
+    return { faults: [{ kind: 'unreadable' }] };
+  }
 }
 
 async function faultsOf(

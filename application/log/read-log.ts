@@ -13,6 +13,7 @@ export interface LogReader {
   state(): Promise<LogState | undefined>;
   /** The bytes of a tile or bundle; `undefined` if the tree does not have it. */
   tile(path: TilePath): Promise<Uint8Array | undefined>;
+  /** In the order of their first use. */
   keys(): Promise<readonly LogKey[]>;
 }
 
@@ -20,12 +21,13 @@ export interface LogReader {
 const STATE_SECONDS = 1;
 
 interface LogReading {
-  readonly log: Pick<TransparencyLog, 'state' | 'tiles' | 'keys'>;
+  readonly log: Pick<TransparencyLog, 'state' | 'tiles'>;
+  readonly keys: LogReader['keys'];
   readonly checkpoints: Pick<Checkpoints, 'page'>;
   readonly clock: Clock;
 }
 
-export function logReader({ log, checkpoints, clock }: LogReading): LogReader {
+export function logReader({ log, keys, checkpoints, clock }: LogReading): LogReader {
   let read: { readonly at: Instant; readonly state: Promise<LogState | undefined> } | undefined;
   return {
     state() {
@@ -50,6 +52,6 @@ export function logReader({ log, checkpoints, clock }: LogReading): LogReader {
       return entries.length === width ? encodeEntries(entries.map(logEntry)) : undefined;
     },
 
-    keys: () => log.keys(),
+    keys,
   };
 }

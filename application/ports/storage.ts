@@ -48,7 +48,7 @@ export interface SealingBacklog {
 }
 
 export interface SealingCondition extends SealingBacklog {
-  /** The ids of all keys that signed a checkpoint. */
+  /** The ids of all keys that signed a checkpoint; first that of the newest checkpoint. */
   readonly signers: readonly string[];
 }
 

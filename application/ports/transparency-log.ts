@@ -110,6 +110,8 @@ export interface CheckpointKeyUse {
   readonly kid: string;
   readonly first: Instant;
   readonly last: Instant;
+  /** The id of the last one. */
+  readonly lastId: number;
 }
 
 export interface TilePlace {

@@ -3,19 +3,34 @@ import { exitCode } from '../../adapters/cli/command.ts';
 import {
   type GenerateRequest,
   NOT_PUBLISHED,
+  type RetireRequest,
   type RotateRequest,
   type ShowRequest,
 } from '../../adapters/cli/commands/keys.ts';
-import { renderKeys, renderNewKey, renderRotation, type SettingLine } from '../../adapters/cli/key-report.ts';
+import {
+  renderKeys,
+  renderNewKey,
+  renderRetirement,
+  renderRotation,
+  type SettingLine,
+  type ShownKey,
+} from '../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { newSigningKey, readSigningKey, type SigningKey, thumbprintOf } from '../../adapters/jose/signing-key.ts';
+import {
+  canSign,
+  newSigningKey,
+  type PublicHalf,
+  publicPem,
+  readSigningKey,
+  thumbprintOf,
+} from '../../adapters/jose/signing-key.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
-import { KeyFileUnusable, readKeyFile, writeKeyFile } from '../../adapters/platform/key-file.ts';
+import { KeyFileUnusable, readKeyFile, replaceByPublicHalf, writeKeyFile } from '../../adapters/platform/key-file.ts';
 import { askReplica, type PlannedKey, rotationPlan, signingSettings } from '../rotation-plan.ts';
 import { catalogue } from '../settings/catalogue.ts';
 import { givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
-import { type ConfiguredKey, configuredSigningKeys } from '../signing.ts';
+import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
@@ -66,7 +81,7 @@ function freeIndex(settings: SettingSources): number {
 /** With several keys, ActiveKid is required: it names the key that signs now. */
 async function settingsToAdd(
   settings: SettingSources,
-  made: { readonly key: SigningKey; readonly file: string | undefined; readonly isNamed: boolean },
+  made: { readonly key: PublicHalf; readonly file: string | undefined; readonly isNamed: boolean },
 ): Promise<readonly SettingLine[]> {
   const planned = plannedNext(made.key, made.file ?? '/path/to/the/file.pem', made.isNamed, settings);
   const isActiveNamed = givenSettings(settings).text('Service:Signing:ActiveKid') !== undefined;
@@ -113,7 +128,7 @@ export async function keysRotate(request: RotateRequest, overrides: readonly Set
 }
 
 interface NextKey {
-  readonly key: SigningKey;
+  readonly key: PublicHalf;
   readonly made: boolean;
   /** The next key's settings; `undefined` if it is not configured yet. */
   readonly configured: PlannedKey | undefined;
@@ -129,6 +144,9 @@ async function nextKey(file: string, kid: string | undefined, keys: readonly Con
   }
   const read = await readSigningKey(text, kid);
   if (read.kind === 'unusable') throw new StartupError([`${file} ${read.problem}.`]);
+  if (read.kind === 'public_half') {
+    throw new StartupError([`${file} holds only the public half of a key, which cannot become the key that signs.`]);
+  }
   const same = keys.find(({ key }) => isSameKey(key, read.key));
   if (same === undefined) return { key: read.key, made: false, configured: undefined };
   if (kid !== undefined && same.key.keyId !== kid) {
@@ -137,16 +155,13 @@ async function nextKey(file: string, kid: string | undefined, keys: readonly Con
   return { key: same.key, made: false, configured: plannedKey(same) };
 }
 
-function isSameKey(one: SigningKey, other: SigningKey): boolean {
-  return one.publicJwk.x === other.publicJwk.x && one.publicJwk.y === other.publicJwk.y;
-}
-
-function plannedNext(key: SigningKey, path: string, isNamed: boolean, settings: SettingSources): PlannedKey {
-  return { index: freeIndex(settings), kid: key.keyId, source: { kind: 'path', path }, isNamed };
+function plannedNext(key: PublicHalf, path: string, isNamed: boolean, settings: SettingSources): PlannedKey {
+  return { index: freeIndex(settings), kid: key.keyId, source: { kind: 'path', path }, isNamed, canSign: true };
 }
 
 function plannedKey({ choice, key }: ConfiguredKey): PlannedKey {
-  return { index: choice.index, kid: key.keyId, source: choice.source, isNamed: choice.kid !== undefined };
+  const { index, source, kid } = choice;
+  return { index, kid: key.keyId, source, isNamed: kid !== undefined, canSign: canSign(key) };
 }
 
 /** Shows the public half of every configured key. */
@@ -158,9 +173,45 @@ export async function keysShow({ json }: ShowRequest, overrides: readonly Settin
       kid: key.keyId,
       thumbprint: await thumbprintOf(key),
       setting: choice.setting,
-      signs: key.keyId === signingKeys.checkpoints.kid,
+      role: roleOf(key, signingKeys.checkpoints.kid),
     }));
     process.stdout.write(renderKeys(await Promise.all(shown), signingKeys.published(), json));
+    return exitCode.done;
+  });
+}
+
+function roleOf(key: PublicHalf, activeKid: string): ShownKey['role'] {
+  if (key.keyId === activeKid) return 'signs';
+  return canSign(key) ? 'published' : 'public_half';
+}
+
+/**
+ * Replaces the file of a former key by its public half, in one step: the key still verifies, and cannot sign.
+ */
+export async function keysRetire(request: RetireRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async () => {
+    const { keys, signingKeys } = await configuredSigningKeys(
+      validSection(processSettings(overrides), 'Service:Signing'),
+    );
+    const found = keys.find(({ key }) => key.keyId === request.kid);
+    if (found === undefined) throw new StartupError(['--kid names no configured key; mandate keys show lists them.']);
+    const { choice, key } = found;
+    if (key.keyId === signingKeys.checkpoints.kid) {
+      throw new StartupError([
+        `${choice.setting} is the key that signs. Rotate first, on every replica: mandate keys rotate.`,
+      ]);
+    }
+    if (!canSign(key)) throw new StartupError([`${choice.setting} holds only the public half already.`]);
+    if (choice.source.kind === 'pem') {
+      throw new StartupError([
+        `${choice.setting} is a text, not a file. Replace it yourself, on every replica, by the public half:\n${publicPem(key).trimEnd()}`,
+      ]);
+    }
+    const { path } = choice.source;
+    await withKeyFile(path, () => replaceByPublicHalf(path, publicPem(key)));
+    const thumbprint = await thumbprintOf(key);
+    const about = { kid: key.keyId, thumbprint, file: path, publicJwk: key.publicJwk };
+    process.stdout.write(renderRetirement(about, choice.setting, request.json));
     return exitCode.done;
   });
 }

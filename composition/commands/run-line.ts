@@ -34,6 +34,7 @@ export function runLine(argv: readonly string[]): Promise<number> {
       generate: async (request, settings) => (await import('./keys.ts')).keysGenerate(request, settings),
       rotate: async (request, settings) => (await import('./keys.ts')).keysRotate(request, settings),
       show: async (request, settings) => (await import('./keys.ts')).keysShow(request, settings),
+      retire: async (request, settings) => (await import('./keys.ts')).keysRetire(request, settings),
     }),
     witnessCommand({
       init: async (request) => (await import('./witness.ts')).witnessInit(request),

@@ -8,7 +8,7 @@ import {
   ownAddressExamination,
   sinkExamination,
 } from '../../application/doctor/address.ts';
-import { type Examination, examineAll, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
+import { type Examination, examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { readinessExamination } from '../../application/doctor/readiness.ts';
 import { signInExaminations } from '../../application/doctor/sign-in.ts';
@@ -19,6 +19,7 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
+import { sharedKeyFiles } from '../key-files.ts';
 import {
   consoleChoice,
   logChoice,
@@ -52,7 +53,9 @@ export async function examineEverything(settings: DoctorSettings, clock: Clock):
   const opened = database && openCondition(database);
   const found = await examineAll(allExaminations(settings, clock, opened), timeLimit);
   await closeStorage(opened);
-  return [...settings.findings, ...found];
+  const shared = settings.whole === undefined ? [] : await sharedKeyFiles(settings.whole);
+  const ofFiles = shared.map((sentence) => ({ check: 'settings', ...failed(sentence, 'Give each key its file.') }));
+  return [...settings.findings, ...ofFiles, ...found];
 }
 
 /** Half the time limit of an examination: a sink that accepts no connection in this time counts as unreachable. */

@@ -7,6 +7,7 @@ import { discovery, type ProviderLocation } from '../../adapters/identity-provid
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
 import { serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
+import { canSign } from '../../adapters/jose/signing-key.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
@@ -57,7 +58,12 @@ export function configuredSigning(
   const choices = signingKeyChoices(settings);
   const loading = load();
 
-  async function load(): Promise<{ readonly loaded: LoadedKeys; readonly signingKeys?: SigningKeys }> {
+  async function load(): Promise<{
+    readonly loaded: LoadedKeys;
+    readonly signingKeys?: SigningKeys;
+    /** The settings of keys without a private half. */
+    readonly publicHalves?: readonly string[];
+  }> {
     if (choices.length === 0) {
       return {
         loaded: isDevelopment ? { kind: 'ephemeral' } : { kind: 'unusable', reasons: ['There is no signing key.'] },
@@ -66,7 +72,8 @@ export function configuredSigning(
     try {
       const { keys, signingKeys } = await configuredSigningKeys(settings);
       const kids = keys.map(({ key }) => key.keyId);
-      return { loaded: { kind: 'loaded', kids, active: signingKeys.checkpoints.kid }, signingKeys };
+      const publicHalves = keys.flatMap(({ choice, key }) => (canSign(key) ? [] : [choice.setting]));
+      return { loaded: { kind: 'loaded', kids, active: signingKeys.checkpoints.kid }, signingKeys, publicHalves };
     } catch (error) {
       if (!(error instanceof StartupError)) throw error;
       return { loaded: { kind: 'unusable', reasons: error.reasons } };
@@ -81,9 +88,13 @@ export function configuredSigning(
       return loaded.kind === 'loaded' ? loaded.kids : undefined;
     },
     async files() {
-      const files = choices.map(async ({ source, setting }) => {
+      const { publicHalves = [] } = await loading;
+      const files = choices.map(async ({ source, setting }): Promise<readonly KeyFile[]> => {
         const exposure = source.kind === 'path' ? await exposureOf(source.path) : undefined;
-        return exposure === undefined ? [] : [{ setting, exposure }];
+        if (exposure === undefined) return [];
+        // A public half is no secret. But who can replace it decides which checkpoints are believed.
+        const isFine = exposure === 'readable' && publicHalves.includes(setting);
+        return [{ setting, exposure: isFine ? 'none' : exposure }];
       });
       return (await Promise.all(files)).flat();
     },

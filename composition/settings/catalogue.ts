@@ -157,7 +157,7 @@ export const catalogue = {
 
   'Service:Signing:Keys:N:Path': optional(
     path(),
-    'A PEM file with an EC P-256 private key; N counts from 0. Every key is published. Either this or `Pem`. Without any key a development host generates one at each start; any other host does not start.',
+    'A PEM file with an EC P-256 private key; N counts from 0. Every key is published. Of a retired key the public half (SPKI, which `mandate keys retire` writes) is enough: it verifies, and cannot be the active one. Either this or `Pem`. No other setting may name the file. Without any key a development host generates one at each start; any other host does not start.',
   ),
   'Service:Signing:Keys:N:Pem': optional(pem(), 'The same key as text.'),
   'Service:Signing:Keys:N:Kid': optional(

@@ -12,6 +12,8 @@ export type Distrust =
   /** No configured key has the id of the key that signed the newest checkpoint. */
   | { readonly kind: 'unknown_key'; readonly checkpointId: number; readonly kid: string }
   | { readonly kind: 'invalid_signature'; readonly checkpointId: number; readonly kid: string }
+  /** A value of one of them is impossible, so nothing can be compared or verified. */
+  | { readonly kind: 'unreadable' }
   /** @property newestId 0 if there are no checkpoints */
   | { readonly kind: 'known_is_missing'; readonly checkpointId: number; readonly newestId: number }
   | { readonly kind: 'known_is_another'; readonly checkpointId: number }
@@ -47,6 +49,8 @@ export function describeDistrust(fault: Distrust): string {
       return `The newest checkpoint, ${fault.checkpointId}, is signed with the key ${printableKeyId(fault.kid)}, which is not configured here. If this service signed with that key, configure its public half; if another replica signs with it, configure it here too. Otherwise another party signed the checkpoint.`;
     case 'invalid_signature':
       return `The newest checkpoint, ${fault.checkpointId}, names the configured key ${printableKeyId(fault.kid)}, but that key did not make its signature: another party altered or signed it.`;
+    case 'unreadable':
+      return 'The newest checkpoints cannot be read: a value of one of them is impossible.';
     case 'known_is_missing':
       return fault.newestId === 0
         ? `Checkpoint ${fault.checkpointId} is missing, which this process saw: there are no checkpoints at all.`

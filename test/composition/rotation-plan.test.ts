@@ -2,9 +2,27 @@ import { expect } from 'chai';
 import { type PlannedKey, rotationPlan } from '../../composition/rotation-plan.ts';
 import { Secret } from '../../domain/secret.ts';
 
-const first: PlannedKey = { index: 0, kid: 'kid-a', source: { kind: 'path', path: '/keys/a.pem' }, isNamed: false };
-const second: PlannedKey = { index: 3, kid: 'named-b', source: { kind: 'pem', pem: new Secret('PEM') }, isNamed: true };
-const next: PlannedKey = { index: 4, kid: 'kid-c', source: { kind: 'path', path: '/keys/c.pem' }, isNamed: true };
+const first: PlannedKey = {
+  index: 0,
+  kid: 'kid-a',
+  source: { kind: 'path', path: '/keys/a.pem' },
+  isNamed: false,
+  canSign: true,
+};
+const second: PlannedKey = {
+  index: 3,
+  kid: 'named-b',
+  source: { kind: 'pem', pem: new Secret('PEM') },
+  isNamed: true,
+  canSign: true,
+};
+const next: PlannedKey = {
+  index: 4,
+  kid: 'kid-c',
+  source: { kind: 'path', path: '/keys/c.pem' },
+  isNamed: true,
+  canSign: true,
+};
 
 const MAX_TOKEN_TTL = 1800;
 const plan = (keys: readonly PlannedKey[], active: string) => rotationPlan(keys, active, next, MAX_TOKEN_TTL);
@@ -19,23 +37,30 @@ const AS_BEFORE = [
 const NEXT = ['Service__Signing__Keys__4__Path=/keys/c.pem', 'Service__Signing__Keys__4__Kid=kid-c'];
 
 describe('The plan of a key rotation', () => {
-  it('publishes the next key, then signs with it, then removes the other keys', () => {
+  it('publishes the next key, then signs with it, then retires the other keys, whose settings stay', () => {
     expect(settingsOf([first, second], 'named-b')).to.deep.equal([
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=named-b'],
       [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=kid-c'],
-      [...NEXT, 'Service__Signing__ActiveKid=kid-c'],
+      [...AS_BEFORE, ...NEXT, 'Service__Signing__ActiveKid=kid-c'],
     ]);
-    expect(plan([first, second], 'named-b').steps[2]?.unset).to.deep.equal([
-      'Service__Signing__Keys__0__Path',
-      'Service__Signing__Keys__3__Pem',
-      'Service__Signing__Keys__3__Kid',
+    const { unset, conditions = [] } = plan([first, second], 'named-b').steps[2] ?? {};
+    expect(unset).to.deep.equal([]);
+    expect(conditions.slice(1, 3)).to.deep.equal([
+      'run mandate keys retire --kid kid-a for each copy of /keys/a.pem; the setting keeps naming the file.',
+      'replace Service__Signing__Keys__3__Pem by the public half, which mandate keys retire --kid named-b prints.',
     ]);
+  });
+
+  it('never names a public half as the key that signs until step 2', () => {
+    const [publish] = plan([second, { ...first, canSign: false }, next], 'kid-c').steps;
+    expect(publish?.settings.at(-1)).to.deep.equal({ name: 'Service__Signing__ActiveKid', value: 'named-b' });
   });
 
   for (const [title, keys, active, step, done] of [
     ['without the next key', [first], 'kid-a', 1, [false, false, false]],
     ['with the next key published', [first, next], 'kid-a', 2, [true, false, false]],
     ['with the next key as the active one', [first, next], 'kid-c', 3, [true, true, false]],
+    ['with the former key retired', [{ ...first, canSign: false }, next], 'kid-c', undefined, [true, true, true]],
     ['with the next key alone', [next], 'kid-c', undefined, [true, true, true]],
   ] as const) {
     it(`derives the next step from settings ${title}`, () => {
@@ -45,12 +70,14 @@ describe('The plan of a key rotation', () => {
     });
   }
 
-  it('waits before step 2 until caches have expired, and before step 3 until the last old token has expired', () => {
+  it('waits before step 2 until caches have expired, and before a removal until the last old token has expired', () => {
     const [, second_, third] = plan([first], 'kid-a').steps;
     // Ten minutes in the cache of a tool server, and five in an HTTP cache.
     expect(second_?.conditions[0]).to.match(/^wait PT15M from when step 1/);
+    expect(third?.conditions[0]).to.match(/^step 2 has reached every replica/);
     // The lifetime of a token, the clock skew, and ten minutes in the cache of a tool server.
-    expect(third?.conditions[0]).to.match(/^wait PT41M from when step 2/);
-    expect(third?.conditions[1]).to.match(/^checkpoints verify only with keys that are published/);
+    expect(third?.conditions.at(-1)).to.match(
+      /^optional: remove .* PT41M after step 2 .* a checkpoint by the next key/,
+    );
   });
 });

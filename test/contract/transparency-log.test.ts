@@ -153,6 +153,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     const times = checkpoints.map(({ closedAt }) => closedAt);
     expect(Math.min(...signers.map(({ first }) => first))).to.equal(Math.min(...times));
     expect(Math.max(...signers.map(({ last }) => last))).to.equal(Math.max(...times));
+    expect(Math.max(...signers.map(({ lastId }) => lastId))).to.equal(checkpoints.at(-1)?.checkpointId);
     const [{ first } = { first: 0 }] = await log().signers(2);
     expect(first).to.equal(checkpoints[2]?.closedAt);
     expect(await log().signers(3)).to.deep.equal([]);

@@ -146,7 +146,7 @@ describe('The deployment examples', () => {
     ].map(String);
     expect(named).to.include.members(['serve', 'migrate', 'keys']);
     for (const name of new Set(named)) expect(has(name), name).to.equal(true);
-    const actions = { generate: nothing, rotate: nothing, show: nothing };
+    const actions = { generate: nothing, rotate: nothing, show: nothing, retire: nothing };
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
       const help: string[] = [];
       const io = { out: (text: string) => void help.push(text), writeError: fail };

@@ -1,6 +1,6 @@
 /** `mandate doctor` with real servers and databases, with and without faults. */
 
-import { randomUUID } from 'node:crypto';
+import { createPublicKey, randomUUID } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
-import { makeSealingKey } from '../support/ledger/sealing-key.ts';
+import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering } from '../support/ledger/tampering.ts';
 import { listen } from '../support/listening.ts';
 import { answering, type Handler, startLoopback } from '../support/loopback.ts';
@@ -61,6 +61,7 @@ for (const kind of databases) {
     this.timeout(60_000);
     const isPostgres = kind.engine === 'postgres';
     let folder: string;
+    let key: SealingKey;
     let database: FreshDatabase;
     let provider: IdentityProvider;
     let directory: UserDirectory;
@@ -75,7 +76,7 @@ for (const kind of databases) {
 
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'mandate-doctor-'));
-      const key = await makeSealingKey();
+      key = await makeSealingKey();
       const keyFile = join(folder, 'signing-key.pem');
       writeFileSync(keyFile, key.pem, { mode: 0o600 });
       database = await kind.fresh();
@@ -762,6 +763,26 @@ for (const kind of databases) {
       );
     });
 
+    it('lets everybody read the public half of a retired key, but not replace it', async () => {
+      const half = await makeSealingKey();
+      const file = join(folder, 'retired.pem');
+      writeFileSync(file, createPublicKey(half.pem).export({ type: 'spki', format: 'pem' }));
+      const active = await makeSealingKey();
+      const changes = {
+        ...{ 'Service:Signing:Keys:0:Path': undefined, 'Service:Signing:Keys:0:Pem': active.pem },
+        ...{ 'Service:Signing:Keys:1:Path': file, 'Service:Signing:ActiveKid': active.signer.kid },
+      };
+      const notPublished = ['own address', 'warning', /does not publish every key/] as const;
+      chmodSync(file, 0o644);
+      await expectOnly(await complaints(changes), notPublished);
+      chmodSync(file, 0o666);
+      await expectOnly(
+        await complaints(changes),
+        ['signing key files', 'warning', /Service:Signing:Keys:1:Path \(written by others\)/],
+        notPublished,
+      );
+    });
+
     if (isPostgres) {
       it('names the connection string whose certificate file cannot be read', async () => {
         const found = await complaints({
@@ -866,13 +887,31 @@ for (const kind of databases) {
         ],
         ['outbox', 'warning', /^3 records wait for the sink, and more are queued, but none is configured here\.$/],
       );
-      await seal(storage, stranger.signer, hourAgo);
+      await seal(storage, { ...stranger.signer, kid: 'old\u202e\nkey' }, hourAgo);
       await storage.outbox.drain({ now: clock.now(), limit: 10 }, async () => false);
       await expectOnly(
         await complaints(fresh.settings),
-        ['checkpoint keys', 'warning', /no longer configured: /],
+        [
+          'checkpoint keys',
+          'failed',
+          /^The newest checkpoint is signed with the key old\ufffd\ufffdkey, which is not con/,
+        ],
         ['outbox', 'warning', /it has refused, or not answered for, 3 of them/],
       );
+      await append(storage, 1, hourAgo, 3);
+      await seal(storage, key.signer, hourAgo);
+      const found = await complaints(fresh.settings);
+      await expectOnly(
+        found,
+        [
+          'checkpoint keys',
+          'warning',
+          /^Earlier checkpoints were signed with keys that are not configured: old\ufffd\ufffdkey\.$/,
+        ],
+        ['outbox', 'warning', /^4 records wait/],
+      );
+      for (const { remedy } of found) expect(remedy).not.to.match(/configure (them|it) again/i);
+      expect(found[0]?.remedy).to.include('Never configure a key only because the ledger names it.');
       await storage.close();
       await fresh.drop();
     });

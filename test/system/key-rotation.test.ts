@@ -278,7 +278,8 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     const rotate = (settings: Settings) =>
       runCommand(['keys', 'rotate', '--next', next, ...balancer.urls().flatMap((url) => ['--server', url])], settings);
 
-    const [published = common, signing = common, alone = common] = steps;
+    const [published = common, signing = common, retired = common] = steps;
+    const { Service__Signing__Keys__0__Path: _former, ...alone } = retired;
     const early = await rotate(published);
     expect(early.code, 'no replica publishes it yet').to.equal(3);
     expect(early.out).to.include(`does not publish yet: ${plan.key.kid}`);
@@ -297,6 +298,13 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     const kept = await runCommand(['keys', 'show', '--json'], signing);
     const keySet = join(folder, 'published-keys.json');
     writeFileSync(keySet, kept.out);
+
+    // Tokens of the former key are in use, and verify with its public half.
+    expect((await runCommand(['keys', 'retire', '--kid', formerKid], retired)).code).to.equal(0);
+    await rollOut(retired);
+    expect((await rotate(retired)).out).to.include('The current settings include every step.');
+    const byRetired = await runCommand(['audit-verify'], retired);
+    expect(byRetired.code, byRetired.out).to.equal(0);
 
     await pause(TOKEN_SECONDS * 1000);
     await rollOut(alone);

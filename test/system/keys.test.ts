@@ -1,7 +1,18 @@
 /** `mandate keys`: the files that it writes, and the secrets that it never prints. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -144,7 +155,7 @@ describe('mandate keys', () => {
       expect([one.key.made, other.key.made, one.next_step, other.next_step]).to.deep.equal([true, false, 1, 1]);
       expect(other).to.deep.equal({ ...one, key: { ...one.key, made: false } });
       expect(one.steps[0]).to.deep.include({ unchanged: ['Service__Signing__Keys__0__Pem'], unset: [] });
-      expect(one.steps[2].unset).to.deep.equal(['Service__Signing__Keys__0__Pem']);
+      expect(one.steps[2].unset).to.deep.equal([]);
       const shown = made.out + (await rotate(present)).out;
       for (const text of [pem, present.Service__Signing__Keys__0__Pem]) {
         expect(shown).not.to.include(privatePart(text)).and.not.to.include(text.split('\n')[1]);
@@ -164,7 +175,8 @@ describe('mandate keys', () => {
       published = JSON.parse((await runCommand(['keys', 'show', '--json'], steps[0].settings)).out);
       expect((await rotate(steps[0].settings, ...server)).code).to.equal(0);
 
-      const last = await rotate(steps[2].settings, ...server, '--server', 'http://127.0.0.1:9');
+      const { Service__Signing__Keys__0__Path: _former, ...alone } = steps[2].settings;
+      const last = await rotate(alone, ...server, '--server', 'http://127.0.0.1:9');
       expect(last.code).to.equal(3);
       expect(last.out)
         .to.include('The current settings include every step.')
@@ -180,6 +192,80 @@ describe('mandate keys', () => {
       const renamed = await runCommand(['keys', 'rotate', '--next', first, '--kid', 'other'], present);
       expect([renamed.code, renamed.out]).to.deep.equal([1, '']);
       expect(renamed.err).to.include('is configured under another name than --kid says');
+    });
+  });
+
+  describe('retire', () => {
+    let files: { former: string; active: string };
+    let settings: Record<string, string>;
+    let kids: { former: string; active: string };
+    beforeEach(async () => {
+      const [former, active] = await Promise.all([makeSealingKey(), makeSealingKey()]);
+      files = { former: join(folder, 'former.pem'), active: join(folder, 'active.pem') };
+      writeFileSync(files.former, former.pem, { mode: 0o600 });
+      writeFileSync(files.active, active.pem, { mode: 0o600 });
+      kids = { former: former.signer.kid, active: active.signer.kid };
+      settings = {
+        Service__Signing__Keys__0__Path: files.former,
+        Service__Signing__Keys__1__Path: files.active,
+        Service__Signing__ActiveKid: kids.active,
+      };
+    });
+    afterEach(() => {
+      for (const file of readdirSync(folder).filter((name) => /former|active|other/.test(name))) {
+        rmSync(join(folder, file));
+      }
+    });
+
+    const retire = (...more: readonly string[]) => runCommand(['keys', 'retire', ...more], settings);
+    const published = async () => JSON.parse((await runCommand(['keys', 'show', '--json'], settings)).out);
+
+    it('leaves the public half at the same path, so that no setting and no published key changes', async () => {
+      const before = await published();
+      const secret = privatePart(readFileSync(files.former, 'utf8'));
+      const { code, out, err } = await retire('--kid', kids.former);
+      expect([code, err]).to.deep.equal([0, '']);
+      expect(out).to.include(files.former).and.include('Service:Signing:Keys:0:Path still names it');
+      expect(readFileSync(files.former, 'utf8')).to.match(
+        /^-----BEGIN PUBLIC KEY-----\n[^-]+-----END PUBLIC KEY-----\n$/,
+      );
+      expect(statSync(files.former).mode & 0o777).to.equal(0o644);
+      expect(readdirSync(folder).filter((name) => name.startsWith('former'))).to.deep.equal(['former.pem']);
+      expect(await published()).to.deep.equal(before);
+      const shown = await runCommand(['keys', 'show'], settings);
+      expect(shown.out).to.match(/^published {2}\S{43} {2}from Service:Signing:Keys:0:Path {2}\(public half only\)\n/);
+      const rotation = await runCommand(['keys', 'rotate', '--next', files.active], settings);
+      expect(rotation.out).to.include('The current settings include every step.');
+      expect(out + shown.out).not.to.include(secret);
+      const again = await retire('--kid', kids.former);
+      expect([again.code, again.out]).to.deep.equal([1, '']);
+      expect(again.err).to.include('holds only the public half already');
+    });
+
+    it('replaces the file behind a symbolic link, so that the private key does not remain there', async () => {
+      const link = join(folder, 'former-link.pem');
+      symlinkSync(files.former, link);
+      settings.Service__Signing__Keys__0__Path = link;
+      expect((await retire('--kid', kids.former, '--json')).code).to.equal(0);
+      expect(readFileSync(files.former, 'utf8')).to.match(/^-----BEGIN PUBLIC KEY/);
+      expect(lstatSync(link).isSymbolicLink()).to.equal(true);
+    });
+
+    it('refuses the active key, a key by Pem, an unknown kid and a file with a second name, and changes nothing', async () => {
+      const pem = readFileSync(files.former, 'utf8');
+      const refused = async (kid: string, problem: RegExp) => {
+        const { code, out, err } = await retire('--kid', kid);
+        expect([code, out]).to.deep.equal([1, '']);
+        expect(err).to.match(problem).and.not.include(privatePart(pem)).and.not.include('PRIVATE KEY');
+        expect(readFileSync(files.former, 'utf8')).to.equal(pem);
+      };
+      await refused(kids.active, /Service:Signing:Keys:1:Path is the key that signs\. Rotate first/);
+      await refused('unknown', /--kid names no configured key/);
+      linkSync(files.former, join(folder, 'former-other.pem'));
+      await refused(kids.former, /has a second name \(a hard link\)/);
+      settings = { ...settings, Service__Signing__Keys__0__Pem: pem };
+      delete settings.Service__Signing__Keys__0__Path;
+      await refused(kids.former, /Keys:0:Pem is a text, not a file\. [\s\S]*-----BEGIN PUBLIC KEY-----/);
     });
   });
 });

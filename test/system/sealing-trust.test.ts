@@ -1,6 +1,9 @@
 /** The service seals only over checkpoints that it can trust (supplement "Trust in the ledger"). */
 
 import { expect } from 'chai';
+import { newNoteKey, readNoteSigner } from '../../adapters/jose/log-key.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { ED25519, formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -52,6 +55,8 @@ for (const database of databases) {
       const { body } = await of.untilReady({ accept: 'application/json' });
       return (body.checks as Readonly<Record<string, { status: string; detail: string }>>).sealing;
     };
+    const listedKids = async (of = mandate) =>
+      ((await of.get('/log/keys')).body.keys as readonly { kid: string }[]).map(({ kid }) => kid);
     const reports = () => mandate.log.lines.filter((line) => line.includes(REPORT)).length;
 
     /** Runs the passes of two intervals. Nothing may be sealed, and the log may not grow. */
@@ -91,6 +96,7 @@ for (const database of databases) {
         'Checkpoint 3 is not the one that this process saw',
         'is signed with the key old-2025, which is not configured here',
       );
+      expect(await listedKids()).to.not.include('old-2025');
       // A restart forgets the checkpoints, but not which keys are configured.
       const restarted = await mandate.another({});
       await restarted.jobs.seal();
@@ -98,6 +104,45 @@ for (const database of databases) {
       expect(await ids()).to.have.length(3);
       await restarted.stop();
       await tampering.sql("delete from log_keys where kid = 'old-2025'");
+    });
+
+    it('has its keys named by GET /log/keys only if their use was sealed', async () => {
+      const own = await listedKids();
+      expect(own).to.have.length(2);
+      const [jwk] = stranger.jwks.keys;
+      const pem = newNoteKey().reveal();
+      const read = await readNoteSigner(pem, { hash: sha256Bytes, name: 'mandate.test/ledger', type: ED25519 });
+      if (read.kind !== 'read') throw new Error(read.problem);
+      const { key, thumbprint: logThumbprint } = read.signer;
+      const logKid = `${key.name}+${key.keyId}`;
+      const rows: readonly (readonly [use: string, kid: string, thumbprint: string, key: string])[] = [
+        // The record of this one is sealed, and the key never signed.
+        ['checkpoint', stranger.signer.kid, stranger.signer.kid, JSON.stringify(jwk)],
+        ['checkpoint', 'old-2025', stranger.signer.kid, JSON.stringify({ ...jwk, kid: 'old-2025' })],
+        ['checkpoint', 'broken', stranger.signer.kid, 'no JSON'],
+        ['checkpoint', 'other', 'another-thumbprint', JSON.stringify({ ...jwk, kid: 'other' })],
+        ['log', logKid, logThumbprint, formatVerifierKey(key)],
+        ['log', 'mandate.test/ledger+00000000', logThumbprint, 'no+verifier+key'],
+      ];
+      const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
+      for (const [use, kid, thumbprint, publicKey] of rows) {
+        await tampering.sql(
+          `insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to)
+            values ('${use}', '${kid}', '${thumbprint}', '${publicKey}', ${since}, ${since})`,
+        );
+      }
+      await storage.ledger.append({
+        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        detail: stranger.signer.kid,
+      });
+      const other = await mandate.another({});
+      expect(await listedKids(other)).to.deep.equal(own);
+      await other.jobs.seal();
+      expect(await sealingCheck(other)).to.include({ status: 'Healthy' });
+      other.clock.advance(60);
+      expect(await listedKids(other)).to.deep.equal(own);
+      await other.stop();
+      await tampering.sql(`delete from log_keys where kid not in (${own.map((kid) => `'${kid}'`).join(', ')})`);
     });
 
     it('is not sealed further after all checkpoints were deleted, even if nothing is unsealed', async () => {
@@ -124,6 +169,15 @@ for (const database of databases) {
     it('is not sealed further after the signature alone of the newest checkpoint was replaced', async () => {
       await tampering.sql(`update checkpoints set signature = '${'0'.repeat(128)}' where checkpoint_id = 3`);
       await expectRefused('another party altered or signed it');
+    });
+
+    it('is not sealed further, and the service starts, after a checkpoint got an impossible value', async () => {
+      const never = database.engine === 'sqlite' ? '9223372036854775000' : "'infinity'";
+      await tampering.sql(`update checkpoints set closed_at = ${never} where checkpoint_id = 3`);
+      await expectRefused('Checkpoint 3 is not the one');
+      const restarted = await mandate.another({});
+      expect((await sealingCheck(restarted))?.detail).to.include('another party altered or signed it');
+      await restarted.stop();
     });
 
     it('is not sealed, and its log does not grow, over a checkpoint that another party added', async () => {

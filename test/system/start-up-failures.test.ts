@@ -4,7 +4,7 @@
  */
 
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,11 +48,14 @@ interface Failure {
 
 const privatePem = (key: ReturnType<typeof generateKeyPairSync>) =>
   String(key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+const publicPem = (key: ReturnType<typeof generateKeyPairSync>) =>
+  String(key.publicKey.export({ type: 'spki', format: 'pem' }));
 const p256 = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const NOT_P256 = 'is not an EC key on P-256.';
 const NOT_PEM = 'is not a private key in PEM';
 const KEY = 'Service:Signing:Keys:0:Path (Service__Signing__Keys__0__Path)';
 const ACTIVE = 'Service:Signing:ActiveKid (Service__Signing__ActiveKid)';
+const SECOND_KEY = 'Service:Signing:Keys:1:Path (Service__Signing__Keys__1__Path)';
 const SQLITE = 'Service:Database:Path (Service__Database__Path)';
 const POSTGRES = 'Service:Database:ConnectionString (Service__Database__ConnectionString)';
 
@@ -61,7 +64,8 @@ const unusableKeys = (
   [
     ['a key on another curve', () => privatePem(generateKeyPairSync('ec', { namedCurve: 'P-384' })), NOT_P256, true],
     ['a key of another type', () => privatePem(generateKeyPairSync('ed25519')), NOT_P256],
-    ['a public key', () => String(p256().publicKey.export({ type: 'spki', format: 'pem' })), NOT_PEM, true],
+    ['a public key alone', () => publicPem(p256()), 'holds only the public half of the only key.', true],
+    ['a public key on another curve', () => publicPem(generateKeyPairSync('ec', { namedCurve: 'P-384' })), NOT_P256],
     ['an encrypted key', () => String(p256().privateKey.export(encrypted)), NOT_PEM],
     ['a file with two keys', () => privatePem(p256()) + privatePem(p256()), 'holds more than one private key.'],
     ['a key file without a key', () => `${MARK}\n`, NOT_PEM],
@@ -172,7 +176,75 @@ const failures: readonly Failure[] = [
         'Service:Signing:ActiveKid': MARK,
       };
     },
-    says: [`${ACTIVE} cannot name one of two keys that have the same Kid.`],
+    says: [`${SECOND_KEY} names the same file as Service:Signing:Keys:0:Path.`],
+    alone: true,
+  },
+  {
+    title: 'one file, behind a link, for the key that signs and as a client secret',
+    changes: (place) => {
+      const path = place.file(`${MARK}-key.pem`, privatePem(p256()));
+      const link = join(place.folder, `${MARK}-link`);
+      symlinkSync(path, link);
+      return {
+        'Service:Signing:Keys:0:Path': path,
+        'Service:Me:ClientId': 'page',
+        'Service:Me:ClientSecret:Path': link,
+      };
+    },
+    says: [
+      'Service:Me:ClientSecret:Path (Service__Me__ClientSecret__Path) names the same file as Service:Signing:Keys:0:Path.',
+    ],
+  },
+  {
+    title: 'one file for the key that signs and, by a second name, for the transparency log',
+    changes: (place) => {
+      const path = place.file(`${MARK}-signing.pem`, privatePem(p256()));
+      const other = join(place.folder, `${MARK}-log.pem`);
+      linkSync(path, other);
+      return { 'Service:Signing:Keys:0:Path': path, 'Service:Audit:Log:Key:Path': other };
+    },
+    says: [
+      'Service:Audit:Log:Key:Path (Service__Audit__Log__Key__Path) names the same file as Service:Signing:Keys:0:Path.',
+    ],
+  },
+  {
+    title: 'one key under two names',
+    changes: (place) => {
+      const pem = privatePem(p256());
+      return {
+        'Service:Signing:Keys:0:Path': place.file(`${MARK}-one-name.pem`, pem),
+        'Service:Signing:Keys:1:Path': place.file(`${MARK}-other-name.pem`, pem),
+        'Service:Signing:Keys:1:Kid': `${MARK}-kid`,
+        'Service:Signing:ActiveKid': `${MARK}-kid`,
+      };
+    },
+    says: [`${SECOND_KEY} names the same key as Service:Signing:Keys:0:Path.`],
+    alone: true,
+  },
+  {
+    title: 'a whole key and its own public half under another name',
+    changes: (place) => {
+      const key = p256();
+      return {
+        'Service:Signing:Keys:0:Path': place.file(`${MARK}-whole.pem`, privatePem(key)),
+        'Service:Signing:Keys:1:Path': place.file(`${MARK}-half.pem`, publicPem(key)),
+        'Service:Signing:Keys:1:Kid': `${MARK}-kid`,
+        'Service:Signing:ActiveKid': `${MARK}-kid`,
+      };
+    },
+    says: [`${SECOND_KEY} names the same key as Service:Signing:Keys:0:Path.`],
+  },
+  {
+    title: 'the public half of a key as the active one',
+    changes: (place) => ({
+      'Service:Signing:Keys:0:Path': place.file(`${MARK}-active.pem`, privatePem(p256())),
+      'Service:Signing:Keys:1:Path': place.file(`${MARK}-public.pem`, publicPem(p256())),
+      'Service:Signing:Keys:1:Kid': `${MARK}-kid`,
+      'Service:Signing:ActiveKid': `${MARK}-kid`,
+    }),
+    says: [
+      `${ACTIVE} names the key of Service:Signing:Keys:1:Path, of which only the public half is configured: it cannot sign.`,
+    ],
     alone: true,
   },
   {

@@ -1,6 +1,6 @@
 /** The transparency log over the checkpoints (`Service:Audit:Log`; C2SP tlog-tiles, tlog-checkpoint v1.0.0). */
 
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
@@ -365,6 +365,31 @@ for (const database of databases) {
           .catch((error: unknown) => String(error));
         expect(refused).to.include('Service:Audit:Log:Key:Pem').and.include(problem).and.not.include(pem.slice(40, 60));
       }
+    });
+  });
+
+  describe(`Keys of checkpoints in the transparency log on ${database.name}`, () => {
+    it('are named after they are no longer configured, once a later checkpoint seals the record of it', async () => {
+      const [former, next] = await Promise.all([makeSealingKey(), makeSealingKey()]);
+      const log = { ...logKeySettings(), 'Service:Audit:Log:Public': 'true' };
+      const half = createPublicKey(former.pem).export({ type: 'spki', format: 'pem' }).toString();
+      const first = await startMandate({ database, settings: { ...log, 'Service:Signing:Keys:0:Pem': former.pem } });
+      await first.block('ada', 'disabled');
+      await first.jobs.seal();
+      const alone = { 'Service:Signing:Keys:0:Pem': next.pem };
+      const both = { 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': next.signer.kid };
+      const second = await first.another({ ...alone, ...both });
+      const kidsOf = async (of: Mandate) =>
+        keysIn(await of.get('/log/keys')).flatMap(({ kid, use }) => (use === 'checkpoint' ? [kid] : []));
+      // The record of its retirement is not sealed yet.
+      const early = await first.another(alone);
+      expect(await kidsOf(early)).to.deep.equal([next.signer.kid]);
+      await early.stop();
+      await second.jobs.seal();
+      const last = await first.another(alone);
+      expect(await kidsOf(last)).to.deep.equal([former.signer.kid, next.signer.kid]);
+      await Promise.all([last.stop(), second.stop()]);
+      await first.stop();
     });
   });
 

@@ -27,20 +27,28 @@ export interface ShowRequest {
   readonly json: boolean;
 }
 
+export interface RetireRequest {
+  /** The name of the key. */
+  readonly kid: string;
+  readonly json: boolean;
+}
+
 type Act<Request> = (request: Request, settings: readonly SettingArgument[]) => Promise<number>;
 
 interface KeysActions {
   readonly generate: Act<GenerateRequest>;
   readonly rotate: Act<RotateRequest>;
   readonly show: Act<ShowRequest>;
+  readonly retire: Act<RetireRequest>;
 }
 
 /** @param actions each runs its command, reports, and resolves with the exit code */
-export function keysCommand({ generate, rotate, show }: KeysActions): Command {
-  return commandGroup('keys', 'Generate, rotate and show the signing keys', [
+export function keysCommand({ generate, rotate, show, retire }: KeysActions): Command {
+  return commandGroup('keys', 'Generate, rotate, show and retire the signing keys', [
     generateCommand(generate),
     rotateCommand(rotate),
     showCommand(show),
+    retireCommand(retire),
   ]);
 }
 
@@ -143,6 +151,35 @@ function showCommand(run: Act<ShowRequest>): Command {
     },
     options: (parser) => parser.option('json', { ...flag, describe: 'Print only the published key set (RFC 7517)' }),
     run: ({ json }, settings) => run({ json }, settings),
+  });
+}
+
+function retireCommand(run: Act<RetireRequest>): Command {
+  return command({
+    usage: 'retire',
+    summary: 'Replace the file of a former key by its public half: it still verifies, and cannot sign any more',
+    examples: [
+      {
+        line: 'keys retire --kid KID',
+        meaning: 'After a rotation, once every replica signs with another key; the setting keeps naming the file',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'the file holds only the public half',
+      [exitCode.failed]:
+        'the key signs, is given by Pem, is not configured, has no private half, or its file could not be replaced',
+      [exitCode.usage]: 'an argument is malformed',
+    },
+    options: (parser) =>
+      parser
+        .option('kid', {
+          type: 'string',
+          describe: 'The name of the key, as mandate keys show prints it',
+          demandOption: true,
+          coerce: once('--kid', text),
+        })
+        .option('json', { ...flag, describe: 'Report as one JSON object' }),
+    run: ({ kid, json }, settings) => run({ kid: kid ?? '', json }, settings),
   });
 }
 

@@ -36,7 +36,10 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
-const signers = { name: 'condition_signers', text: 'select distinct kid from checkpoints' };
+const signers = {
+  name: 'condition_signers',
+  text: 'select kid from checkpoints group by kid order by max(checkpoint_id) desc',
+};
 
 export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);

@@ -86,7 +86,8 @@ const selectKeys = {
 
 const selectSigners = {
   name: 'log_signers',
-  text: `select kid, min(closed_at) as first, max(closed_at) as last from checkpoints where checkpoint_id > $1
+  text: `select kid, min(closed_at) as first, max(closed_at) as last, max(checkpoint_id) as "lastId"
+    from checkpoints where checkpoint_id > $1
     group by kid order by 2, kid`,
 };
 

@@ -16,7 +16,7 @@ const GUARDS = ['no_update', 'no_delete', 'no_replace'] as const;
 const selectVersion = 'select sqlite_version() as version';
 const selectTriggers =
   "select name from sqlite_master where type = 'trigger' and sql like '%begin select raise(abort, %'";
-const selectSigners = 'select distinct kid from checkpoints';
+const selectSigners = 'select kid from checkpoints group by kid order by max(checkpoint_id) desc';
 
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<

@@ -48,7 +48,8 @@ const deleteProblem = 'delete from log_problems where witness = ?';
 const deleteProblems = 'delete from log_problems';
 const selectProblems = 'select witness, kind, detail, since from log_problems order by witness';
 const selectKeys = `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`;
-const selectSigners = `select kid, min(closed_at) as first, max(closed_at) as last from checkpoints
+const selectSigners = `select kid, min(closed_at) as first, max(closed_at) as last, max(checkpoint_id) as "lastId"
+    from checkpoints
   where checkpoint_id > ? group by kid order by 2, kid`;
 
 export function sqliteTransparencyLog({ read, write }: Connection): TransparencyLog {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { generateSigningKey, type SigningKey } from '../../../adapters/jose/signing-key.ts';
+import { generateSigningKey, type PublicHalf, type SigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
-async function chosen(keys: readonly SigningKey[], activeKeyId?: string): Promise<SigningKeys> {
+async function chosen(keys: readonly PublicHalf[], activeKeyId?: string): Promise<SigningKeys> {
   const result = await signingKeys(keys, activeKeyId);
   if (result.kind !== 'chosen') throw new Error(result.kind);
   return result.signingKeys;
@@ -99,6 +99,20 @@ describe('The signing keys of the service', () => {
     expect(await signingKeys([former, active], 'another')).to.deep.equal({ kind: 'active_key_id_unknown' });
     expect(await signingKeys([former], 'another')).to.deep.equal({ kind: 'active_key_id_unknown' });
     expect(await signingKeys([active, same], active.keyId)).to.deep.equal({ kind: 'repeated_key_id' });
+  });
+
+  it('verify and publish with the public half of a former key, which cannot be the active one', async () => {
+    const { sign: _, ...half } = former;
+    const token = read(await (await chosen([former])).sign('at+jwt', { sub: 'ada' }));
+    const both = await chosen([half, active], active.keyId);
+    expect(await both.verify(token)).to.equal(true);
+    expect(both.published()).to.deep.equal(keys.published());
+    for (const [set, kid] of [
+      [[half], undefined],
+      [[half, active], half.keyId],
+    ] as const) {
+      expect(await signingKeys(set, kid)).to.deep.equal({ kind: 'active_key_cannot_sign', active: half });
+    }
   });
 });
 

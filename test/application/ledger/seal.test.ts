@@ -1,9 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
+import { checkpointVerifier } from '../../../adapters/jose/checkpoint-signatures.ts';
+import type { TrustedChain } from '../../../application/ledger/trusted-chain.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../../domain/ledger/record.ts';
+import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { faultsOfLedger, isSigned, type PublishedKeys } from '../../support/independent-ledger/verify-published.ts';
+import { chainOf } from '../../support/ledger/chain.ts';
 import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.ts';
 
 const EVERYTHING = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
@@ -114,6 +118,101 @@ describe('sealing', () => {
       expect(outcomes.filter(({ kind }) => kind === 'sealed')).to.have.length(1);
     }
     expect((await fixture.verify()).counts).to.deep.equal({ checkpoints: 5, records: 200, archived: 0, unsealed: 0 });
+  });
+
+  describe('with the memory of its process', () => {
+    let log: CapturedLog;
+    let chain: TrustedChain;
+    beforeEach(() => {
+      log = capturedLog();
+      chain = chainOf(fixture.storage.checkpoints, checkpointVerifier(fixture.keys.published()), log);
+    });
+    const logged = () => log.lines.map((line) => JSON.parse(line)).map(({ level, problem }) => [level, problem]);
+
+    it('verifies nothing again after its own checkpoints, and each of another instance once', async () => {
+      let verified = 0;
+      const verifier = checkpointVerifier(fixture.keys.published());
+      const counting = chainOf(fixture.storage.checkpoints, {
+        async verify(...given) {
+          verified += 1;
+          return verifier.verify(...given);
+        },
+      });
+      await fixture.append(3);
+      for (let pass = 0; pass < 3; pass += 1) await fixture.seal({ chain: counting });
+      expect(verified).to.equal(0);
+      await fixture.sealed(2);
+      for (let pass = 0; pass < 3; pass += 1) await fixture.seal({ chain: counting });
+      expect(verified).to.equal(1);
+    });
+
+    it('follows more checkpoints of other instances than a page has, and finds one that does not link', async function () {
+      this.timeout(60_000);
+      await fixture.append(1);
+      await fixture.seal({ chain });
+      for (let nth = 0; nth < 505; nth += 1) await fixture.sealed(1);
+      expect((await chain.examine()).kind).to.equal('trusted');
+      const again = chainOf(fixture.storage.checkpoints);
+      const first = (await fixture.storage.checkpoints.page(0, 1))[0];
+      if (first !== undefined) again.sealed(first);
+      fixture.withoutTriggers.exec("update checkpoints set root_hash = 'x' where checkpoint_id = 503");
+      const examined = await again.examine();
+      expect(examined).to.deep.include({ kind: 'untrusted' });
+      expect(examined.kind === 'untrusted' && examined.faults.map(({ kind }) => kind)).to.deep.equal(['chain_broken']);
+    });
+
+    it('refuses checkpoints that cannot be read, and throws if the database does not answer', async () => {
+      await fixture.sealed(1);
+      const { checkpoints } = fixture.storage;
+      const failing = (cause: Error) =>
+        chainOf({
+          ...checkpoints,
+          async newest() {
+            throw cause;
+          },
+        });
+      expect(await fixture.seal({ chain: failing(new RangeError('Invalid time value')) })).to.deep.equal({
+        ...{ kind: 'untrusted', faults: [{ kind: 'unreadable' }] },
+      });
+      const silent = await failing(new StorageUnavailable('silent'))
+        .examine()
+        .catch((error: unknown) => error);
+      expect(silent).to.be.instanceOf(StorageUnavailable);
+    });
+
+    it('logs each state once, with the id of a key made safe, and when sealing goes on', async () => {
+      const kid = `old\u202e\n${'k'.repeat(200)}`;
+      await fixture.append(2);
+      await fixture.seal({ signer: { ...fixture.keys.checkpoints, kid } });
+      await fixture.append(1);
+      for (let pass = 0; pass < 3; pass += 1) expect((await fixture.seal({ chain })).kind).to.equal('untrusted');
+      fixture.withoutTriggers.exec('delete from checkpoints');
+      for (let pass = 0; pass < 2; pass += 1) await fixture.seal({ chain });
+      const [[level, problem] = [], ...rest] = logged();
+      expect(level).to.equal('error');
+      expect(problem).to.match(
+        /^The newest checkpoint, 1, is signed with the key old\ufffd\ufffdk{75}…, which is not conf/,
+      );
+      expect(rest).to.deep.equal([['info', undefined]]);
+    });
+
+    it('does not mistake a read that a concurrent pass overtook for a missing checkpoint', async () => {
+      await fixture.sealed(1);
+      const { checkpoints } = fixture.storage;
+      let late: (() => void) | undefined;
+      const waits = new Promise<void>((resolve) => {
+        late = resolve;
+      });
+      const slow = { ...checkpoints, newest: async () => checkpoints.newest().then((read) => waits.then(() => read)) };
+      const shared = chainOf(slow);
+      const reading = shared.examine();
+      await fixture.append(1);
+      const next = await fixture.sealed(1);
+      shared.sealed(next);
+      late?.();
+      expect((await reading).kind).to.equal('trusted');
+      expect(shared.state().known).to.deep.equal(next);
+    });
   });
 
   it('does not sign a range whose last record was deleted', async () => {

@@ -8,7 +8,8 @@ async function run(...argv: readonly string[]) {
     asked.push({ name, ...request });
     return 3;
   };
-  const command = keysCommand({ generate: keep('generate'), rotate: keep('rotate'), show: keep('show') });
+  const actions = { generate: keep('generate'), rotate: keep('rotate'), show: keep('show'), retire: keep('retire') };
+  const command = keysCommand(actions);
   return { ...(await runCommandLine([command], argv)), asked };
 }
 
@@ -31,8 +32,16 @@ describe('mandate keys', () => {
     ]);
   });
 
+  it('retires the key that --kid names, once', async () => {
+    expect((await run('keys', 'retire', '--kid', 'a')).asked).to.deep.equal([
+      { name: 'retire', kid: 'a', json: false },
+    ]);
+    expect((await run('keys', 'retire')).code).to.equal(2);
+    expect((await run('keys', 'retire', '--kid', 'a', '--kid', 'b')).code).to.equal(2);
+  });
+
   it('describes each action with an example and its exit codes', async () => {
-    for (const name of ['generate', 'rotate', 'show']) {
+    for (const name of ['generate', 'rotate', 'show', 'retire']) {
       const { code, out } = await run('keys', name, '--help');
       expect(code).to.equal(0);
       expect(out)
