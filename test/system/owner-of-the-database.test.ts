@@ -131,6 +131,16 @@ for (const database of databases) {
           records: records.map((record, at) => ({ record, proof: proofs[at]?.body })),
         },
       });
+      const [old = { seq: 0 }] = await mandate.ledger();
+      const ofOld = (await mandate.admin('GET', `/audit/records/${old.seq}/proof`)).body;
+      // A recorded key could have signed any checkpoint: only the chain shows that it signed this one.
+      expect(asked.verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
+      expect(asked.verifyCheckpoints(checkpoints.slice(0, 3), { more: true })).to.include({ verified: true });
+      expect(asked.verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
+      const after = checkpoints[2];
+      expect(asked.verifyCheckpoints(checkpoints.slice(3), { after })).to.include({ verified: true });
+      expect(asked.verifyRecord(old, ofOld)).to.deep.include({ verified: true, recordedKeys: [own.signer.kid] });
+      expect(createAuditor({ keys }).verifyRecord(old, ofOld)).to.include({ fault: 'unknown_key' });
       const verdict = asked.verifyCheckpoints(checkpoints);
       expect(verdict).to.deep.include({ verified: true, recordedKeys: [own.signer.kid] });
       expect(verdict.message)
