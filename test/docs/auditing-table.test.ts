@@ -1,5 +1,5 @@
 /**
- * The table of docs/auditing.md, "What an owner of the database can do". Each cell is made here: the deed, one pass of the
+ * The table of docs/auditing.md, "What an owner of the database can do". Each cell is made here: the change, one pass of the
  * service, then `audit-verify`. The page and the outcomes have to agree.
  */
 
@@ -96,7 +96,7 @@ async function markAsArchived({ tampering, engine }: Kept): Promise<void> {
 const changeAll = ({ tampering }: Kept) => tampering.sql("update ledger set reason = 'harmless'");
 
 /** By the first cell of each row. */
-const DEEDS: Readonly<Record<string, readonly [Restart, ...((kept: Kept) => Promise<unknown>)[]]>> = {
+const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept) => Promise<unknown>)[]]>> = {
   Nothing: ['running'],
   'A sealed record changed': ['running', alter],
   'A sealed record deleted': ['running', remove],
@@ -124,7 +124,7 @@ type Setup = 'without' | 'log' | 'witness';
 interface Outcome {
   /** The exit code and the first line of `audit-verify` with these arguments. */
   verify(marks: readonly string[], jwks?: string): Promise<string>;
-  /** The mark that an auditor kept before the deed, and the file with the key set. */
+  /** The mark that an auditor kept before the change, and the file with the key set. */
   readonly mark: string;
   readonly jwks: string;
   /** The checks of `/readyz` that are not Healthy. */
@@ -132,7 +132,7 @@ interface Outcome {
   stop(): Promise<void>;
 }
 
-async function outcomeOf(database: TestDatabase, deed: keyof typeof DEEDS, setup: Setup): Promise<Outcome> {
+async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, setup: Setup): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-table-'));
   const key = await makeSealingKey();
   const fresh = await database.fresh();
@@ -155,7 +155,7 @@ async function outcomeOf(database: TestDatabase, deed: keyof typeof DEEDS, setup
     writeFileSync(jwks, (await mandate.get('/.well-known/jwks.json')).text);
     await mandate.block('unsealed', 'disabled');
 
-    const [restart, ...steps] = DEEDS[deed] ?? ['running'];
+    const [restart, ...steps] = CHANGES[change] ?? ['running'];
     const kept = { mandate, storage, tampering, engine: database.engine, hasLog: setup !== 'without', key };
     for (const step of steps) await step(kept);
     if (restart === 'restarted') {
@@ -238,13 +238,13 @@ function rowsUnder(header: string): ReadonlyMap<string, readonly string[]> {
   const [, , ...lines] = (page.split('\n\n').find((block) => block.startsWith(`| ${header} |`)) ?? '').split('\n');
   return new Map(
     lines.map((line) => {
-      const [deed = '', ...cells] = line.slice(2, -2).split(' | ');
+      const [change = '', ...cells] = line.slice(2, -2).split(' | ');
       let before = '';
       const verdicts = cells.map((cell) => {
         before = cell.replace(/^the same/, before.replace(/; .*$/, ''));
         return before;
       });
-      return [deed, verdicts];
+      return [change, verdicts];
     }),
   );
 }
@@ -262,20 +262,20 @@ for (const database of DATABASES) {
     const rows = rowsUnder('Done to the ledger');
 
     it('has the rows that are tried here, and no other', () => {
-      expect([...rows.keys()]).to.deep.equal(Object.keys(DEEDS));
+      expect([...rows.keys()]).to.deep.equal(Object.keys(CHANGES));
     });
 
-    for (const deed of Object.keys(DEEDS)) {
-      it(`says what audit-verify says: ${deed}`, async () => {
-        const cells = rows.get(deed) ?? [];
+    for (const change of Object.keys(CHANGES)) {
+      it(`says what audit-verify says: ${change}`, async () => {
+        const cells = rows.get(change) ?? [];
         const found: (readonly [string, string | undefined])[] = [];
-        const without = await outcomeOf(database, deed, 'without');
+        const without = await outcomeOf(database, change, 'without');
         found.push([await without.verify([]), without.readiness]);
         found.push([await without.verify([without.mark]), undefined]);
         found.push([await without.verify([], without.jwks), undefined]);
         await without.stop();
         for (const setup of ['log', 'witness'] as const) {
-          const outcome = await outcomeOf(database, deed, setup);
+          const outcome = await outcomeOf(database, change, setup);
           found.push([await outcome.verify([]), outcome.readiness]);
           await outcome.stop();
         }
@@ -283,7 +283,7 @@ for (const database of DATABASES) {
         const said = found.map(([verdict, ready]) =>
           ready === undefined ? verdict : `${verdict}; \`/readyz\` ${ready}`,
         );
-        expect(isSame, `the row has to be | ${[deed, ...said].join(' | ')} |`).to.deep.equal(COLUMNS.map(() => true));
+        expect(isSame, `the row has to be | ${[change, ...said].join(' | ')} |`).to.deep.equal(COLUMNS.map(() => true));
       });
     }
   });

@@ -50,7 +50,7 @@ for (const database of databases) {
       outside = await connectOutside(fresh, 'owner');
       tampering = await startTampering(outside, database.engine);
 
-      // The deed: two records changed, a key recorded, a record of it appended, all checkpoints signed with it.
+      // Two records changed, a key recorded, a record of it appended, all checkpoints signed with it.
       const jwk = JSON.stringify({ ...own.jwks.keys[0], kid: 'old-2025' });
       const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
       await tampering.sql(
