@@ -254,7 +254,10 @@ describe('a transaction in two round trips', () => {
   });
 
   it('is retried if Postgres rolled it back because of a deadlock', async () => {
-    const lock = (key: number): Prepared => ({ name: `deadlock_${key}`, text: `select pg_advisory_xact_lock(98, ${key})` });
+    const lock = (key: number): Prepared => ({
+      name: `deadlock_${key}`,
+      text: `select pg_advisory_xact_lock(98, ${key})`,
+    });
     const pool = connect(Number(uri.port), 2);
     let attempts = 0;
     let proceed = (): void => undefined;
