@@ -49,21 +49,24 @@ export function trustedChain(service: ChainReading): TrustedChain {
   const { log } = service;
   let known: Checkpoint | undefined;
   let distrust: string | undefined;
+  /** The last state, as its kinds of faults. */
+  let logged = '';
 
   /** Concurrent passes may end in any order, so an older checkpoint does not replace a newer one. */
   function adopt(newest: Checkpoint | undefined): void {
     if (newest !== undefined && newest.checkpointId >= (known?.checkpointId ?? 0)) known = newest;
   }
 
-  /** Logs each state once, not at every pass. */
+  /** Logs each state once, not at every pass, and not for each checkpoint that another replica adds. */
   function report(faults: readonly Distrust[]): void {
-    const next = faults.length === 0 ? undefined : faults.map(describeDistrust).join(' ');
-    if (next !== undefined && next !== distrust) {
+    const state = faults.map((fault) => ('kid' in fault ? `${fault.kind} ${fault.kid}` : fault.kind)).join();
+    distrust = faults.length === 0 ? undefined : faults.map(describeDistrust).join(' ');
+    if (distrust !== undefined && state !== logged) {
       // The log writes no message of an error. This one has only numbers and the id of a key.
-      log.error('nothing is sealed: the checkpoints cannot be trusted', new Error(next), { problem: next });
+      log.error('nothing is sealed: the checkpoints cannot be trusted', new Error(distrust), { problem: distrust });
     }
-    if (next === undefined && distrust !== undefined) log.info('the checkpoints can be trusted again: sealing goes on');
-    distrust = next;
+    if (distrust === undefined && logged !== '') log.info('the checkpoints can be trusted again: sealing goes on');
+    logged = state;
   }
 
   return {

@@ -782,6 +782,18 @@ for (const kind of databases) {
       });
     }
 
+    it('finds a key file that two settings name', async () => {
+      const { 'Service:Signing:Keys:0:Path': file } = good;
+      const found = (await complaints({ 'Service:Me:ClientSecret:Path': file })).filter(
+        ({ check }) => check === 'settings',
+      );
+      await expectOnly(found, [
+        'settings',
+        'failed',
+        /^Service:Me:ClientSecret:Path .* names the same file as Service:Signing:Keys:0:Path\./,
+      ]);
+    });
+
     it('lets everybody read the public half of a retired key, but not replace it', async () => {
       const half = await makeSealingKey();
       const file = join(folder, 'retired.pem');

@@ -1,5 +1,6 @@
 /** The service seals only over checkpoints that it can trust (supplement "Trust in the ledger"). */
 
+import { createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
 import { newNoteKey, readNoteSigner } from '../../adapters/jose/log-key.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
@@ -235,6 +236,40 @@ for (const database of databases) {
       expect(await status(one)).to.include({ status: 'Healthy' });
       await Promise.all([ahead.stop(), behind.stop()]);
     });
+    it('let a key leave the settings once a checkpoint by another key follows its last, and not before', async () => {
+      const service = await startMandate({ database, settings: signing });
+      await service.block('first', 'disabled');
+      await service.jobs.seal();
+      const next = sharedSigningKey();
+      const alone = await service.another(next);
+      await alone.block('second', 'disabled');
+      await alone.jobs.seal();
+      expect(await status(alone)).to.include({ status: 'Degraded' });
+      const newest = async () => {
+        const { body } = await service.admin('GET', '/audit/checkpoints');
+        return (body.checkpoints as readonly Record<string, unknown>[]).at(-1);
+      };
+      expect(await newest()).to.include({ checkpoint_id: 1, kid: await publishedKid(service) });
+      const former = createPublicKey(signing['Service:Signing:Keys:0:Pem'] ?? '').export({
+        type: 'spki',
+        format: 'pem',
+      });
+      const kid = (await publishedKid(alone)) ?? '';
+      const half = { 'Service:Signing:Keys:1:Pem': former.toString(), 'Service:Signing:ActiveKid': kid };
+      const between = await service.another({ ...next, ...half });
+      expect((await between.get('/admin/agents')).status).to.equal(401);
+      await between.jobs.seal();
+      await between.stop();
+      expect(await newest()).to.include({ checkpoint_id: 2, kid });
+      await alone.jobs.seal();
+      expect(await status(alone)).to.include({ status: 'Healthy' });
+      await alone.block('third', 'disabled');
+      await alone.jobs.seal();
+      expect(await newest()).to.include({ checkpoint_id: 3, kid });
+      await alone.stop();
+      await service.stop();
+    });
+
     const publishedKid = async (of: Mandate) =>
       ((await of.get('/.well-known/jwks.json')).body.keys as { kid: string }[])[0]?.kid;
   });
