@@ -41,6 +41,11 @@ interface OperatorsLogout {
   readonly issuer: string;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly client: LogoutClient;
+  /**
+   * The issuer of the upstream provider. Behind `Service:UpstreamIdp:MetadataUrl` it may be the operators' own provider;
+   * `undefined` if its metadata could not be read yet.
+   */
+  readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
 }
 
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
@@ -77,13 +82,8 @@ async function decide(
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const at = clock.now();
-  // The claim is not trusted yet. It only says whose keys must verify it.
-  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
-  const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, at, trace));
-  // Behind `Service:UpstreamIdp:MetadataUrl`, the upstream provider may be the same one, with other clients.
-  const isForOthers = ofOperators?.kind === 'refused' && ofOperators.reason === 'logout_audience_mismatch';
-  const read = ofOperators === undefined || isForOthers ? await readToken(jws, service, at, trace) : ofOperators;
-  if (read.kind === 'refused') return ofOperators?.kind === 'refused' ? ofOperators : read;
+  const { isOfOperators, ...read } = await readAtProvider(jws, service, at, trace);
+  if (read.kind === 'refused') return read;
   const { issuer, accepted, first } = read;
 
   // 2. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
@@ -96,7 +96,7 @@ async function decide(
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
     closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
     closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
-    isOfOperators: read === ofOperators,
+    isOfOperators,
   });
 }
 
@@ -109,6 +109,29 @@ type ReadToken =
       readonly first: Extract<LogoutVerdict, { readonly kind: 'accepted' }>;
     }
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+
+/** Reads the token with the keys and the clients of the provider that its issuer names. */
+async function readAtProvider(
+  jws: CompactJws,
+  service: AcceptLogout,
+  at: Instant,
+  trace: Trace | undefined,
+): Promise<ReadToken & { readonly isOfOperators: boolean }> {
+  // The claim is not trusted yet. It only says whose keys must verify it.
+  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
+  if (own === undefined) return { ...(await readToken(jws, service, at, trace)), isOfOperators: false };
+  const upstream = await own.upstreamIssuer(trace);
+  const isOther = upstream !== undefined && upstream !== own.issuer;
+  // At one provider, a token for a client that operators and people share ends what belongs to both.
+  const clients = isOther ? [own.client] : [...service.clients, own.client];
+  const read = await readToken(jws, { ...own, clients }, at, trace);
+  const isForOthers = read.kind === 'accepted' && read.accepted.some((client) => client !== own.client);
+  if (upstream === undefined && isForOthers) {
+    // It may be one provider. To close only the operators' sessions would use up the token, and no task would ever end.
+    return { kind: 'refused', reason: 'logout_keys_unavailable', isOfOperators: true };
+  }
+  return { ...read, isOfOperators: upstream !== own.issuer };
+}
 
 /** Verifies and judges the token by the keys and the clients of one provider. */
 async function readToken(
