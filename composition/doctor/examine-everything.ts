@@ -18,6 +18,7 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
+import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import {
   consoleChoice,
   logChoice,
@@ -78,8 +79,8 @@ function allExaminations(
     ofSink(settings),
     issuer === undefined
       ? invalidSettings('own address')
-      : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
-    ...ofPublishedLists(settings, access),
+      : ownAddressExamination({ issuer, ask: () => askOwnAddress(issuer, signing, access) }),
+    ...ofPublishedLists(settings, signing, access),
   ];
 }
 
@@ -94,12 +95,17 @@ function configuredLog({ whole }: DoctorSettings): ConfiguredLog | undefined {
   return chosen && { origin: chosen.origin, witnesses: chosen.witnesses.map(({ key }) => key.name) };
 }
 
-function ofPublishedLists(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+function ofPublishedLists(
+  settings: DoctorSettings,
+  signing: ConfiguredSigning | undefined,
+  access: NetworkAccess,
+): readonly Examination[] {
   const lists = statusLists(settings);
   const issuer = settings.whole?.['Service:Issuer'];
   if (lists === undefined || issuer === undefined) return [];
   const ttl = lists['Service:StatusLists:Ttl'];
-  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access) })];
+  const verify = async (jws: CompactJws) => (await signing?.signingKeys())?.verify(jws);
+  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access), verify })];
 }
 
 /** Skips a check whose settings are invalid; the findings about the settings name them. */
