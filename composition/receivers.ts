@@ -61,12 +61,13 @@ function logoutClients(settings: Settings): readonly LogoutClient[] {
 }
 
 /** Operators may sign in at another provider than the people whom agents act for. */
-function operatorsLogout({ settings, operatorKeys }: Needed) {
+function operatorsLogout(parts: Needed) {
+  const { settings, operatorKeys } = parts;
   const issuer = operatorsChoice(settings)?.issuer;
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
   const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
-  return { issuer, providerKeys: operatorKeys, client };
+  return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {

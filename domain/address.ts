@@ -28,7 +28,7 @@ export function jwksUriProblem(text: string, issuer: string): string | undefined
   if (url?.protocol !== 'https:') {
     return `Must be an absolute https URL of at most ${MAX_URL_LENGTH} characters, without userinfo or fragment.`;
   }
-  return hostOf(url) === hostOf(new URL(issuer)) ? "Must be on a host of its own, not the control plane's." : undefined;
+  return isSameHost(url, new URL(issuer)) ? "Must be on a host of its own, not the control plane's." : undefined;
 }
 
 /** The fault of the control plane's own URL, worded to follow the setting's name; `undefined` for none. */
@@ -52,10 +52,13 @@ function readAddress(text: string): URL | undefined {
   return host.startsWith('[') || url.hostname === host.toLowerCase() ? url : undefined;
 }
 
-/** Host and port, without the DNS's final dot: `example.com.` and `example.com` are the same host. */
-function hostOf(url: URL): string {
-  const port = url.port === '' ? '' : `:${url.port}`;
-  return `${url.hostname.replace(/\.$/, '')}${port}`;
+/**
+ * Compares hosts without the DNS's final dot: `example.com.` and `example.com` are the same host. The port is no part of a
+ * host (RFC 3986 §3.2). On loopback it counts: all programs of a development machine share that host.
+ */
+function isSameHost(one: URL, other: URL): boolean {
+  const [host, otherHost] = [one.hostname.replace(/\.$/, ''), other.hostname.replace(/\.$/, '')];
+  return host === otherHost && (one.port === other.port || !isLoopback(host));
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/;

@@ -45,9 +45,9 @@ export interface ReplicaAnswer {
   readonly server: string;
   /** The published kids, or why no key set was received. */
   readonly published: readonly string[] | { readonly problem: string };
-  /** Kids in the current settings that this replica does not publish. */
+  /** Kids of configured keys that this replica does not publish. A kid in both lists names another key there. */
   readonly missing: readonly string[];
-  /** Kids that this replica publishes but that the current settings lack. */
+  /** Kids of keys that this replica publishes and that are not configured. */
   readonly surplus: readonly string[];
 }
 
@@ -139,6 +139,8 @@ function stepLines({ number, purpose, done, settings, unset, conditions, check }
 
 function describeReplica({ server, published, missing, surplus }: ReplicaAnswer): string {
   if ('problem' in published) return `${server} could not be reached: ${published.problem}`;
+  const other = missing.filter((kid) => surplus.includes(kid));
+  if (other.length > 0) return `${server} publishes another key under the configured name: ${other.join(', ')}`;
   if (missing.length > 0) return `${server} does not publish yet: ${missing.join(', ')}`;
   if (surplus.length > 0) return `${server} still publishes: ${surplus.join(', ')}`;
   return `${server} publishes the configured keys.`;

@@ -5,7 +5,7 @@
 
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
 import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
+import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
@@ -38,15 +38,17 @@ export function polledSponsors(
     log,
     tokens,
     gate = circuit(clock),
+    monotonic = () => performance.now(),
   }: {
     readonly network: Network;
     readonly clock: Clock;
     readonly log: Log;
     readonly tokens: ServiceTokens;
     readonly gate?: Circuit;
+    readonly monotonic?: Monotonic;
   },
 ): SponsorDirectory {
-  const remembered = rememberedAnswers(clock);
+  const remembered = rememberedAnswers(clock, monotonic);
   const folder = usersUrl.replace(/\/+$/, '');
 
   function get({ subject, askedAt, trace }: Query, token: string): Promise<NetworkAnswer> {
@@ -103,10 +105,10 @@ export function polledSponsors(
       if (known !== undefined) return known;
       const question = gate.enter();
       if (question === undefined) return 'sponsor_status_unavailable';
-      const askedAt = clock.now();
-      const status = await ask({ subject, askedAt, trace }, question);
+      const asked = { at: clock.now(), atMs: monotonic() };
+      const status = await ask({ subject, askedAt: asked.at, trace }, question);
       if (status === 'sponsor_status_unavailable') return status;
-      if (maxAge > 0) remembered.remember(subject, status, askedAt);
+      if (maxAge > 0) remembered.remember(subject, status, asked);
       else remembered.contradict(subject, status);
       return status;
     },
@@ -136,12 +138,18 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
 
 type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;
 
+/** When a query was sent, by the clock and by the monotonic one, in milliseconds. */
+interface Asked {
+  readonly at: Instant;
+  readonly atMs: number;
+}
+
 /** A cache of the identity provider's answers about people (specification "Sponsor check", `CacheTtl`). */
 interface RememberedAnswers {
-  /** The answer to a query that was sent at most `maxAge` seconds ago. */
+  /** The answer to a query that was sent at most `maxAge` seconds ago, by both clocks. */
   find(subject: string, maxAge: number): ProviderAnswer | undefined;
   /** Caches an answer, unless a newer query's answer is cached. */
-  remember(subject: string, answer: ProviderAnswer, askedAt: Instant): void;
+  remember(subject: string, answer: ProviderAnswer, asked: Asked): void;
   /** Removes a cached answer that differs from this one. */
   contradict(subject: string, answer: ProviderAnswer): void;
 }
@@ -149,20 +157,25 @@ interface RememberedAnswers {
 /** Enough for all people with live tasks. The answer of the least recent query is evicted first. */
 const MAX_PEOPLE = 10_000;
 
-export function rememberedAnswers(clock: Clock): RememberedAnswers {
-  const people = new Map<string, { readonly answer: ProviderAnswer; readonly askedAt: Instant }>();
+/**
+ * The clock alone could be set back, and reach the time of an old answer again: the monotonic one never is. It alone could
+ * stand still while the machine sleeps.
+ */
+export function rememberedAnswers(clock: Clock, monotonic: Monotonic): RememberedAnswers {
+  const people = new Map<string, Asked & { readonly answer: ProviderAnswer }>();
   return {
     find(subject, maxAge) {
       const known = people.get(subject);
       if (known === undefined) return undefined;
-      const age = secondsBetween(known.askedAt, clock.now());
-      return age >= 0 && age <= maxAge ? known.answer : undefined;
+      const age = secondsBetween(known.at, clock.now());
+      const isRecent = age >= 0 && age <= maxAge && monotonic() - known.atMs <= maxAge * 1000;
+      return isRecent ? known.answer : undefined;
     },
-    remember(subject, answer, askedAt) {
+    remember(subject, answer, asked) {
       const known = people.get(subject);
-      if (known !== undefined && known.askedAt > askedAt) return;
+      if (known !== undefined && known.atMs > asked.atMs) return;
       people.delete(subject);
-      people.set(subject, { answer, askedAt });
+      people.set(subject, { ...asked, answer });
       const [eldest] = people.keys();
       if (people.size > MAX_PEOPLE && eldest !== undefined) people.delete(eldest);
     },

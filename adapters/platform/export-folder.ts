@@ -1,11 +1,14 @@
 /**
- * Stores exports in a directory (specification "Ledger and seal"). An export is written under a temporary name, synced to
- * disk, and then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
+ * Stores exports in a directory (specification "Ledger and seal"). An export is written under a random temporary name,
+ * synced to disk, and then linked to its final name. Linking fails if that file exists; renaming would overwrite it.
+ *
+ * Two runs may use one directory: for two databases, or after one lost its database lock. So a run reads a file that it
+ * verifies through one open handle, and compares the file behind a name with that handle.
  */
 
-import { createHash } from 'node:crypto';
-import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, link, lstat, readdir, rm, stat } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { access, type FileHandle, link, lstat, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -18,6 +21,7 @@ import {
   type ExportProblem,
   ExportUnusable,
   type Lines,
+  type OpenExport,
   type StoredExport,
 } from '../../application/ports/exports.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
@@ -25,7 +29,9 @@ import { syncFolder } from './sync-folder.ts';
 
 /** The suffix of an export's file name until the export is verified. */
 const DRAFT_SUFFIX = '.partial';
-const DRAFT = /^audit-\d{4}-\d{2}\.service-archive\.gz\.partial$/;
+const DRAFT = /^audit-\d{4}-\d{2}\.service-archive\.gz\.(?:[0-9a-f]{16}\.)?partial$/;
+/** A draft is verified within hours of its last write. An older one was left by an interrupted run. */
+const DRAFT_ABANDONED_MS = 24 * 60 * 60 * 1000;
 /** Exports contain personal data. Only the operator who archives may read them. */
 const OWNER_ONLY = 0o600;
 
@@ -39,25 +45,29 @@ export function exportFolder(path: string): ExportFolder {
         if (!(await stat(folder)).isDirectory()) throw new ExportUnusable('not_a_directory', folder);
         await access(folder, constants.W_OK | constants.X_OK);
         for (const name of await readdir(folder)) {
-          if (DRAFT.test(name)) await rm(join(folder, name), { force: true });
+          if (DRAFT.test(name) && (await isAbandoned(join(folder, name))))
+            await rm(join(folder, name), { force: true });
         }
       }),
 
     async find(month) {
       const location = locationOf(month);
-      return (await isThere(location)) ? storedExport(location) : undefined;
+      if (!(await isThere(location))) return undefined;
+      return openExport(location, await unusable(location, () => open(location, 'r')));
     },
 
     async draft(month, lines) {
       const location = locationOf(month);
-      const temporary = `${location}${DRAFT_SUFFIX}`;
+      const temporary = `${location}.${randomBytes(8).toString('hex')}${DRAFT_SUFFIX}`;
+      const file = await unusable(temporary, () => open(temporary, 'wx+', OWNER_ONLY));
       try {
-        await write(temporary, lines);
+        await write(file, lines);
       } catch (error) {
+        await file.close();
         await rm(temporary, { force: true });
         throw asUnusable(temporary, error);
       }
-      return draftExport(folder, temporary, location);
+      return draftExport(folder, { file, temporary, location });
     },
 
     withdraw: ({ location }) =>
@@ -68,9 +78,15 @@ export function exportFolder(path: string): ExportFolder {
   };
 }
 
-function draftExport(folder: string, temporary: string, location: string): DraftExport {
+interface WrittenDraft {
+  readonly file: FileHandle;
+  readonly temporary: string;
+  readonly location: string;
+}
+
+function draftExport(folder: string, { file, temporary, location }: WrittenDraft): DraftExport {
   return {
-    ...storedExport(temporary),
+    ...openExport(temporary, file),
     async publish() {
       try {
         await link(temporary, location);
@@ -83,24 +99,44 @@ function draftExport(folder: string, temporary: string, location: string): Draft
         });
       }
       await unusable(location, async () => {
+        if (!(await leadsTo(location, file))) {
+          // This run made the link, so no other file loses its name.
+          await rm(location);
+          throw new ExportUnusable('replaced', temporary);
+        }
         await rm(temporary);
         await syncFolder(folder);
       });
-      return { kind: 'published', stored: storedExport(location) };
+      return { kind: 'published', stored: openExport(location, file) };
     },
     discard: () => unusable(temporary, () => rm(temporary)),
   };
 }
 
-async function write(location: string, lines: Lines): Promise<void> {
-  // `flush` syncs the file to disk before it is closed.
-  const file = createWriteStream(location, { flags: 'wx', mode: OWNER_ONLY, flush: true });
-  await pipeline(Readable.from(asText(lines)), createGzip(), file);
+async function write(file: FileHandle, lines: Lines): Promise<void> {
+  await pipeline(Readable.from(asText(lines)), createGzip(), (compressed) => writeFile(file, compressed));
+  await file.sync();
 }
 
 async function* asText(lines: Lines): AsyncIterable<string> {
   for await (const batch of lines) {
     if (batch.length > 0) yield `${batch.join('\n')}\n`;
+  }
+}
+
+/** Whether this name, after links, leads to the open file. */
+async function leadsTo(location: string, file: FileHandle): Promise<boolean> {
+  const [named, held] = [await stat(location, { bigint: true }), await file.stat({ bigint: true })];
+  return named.dev === held.dev && named.ino === held.ino;
+}
+
+/** Another run may remove the draft, or give it its final name, at the same time. */
+async function isAbandoned(location: string): Promise<boolean> {
+  try {
+    return Date.now() - (await lstat(location)).mtimeMs > DRAFT_ABANDONED_MS;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
   }
 }
 
@@ -158,24 +194,63 @@ const CHUNK = 262_144;
  */
 export function storedExport(path: string): StoredExport {
   const location = resolve(path);
+  return readExport(location, {
+    size: async () => (await stat(location)).size,
+    chunks: () => createReadStream(location, { highWaterMark: CHUNK }),
+  });
+}
+
+function openExport(location: string, file: FileHandle): OpenExport {
+  const { lines, sha256 } = readExport(location, {
+    size: async () => (await file.stat()).size,
+    chunks: () => Readable.from(chunksOf(file), { objectMode: false, highWaterMark: CHUNK }),
+  });
+  return {
+    ...{ location, lines },
+    async sha256() {
+      const hash = await sha256();
+      const isSame = await unusable(location, () => leadsTo(location, file));
+      if (!isSame) throw new ExportUnusable('replaced', location);
+      return hash;
+    },
+    close: () => unusable(location, () => file.close()),
+  };
+}
+
+/** Reads from the start, without the handle's own position: several readers use one handle. */
+async function* chunksOf(file: FileHandle): AsyncIterable<Uint8Array> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK), 0, CHUNK, position);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    position += bytesRead;
+  }
+}
+
+interface Bytes {
+  size(): Promise<number>;
+  /** Each call reads from the start. */
+  chunks(): Readable;
+}
+
+function readExport(location: string, bytes: Bytes): StoredExport {
   return {
     location,
-    lines: () => readLines(location),
+    lines: () => readLines(location, bytes),
     sha256: () =>
       unusable(location, async () => {
         const hash = createHash('sha256');
-        for await (const chunk of createReadStream(location, { highWaterMark: CHUNK })) hash.update(chunk);
+        for await (const chunk of bytes.chunks()) hash.update(chunk);
         return hash.digest('hex');
       }),
   };
 }
 
-async function* readLines(location: string): Lines {
-  const size = await unusable(location, async () => (await stat(location)).size);
+async function* readLines(location: string, bytes: Bytes): Lines {
+  const size = await unusable(location, bytes.size);
   const gunzip = createGunzip({ chunkSize: CHUNK });
-  const file = createReadStream(location, { highWaterMark: CHUNK });
   // Errors reach the reader of the lines through `gunzip`.
-  pipeline(file, gunzip).catch(() => undefined);
+  pipeline(bytes.chunks(), gunzip).catch(() => undefined);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
   try {

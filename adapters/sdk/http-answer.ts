@@ -3,6 +3,12 @@
 /** More than a set of dozens of keys, or the claims of the longest token (supplement "Client assertions"). */
 const MAX_BYTES = 64 * 1024;
 
+/**
+ * The longest heeded `Retry-After`, in seconds. The control plane sends a few seconds. A longer one comes from a proxy, such
+ * as that of a maintenance page: it would outlast the outage, and a task that is not renewed ends.
+ */
+export const MAX_RETRY_AFTER_SECONDS = 60;
+
 interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;

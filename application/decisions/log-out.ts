@@ -23,7 +23,7 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly closesSessions?: RememberedLogout | undefined;
   /** The same for the client of the console. */
   readonly closesOperatorSessions?: RememberedLogout | undefined;
-  /** Whether the operators' own provider sent it: who logged out is no person whom agents act for. */
+  /** Whether the operators' own provider sent it, and it is not the upstream one: who logged out is no person whom agents act for. */
   readonly isOfOperators?: boolean;
 }
 

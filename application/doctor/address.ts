@@ -6,14 +6,18 @@ import { describeProblem, type Problem } from './observation.ts';
 
 /** The response from `Service:Issuer`. */
 export type OwnAnswer =
-  | { readonly kind: 'answered'; readonly issuer: string | undefined; readonly kids: readonly string[] }
+  | {
+      readonly kind: 'answered';
+      readonly issuer: string | undefined;
+      /** The kids of configured keys that are not published, and of published keys that are not configured. */
+      readonly missing: readonly string[];
+      readonly surplus: readonly string[];
+    }
   | { readonly kind: 'failed'; readonly problem: Problem };
 
 interface OwnAddress {
   readonly issuer: string;
   readonly ask: () => Promise<OwnAnswer>;
-  /** The ids of the configured keys; `undefined` if they cannot be loaded. */
-  readonly kids: () => Promise<readonly string[] | undefined>;
 }
 
 /**
@@ -24,7 +28,7 @@ export function ownAddressExamination(own: OwnAddress): Examination {
   return { check: 'own address', examine: () => examineOwnAddress(own) };
 }
 
-async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Finding> {
+async function examineOwnAddress({ issuer, ask }: OwnAddress): Promise<Finding> {
   const answer = await ask();
   if (answer.kind === 'failed') {
     const { sentence, remedy } = describeProblem(answer.problem);
@@ -36,11 +40,23 @@ async function examineOwnAddress({ issuer, ask, kids }: OwnAddress): Promise<Fin
   if (answer.issuer !== issuer) {
     return warning('What answers at Service:Issuer says that it is another issuer.', 'See what the address leads to.');
   }
-  const configured = (await kids()) ?? [];
-  if (configured.some((kid) => !answer.kids.includes(kid))) {
+  const { missing, surplus } = answer;
+  if (missing.some((kid) => surplus.includes(kid))) {
+    return warning(
+      'What answers at Service:Issuer publishes another key under the name of a configured one.',
+      'See what the address leads to: tool servers and auditors believe the keys that are published there.',
+    );
+  }
+  if (missing.length > 0) {
     return warning(
       'What answers at Service:Issuer does not publish every key that is configured here.',
       'Restart the replicas that still have old settings, or give this command the settings of the replicas; see `mandate keys rotate`.',
+    );
+  }
+  if (surplus.length > 0) {
+    return warning(
+      'What answers at Service:Issuer publishes a key that is not configured here.',
+      'See whether it is a former key of this service: tool servers accept what it signs. If so, restart the replicas that still have old settings, or give this command the settings of the replicas; see `mandate keys rotate`.',
     );
   }
   return ok('Service:Issuer answers with its own metadata and keys.');

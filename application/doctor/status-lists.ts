@@ -7,7 +7,14 @@ import {
   statusListEntries,
   statusListUri,
 } from '../../domain/tasks/status-list.ts';
-import { dateClaim, hasType, isTextList, readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import {
+  type CompactJws,
+  dateClaim,
+  hasType,
+  isTextList,
+  readCompactJws,
+  textClaim,
+} from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { StatusListUsage } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -57,6 +64,8 @@ interface PublishedLists {
   readonly clock: Clock;
   /** The body of an answer with the status 200, or why there was none. */
   readonly ask: (url: string) => Promise<string | Problem>;
+  /** Whether a configured key signed it; `undefined` if none is configured, or they cannot be loaded. */
+  readonly verify: (jws: CompactJws) => Promise<boolean | undefined>;
 }
 
 /** Never `failed`, as for the own address: some networks do not route a host's public address back to it. */
@@ -64,7 +73,7 @@ export function publishedListsExamination(published: PublishedLists): Examinatio
   return { check: 'published status lists', examine: () => examinePublished(published) };
 }
 
-async function examinePublished({ issuer, ttl, clock, ask }: PublishedLists): Promise<Finding> {
+async function examinePublished({ issuer, ttl, clock, ask, verify }: PublishedLists): Promise<Finding> {
   const index = await ask(`${issuer}${STATUS_LIST_PATH}`);
   if (typeof index !== 'string') return notPublished(index);
   const uris = urisIn(index);
@@ -75,7 +84,9 @@ async function examinePublished({ issuer, ttl, clock, ask }: PublishedLists): Pr
   if (typeof list !== 'string') return notPublished(list);
   const jws = readCompactJws(list);
   const madeAt = jws && hasType(jws, [STATUS_LIST_TYPE]) ? dateClaim(jws.claims, 'iat') : undefined;
-  if (madeAt === undefined) return STRANGE;
+  // A tool server refuses a list of another address, so that no list can be served in place of another.
+  if (jws === undefined || madeAt === undefined || textClaim(jws.claims, 'sub') !== newest) return STRANGE;
+  if ((await verify(jws)) === false) return FOREIGN;
   const age = toSeconds(clock.now()) - madeAt;
   if (age <= ttl + NOTEWORTHY_SECONDS) return ok('Service:Issuer answers with a current status list.');
   return warning(
@@ -83,6 +94,11 @@ async function examinePublished({ issuer, ttl, clock, ask }: PublishedLists): Pr
     'See which cache keeps /status for longer than its max-age, and whether the clocks of all machines agree.',
   );
 }
+
+const FOREIGN = warning(
+  'What answers at Service:Issuer has a status list that no key configured here has signed.',
+  'See what the address leads to, and whether the replicas have the same Service:Signing settings as this command.',
+);
 
 const STRANGE = warning(
   'What answers at Service:Issuer has no status lists of its own.',

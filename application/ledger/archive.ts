@@ -17,7 +17,7 @@ import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
 import type { ExportFault } from '../../domain/ledger/verification.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
-import type { DraftExport, ExportFolder, Lines, StoredExport } from '../ports/exports.ts';
+import type { DraftExport, ExportFolder, Lines, OpenExport, StoredExport } from '../ports/exports.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
@@ -101,7 +101,26 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   const ready = await findOrWrite(content, last, archiving);
   if ('stop' in ready) return ready.stop;
 
-  // 5. In one transaction, record the export and drop the month.
+  try {
+    return await recordAndDrop(held, { content, exported, range, ready }, archiving);
+  } finally {
+    await ready.stored.close();
+  }
+}
+
+interface ToDrop {
+  readonly content: ExportContent;
+  readonly exported: Exported;
+  readonly range: ExportedRange | undefined;
+  readonly ready: FinishedExport;
+}
+
+/** 5. In one transaction, record the export and drop the month. */
+async function recordAndDrop(
+  { month, partition }: HeldMonth,
+  { content, exported, range, ready }: ToDrop,
+  archiving: Archiving,
+): Promise<ArchiveStop | undefined> {
   const { stored } = ready;
   const at = archiving.clock.now();
   const sha256 = await stored.sha256();
@@ -183,9 +202,13 @@ async function contentOf(
   return { header: { month, checkpoints: count, records }, after, through };
 }
 
-type ReadyExport =
-  | { readonly kind: 'found' | 'written'; readonly stored: StoredExport }
-  | { readonly stop: ArchiveStop };
+/** An export under its final name, read back through the handle that is still open. */
+interface FinishedExport {
+  readonly kind: 'found' | 'written';
+  readonly stored: OpenExport;
+}
+
+type ReadyExport = FinishedExport | { readonly stop: ArchiveStop };
 
 async function findOrWrite(
   content: ExportContent,
@@ -196,18 +219,31 @@ async function findOrWrite(
   const { month } = content.header;
   const found = await folder.find(month);
   if (found !== undefined) {
-    const fault = await faultOf(found, content, last, archiving);
-    const same = fault === undefined && (await sameLines(found.lines(), exportLines(archiving, content)));
-    if (same) return { kind: 'found', stored: found };
-    return { stop: { kind: 'export_differs', month, location: found.location, fault: known(fault) } };
+    return closedUnlessReady(found, async () => {
+      const fault = await faultOf(found, content, last, archiving);
+      const same = fault === undefined && (await sameLines(found.lines(), exportLines(archiving, content)));
+      if (same) return { kind: 'found', stored: found };
+      return { stop: { kind: 'export_differs', month, location: found.location, fault: known(fault) } };
+    });
   }
   const draft = await folder.draft(month, exportLines(archiving, content));
-  const fault = await faultOf(draft, content, last, archiving);
-  if (fault !== undefined) {
+  return closedUnlessReady(draft, async () => {
+    const fault = await faultOf(draft, content, last, archiving);
+    if (fault === undefined) return publish(draft, month);
     await draft.discard();
     return { stop: { kind: 'read_back', month, location: draft.location, fault: known(fault) } };
+  });
+}
+
+/** Closes the file, unless the export is ready: then the caller closes it. */
+async function closedUnlessReady(file: OpenExport, judge: () => Promise<ReadyExport>): Promise<ReadyExport> {
+  let ready: ReadyExport | undefined;
+  try {
+    ready = await judge();
+    return ready;
+  } finally {
+    if (ready === undefined || 'stop' in ready) await file.close();
   }
-  return publish(draft, month);
 }
 
 async function publish(draft: DraftExport, month: Month): Promise<ReadyExport> {

@@ -10,25 +10,28 @@ import type { Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 interface RecordExport {
-  readonly ledger: Pick<Checkpoints, 'records' | 'archivedThrough'>;
+  readonly ledger: Pick<Checkpoints, 'records' | 'archivedThrough' | 'sealing'>;
   readonly turn: Turn;
   /** The next page is written only after the promise has resolved: a slow reader slows down the export. */
   readonly write: (records: readonly LedgerRecord[]) => Promise<void>;
 }
 
-interface ExportedRecords {
+type ExportedRecords =
+  | { readonly kind: 'whole' }
+  /** Records up to this number have been archived, and may be missing from the export. */
+  | { readonly kind: 'archived'; readonly through: number }
   /**
-   * The highest archived number, if it is above `after`: records up to there may be missing from the export. Read after
-   * the last page, because a month may be archived during the export.
+   * No record with the number `after` is sealed, so no export of this ledger ended there, and nothing was written. The
+   * database may be a restored backup, which gives the next numbers to other records.
    */
-  readonly archivedThrough: number | undefined;
-}
+  | { readonly kind: 'unknown_position' };
 
 /** Reading a page takes some milliseconds. */
 const RECORDS_AT_ONCE = 1000;
 
 /** @param after the last number of the previous export, or 0 @throws StorageUnavailable */
 export async function exportRecords({ ledger, turn, write }: RecordExport, after: number): Promise<ExportedRecords> {
+  if (after > 0 && (await ledger.sealing(after)).kind === 'not_sealed') return { kind: 'unknown_position' };
   const range = { firstSeq: after + 1, lastSeq: Number.MAX_SAFE_INTEGER };
   for await (const page of recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, range)) {
     const unsealed = page.findIndex(({ checkpoint }) => checkpoint === undefined);
@@ -36,6 +39,7 @@ export async function exportRecords({ ledger, turn, write }: RecordExport, after
     if (sealed.length > 0) await write(sealed);
     if (unsealed !== -1) break;
   }
-  const archived = (await ledger.archivedThrough())?.lastSeq ?? 0;
-  return { archivedThrough: archived > after ? archived : undefined };
+  // After the last page, because a month may be archived during the export.
+  const through = (await ledger.archivedThrough())?.lastSeq ?? 0;
+  return through > after ? { kind: 'archived', through } : { kind: 'whole' };
 }

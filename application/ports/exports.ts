@@ -1,7 +1,14 @@
 import type { Month } from '../../domain/ledger/time-range.ts';
 
 /** Why a file or directory is unusable. */
-export type ExportProblem = 'missing' | 'not_a_directory' | 'not_permitted' | 'disk_full' | 'no_hard_links' | 'failed';
+export type ExportProblem =
+  | 'missing'
+  | 'not_a_directory'
+  | 'not_permitted'
+  | 'disk_full'
+  | 'no_hard_links'
+  | 'replaced'
+  | 'failed';
 
 /** Thrown if a file operation fails. It names the path: the operator chose it. */
 export class ExportUnusable extends Error {
@@ -43,24 +50,35 @@ export interface StoredExport {
   sha256(): Promise<string>;
 }
 
+/**
+ * An open file: `lines` and `sha256` read this file even if another process gives its name to another file. `sha256`
+ * throws ExportUnusable (`replaced`) once `location` leads to another file.
+ */
+export interface OpenExport extends StoredExport {
+  close(): Promise<void>;
+}
+
 /** A written and durable export that still has a temporary name. */
-export interface DraftExport extends StoredExport {
-  /** Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. */
+export interface DraftExport extends OpenExport {
+  /**
+   * Renames it to its final name, durably. Never overwrites: if the name is `taken`, it stays a draft. The published export
+   * is the same open file. If the temporary name leads to another file, that one is not published: ExportUnusable
+   * (`replaced`).
+   */
   publish(): Promise<
-    | { readonly kind: 'published'; readonly stored: StoredExport }
-    | { readonly kind: 'taken'; readonly location: string }
+    { readonly kind: 'published'; readonly stored: OpenExport } | { readonly kind: 'taken'; readonly location: string }
   >;
-  /** Deletes the draft. */
+  /** Deletes the draft. The caller closes it. */
   discard(): Promise<void>;
 }
 
 /** The directory for exports. All methods may throw ExportUnusable. */
 export interface ExportFolder {
-  /** Checks that the directory is writable, and removes drafts of interrupted runs. */
+  /** Checks that the directory is writable, and removes drafts so old that their runs must have been interrupted. */
   prepare(): Promise<void>;
   /** The file with the name of the month's export. */
-  find(month: Month): Promise<StoredExport | undefined>;
-  /** Writes a draft. If that fails, nothing of it remains. Errors of `lines` are rethrown unchanged. */
+  find(month: Month): Promise<OpenExport | undefined>;
+  /** Writes a draft. No other run uses its name. If writing fails, nothing of it remains. Errors of `lines` are rethrown unchanged. */
   draft(month: Month, lines: Lines): Promise<DraftExport>;
   /** Deletes an export that this run has published and then found incomplete. */
   withdraw(stored: StoredExport): Promise<void>;

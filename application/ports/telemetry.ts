@@ -88,7 +88,10 @@ export type ConflictReason =
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
-  | { readonly reason: 'overloaded'; readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'other' };
+  | {
+      readonly reason: 'overloaded';
+      readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'sign_in' | 'other';
+    };
 
 /**
  * Counters and timers of a running service. They receive only words of closed sets, never request data. No method

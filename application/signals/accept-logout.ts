@@ -42,6 +42,11 @@ interface OperatorsLogout {
   readonly issuer: string;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly client: LogoutClient;
+  /**
+   * The issuer of the upstream provider. Behind `Service:UpstreamIdp:MetadataUrl` it may be the operators' own provider;
+   * `undefined` if its metadata could not be read yet.
+   */
+  readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
 }
 
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
@@ -80,13 +85,8 @@ async function decide(
   const latest = await sharedTime.latest();
   const at = clock.now();
   const times = { now: at, latest };
-  // The claim is not trusted yet. It only says whose keys must verify it.
-  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
-  const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, times, trace));
-  // Behind `Service:UpstreamIdp:MetadataUrl`, the upstream provider may be the same one, with other clients.
-  const isForOthers = ofOperators?.kind === 'refused' && ofOperators.reason === 'logout_audience_mismatch';
-  const read = ofOperators === undefined || isForOthers ? await readToken(jws, service, times, trace) : ofOperators;
-  if (read.kind === 'refused') return ofOperators?.kind === 'refused' ? ofOperators : read;
+  const { isOfOperators, ...read } = await readAtProvider(jws, service, times, trace);
+  if (read.kind === 'refused') return read;
   const { issuer, accepted, first } = read;
 
   // 2. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
@@ -99,7 +99,7 @@ async function decide(
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
     closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
     closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
-    isOfOperators: read === ofOperators,
+    isOfOperators,
   });
 }
 
@@ -113,11 +113,40 @@ type ReadToken =
     }
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
+/** The times by which a token is judged (`ExpectedSignal`). */
+interface Times {
+  readonly now: Instant;
+  readonly latest: Instant;
+}
+
+/** Reads the token with the keys and the clients of the provider that its issuer names. */
+async function readAtProvider(
+  jws: CompactJws,
+  service: AcceptLogout,
+  times: Times,
+  trace: Trace | undefined,
+): Promise<ReadToken & { readonly isOfOperators: boolean }> {
+  // The claim is not trusted yet. It only says whose keys must verify it.
+  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
+  if (own === undefined) return { ...(await readToken(jws, service, times, trace)), isOfOperators: false };
+  const upstream = await own.upstreamIssuer(trace);
+  const isOther = upstream !== undefined && upstream !== own.issuer;
+  // At one provider, a token for a client that operators and people share ends what belongs to both.
+  const clients = isOther ? [own.client] : [...service.clients, own.client];
+  const read = await readToken(jws, { ...own, clients }, times, trace);
+  const isForOthers = read.kind === 'accepted' && read.accepted.some((client) => client !== own.client);
+  if (upstream === undefined && isForOthers) {
+    // It may be one provider. To close only the operators' sessions would use up the token, and no task would ever end.
+    return { kind: 'refused', reason: 'logout_keys_unavailable', isOfOperators: true };
+  }
+  return { ...read, isOfOperators: upstream !== own.issuer };
+}
+
 /** Verifies and judges the token by the keys and the clients of one provider. */
 async function readToken(
   jws: CompactJws,
   { providerKeys, clients }: Pick<AcceptLogout, 'providerKeys' | 'clients'>,
-  times: { readonly now: Instant; readonly latest: Instant },
+  times: Times,
   trace: Trace | undefined,
 ): Promise<ReadToken> {
   const signature = await providerKeys.verify(jws, trace);

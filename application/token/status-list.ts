@@ -73,8 +73,10 @@ export function publishedStatusLists(
 ): (listId: string) => Promise<PublishedStatusList | undefined> {
   const { statusLists, signingKeys, monotonic, deflate, hash, issuer, ttl, entries, measurements } = service;
   const maxLists = Math.floor((4 / 3) * (MAX_BYTES / entries));
-  /** The oldest first. */
+  /** The oldest first. Only lists that exist: anyone may ask for other ids, which must not evict them. */
   const kept = new Map<string, Read>();
+  /** The reads under way, shared by all who ask. As many as requests at most. */
+  const underWay = new Map<string, Read>();
 
   async function read(listId: string, readAt: Instant): Promise<PublishedStatusList | undefined> {
     const stored = await statusLists.find(listId);
@@ -102,29 +104,38 @@ export function publishedStatusLists(
     const { readAt } = began;
     const next: Read = { ...began, list: read(listId, readAt) };
     kept.delete(listId);
-    kept.set(listId, next);
-    const drop = () => {
-      if (kept.get(listId) === next) kept.delete(listId);
+    underWay.set(listId, next);
+    const end = () => {
+      if (underWay.get(listId) === next) underWay.delete(listId);
     };
     next.list.then(
       (list) => {
-        if (list === undefined) drop();
-        else measurements?.statusListRead(readAt, (monotonic() - next.readAtMs) / 1000);
+        end();
+        if (list === undefined) return;
+        keep(listId, next);
+        measurements?.statusListRead(readAt, (monotonic() - next.readAtMs) / 1000);
       },
       () => {
-        drop();
+        end();
         measurements?.statusListFailed();
       },
     );
+    return next;
+  }
+
+  function keep(listId: string, read: Read): void {
+    // A slow read may end after one that began later.
+    if ((kept.get(listId)?.readAtMs ?? read.readAtMs) > read.readAtMs) return;
+    kept.delete(listId);
+    kept.set(listId, read);
     const [oldest] = kept.keys();
     if (kept.size > maxLists && oldest !== undefined) kept.delete(oldest);
-    return next;
   }
 
   return async (listId) => {
     if (!isStatusListId(listId)) return undefined;
-    const known = kept.get(listId);
-    const { list } = known !== undefined && isCurrent(service, known) ? known : begin(listId);
+    const known = [underWay.get(listId), kept.get(listId)].find((read) => read && isCurrent(service, read));
+    const { list } = known ?? begin(listId);
     return list;
   };
 }

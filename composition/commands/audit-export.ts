@@ -1,5 +1,5 @@
 import { exitCode } from '../../adapters/cli/command.ts';
-import { ARCHIVED, type ExportRequest } from '../../adapters/cli/commands/audit-export.ts';
+import { ARCHIVED, type ExportRequest, UNKNOWN_POSITION } from '../../adapters/cli/commands/audit-export.ts';
 import { packageVersion } from '../../adapters/cli/package-version.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
@@ -14,13 +14,19 @@ export async function auditExport({ after }: ExportRequest, overrides: readonly 
   return runReport(async (log) => {
     const storage = await openLedger(validSection(processSettings(overrides), 'Service:Database'), log);
     try {
-      const { archivedThrough } = await exportRecords(
+      const exported = await exportRecords(
         { ledger: storage.checkpoints, turn: eventLoopTurn, write: (records) => writeOutput(linesOf(records)) },
         after,
       );
-      if (archivedThrough === undefined) return exitCode.done;
+      if (exported.kind === 'whole') return exitCode.done;
+      if (exported.kind === 'unknown_position') {
+        printError(
+          `The ledger has no sealed record with number ${after}, so no export of it ended there: nothing was written. After a restore from a backup, begin after the last record that the backup has.`,
+        );
+        return UNKNOWN_POSITION;
+      }
       printError(
-        `Records up to number ${archivedThrough} have been archived: this export may lack some after number ${after}. The files of audit-archive have them.`,
+        `Records up to number ${exported.through} have been archived: this export may lack some after number ${after}. The files of audit-archive have them.`,
       );
       return ARCHIVED;
     } catch (error) {

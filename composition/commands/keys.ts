@@ -114,9 +114,9 @@ export async function keysRotate(request: RotateRequest, overrides: readonly Set
     const { key, made, configured } = await nextKey(file, request.kid, keys);
     const planned = configured ?? plannedNext(key, file, request.kid !== undefined, settings);
     const plan = rotationPlan(keys.map(plannedKey), signingKeys.checkpoints.kid, planned, maxTokenTtl);
-    const kids = keys.map((configuredKey) => configuredKey.key.keyId);
+    const publicKeys = keys.map((configuredKey) => configuredKey.key.publicJwk);
     const network = httpNetwork();
-    const replicas = await Promise.all(request.servers.map((server) => askReplica(network, server, kids)));
+    const replicas = await Promise.all(request.servers.map((server) => askReplica(network, server, publicKeys)));
     const thumbprint = await thumbprintOf(key);
     const about = { kid: planned.kid, thumbprint, file, publicJwk: key.publicJwk };
     process.stdout.write(renderRotation({ key: about, made, ...plan, replicas }, request.json));

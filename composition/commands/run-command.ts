@@ -102,6 +102,8 @@ const EXPORT_PROBLEMS: Readonly<Record<ExportProblem, string>> = {
   not_permitted: 'may not be read or written by this user',
   disk_full: 'could not be written: the disk is full, or the file would be larger than is allowed',
   no_hard_links: 'cannot be linked to its name: the file system has no hard links, which prevent overwriting',
+  replaced:
+    'was replaced by another process while it was verified, so its month was not dropped: see that only one run uses the directory',
   failed: 'could not be read or written',
 };
 

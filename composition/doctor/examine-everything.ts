@@ -19,6 +19,7 @@ import { type OpenedStorage, storageExaminations } from '../../application/docto
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
+import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { sharedKeyFiles } from '../key-files.ts';
 import {
   consoleChoice,
@@ -83,9 +84,9 @@ function allExaminations(
     ofSink(settings),
     issuer === undefined
       ? invalidSettings('own address')
-      : ownAddressExamination({ issuer, kids, ask: () => askOwnAddress(issuer, access) }),
+      : ownAddressExamination({ issuer, ask: () => askOwnAddress(issuer, signing, access) }),
     ...(issuer === undefined ? [] : [readinessExamination(() => askReadiness(issuer, access))]),
-    ...ofPublishedLists(settings, access),
+    ...ofPublishedLists(settings, signing, access),
   ];
 }
 
@@ -100,12 +101,17 @@ function configuredLog({ whole }: DoctorSettings): ConfiguredLog | undefined {
   return chosen && { origin: chosen.origin, witnesses: chosen.witnesses.map(({ key }) => key.name) };
 }
 
-function ofPublishedLists(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+function ofPublishedLists(
+  settings: DoctorSettings,
+  signing: ConfiguredSigning | undefined,
+  access: NetworkAccess,
+): readonly Examination[] {
   const lists = statusLists(settings);
   const issuer = settings.whole?.['Service:Issuer'];
   if (lists === undefined || issuer === undefined) return [];
   const ttl = lists['Service:StatusLists:Ttl'];
-  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access) })];
+  const verify = async (jws: CompactJws) => (await signing?.signingKeys())?.verify(jws);
+  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access), verify })];
 }
 
 /** Skips a check whose settings are invalid; the findings about the settings name them. */

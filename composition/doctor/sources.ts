@@ -261,9 +261,13 @@ export async function pageFileProblem(settings: Settings): Promise<string | unde
 /**
  * Requests the service's metadata and keys from its public address, as any client would.
  *
- * @param issuer `Service:Issuer`
+ * @param issuer `Service:Issuer` @param signing the keys to compare with the published ones, if they can be loaded
  */
-export async function askOwnAddress(issuer: string, access: NetworkAccess): Promise<OwnAnswer> {
+export async function askOwnAddress(
+  issuer: string,
+  signing: ConfiguredSigning | undefined,
+  access: NetworkAccess,
+): Promise<OwnAnswer> {
   const network = observedNetwork(access.network, access.clock, access.limitMs);
   const log = recordingLog();
   const url = `${issuer}/.well-known/openid-configuration`;
@@ -273,9 +277,11 @@ export async function askOwnAddress(issuer: string, access: NetworkAccess): Prom
     problem: { sentence, status: network.lastStatus('') },
   });
   if (description === undefined) return failed(log.problem());
-  const { published } = await askReplica(network, issuer, []);
-  if ('problem' in published) return failed(published.problem);
-  return { kind: 'answered', issuer: description.issuer, kids: published };
+  const keys = await signing?.signingKeys();
+  const replica = await askReplica(network, issuer, keys?.published().keys ?? []);
+  if ('problem' in replica.published) return failed(replica.published.problem);
+  const { missing, surplus } = keys === undefined ? { missing: [], surplus: [] } : replica;
+  return { kind: 'answered', issuer: description.issuer, missing, surplus };
 }
 
 /** A report has a few lines. */

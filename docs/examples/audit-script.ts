@@ -1,7 +1,7 @@
-/** An auditor's own script: it verifies the chain of checkpoints, the kept marks, and one record. */
+/** An auditor's own script: it verifies one record, the chain of checkpoints, and the kept marks. */
 
 import { readFile } from 'node:fs/promises';
-import { createAuditor, type JwkSet, type PublishedCheckpoint } from '@mandate/audit';
+import { type ChainVerdict, createAuditor, type JwkSet, type PublishedCheckpoint, type Verdict } from '@mandate/audit';
 
 const { MANDATE = '', ADMIN_API_KEY = '', MARKS = '', RECORD = '' } = process.env;
 /** A copy of the published keys that the operators of the database could not change. */
@@ -16,25 +16,15 @@ async function get<Body>(path: string): Promise<Body> {
   return (await answer.json()) as Body;
 }
 
-function insist(verdict: { readonly verified: boolean; readonly message?: string }): void {
+function insist<Judged extends Verdict | ChainVerdict>(
+  verdict: Judged,
+): asserts verdict is Judged & { readonly verified: true } {
   if (verdict.verified) return;
   console.log(`NOT VERIFIED: ${verdict.message}`);
   process.exit(3);
 }
 
-// 1. Every checkpoint is signed and links to the previous one, and every kept mark matches its checkpoint.
-let after: PublishedCheckpoint | undefined;
-for (let next: number | null = 0; next !== null; ) {
-  type Page = { readonly checkpoints: readonly PublishedCheckpoint[]; readonly next_after: number | null };
-  const page: Page = await get<Page>(`/audit/checkpoints?limit=1000${next === 0 ? '' : `&after=${next}`}`);
-  const marks = MARKS.split(',').filter((mark) => mark !== '');
-  const more = page.next_after !== null;
-  insist(auditor.verifyCheckpoints(page.checkpoints, { ...(after === undefined ? {} : { after }), marks, more }));
-  after = page.checkpoints.at(-1) ?? after;
-  next = page.next_after;
-}
-
-// 2. One record matches its checkpoint.
+// 1. One record matches the checkpoint of its proof.
 let record: unknown;
 for (let cursor: string | null = ''; record === undefined && cursor !== null; ) {
   type Page = { readonly records: readonly { readonly seq: number }[]; readonly next_cursor: string | null };
@@ -46,6 +36,20 @@ if (record === undefined) {
   console.log(`There is no record ${RECORD}.`);
   process.exit(1);
 }
-insist(auditor.verifyRecord(record, await get(`/audit/records/${RECORD}/proof`)));
+const proven = auditor.verifyRecord(record, await get(`/audit/records/${RECORD}/proof`));
+insist(proven);
+
+// 2. Every checkpoint is signed and links to the previous one, and every kept mark matches its checkpoint. So does the mark
+// of the record: the proof could bring a checkpoint that the same key once signed for another history.
+const marks = [proven.mark, ...MARKS.split(',').filter((kept) => kept !== '')];
+let after: PublishedCheckpoint | undefined;
+for (let next: number | null = 0; next !== null; ) {
+  type Page = { readonly checkpoints: readonly PublishedCheckpoint[]; readonly next_after: number | null };
+  const page: Page = await get<Page>(`/audit/checkpoints?limit=1000${next === 0 ? '' : `&after=${next}`}`);
+  const more = page.next_after !== null;
+  insist(auditor.verifyCheckpoints(page.checkpoints, { ...(after === undefined ? {} : { after }), marks, more }));
+  after = page.checkpoints.at(-1) ?? after;
+  next = page.next_after;
+}
 
 console.log(`Record ${RECORD} is what was sealed. Keep this mark: ${after?.checkpoint_id}:${after?.root_hash}`);

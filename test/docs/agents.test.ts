@@ -12,7 +12,9 @@ import { checkAgentOptions } from '../../adapters/sdk/agent/options.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases, type TestDatabase } from '../support/databases.ts';
 import { runExample, startExample } from '../support/example-process.ts';
+import { startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/agents.md'), 'utf8');
@@ -57,11 +59,12 @@ describe('the examples of docs/agents.md', () => {
   let jwks: object;
   let agent: RegisteredAgent;
   let environment: Readonly<Record<string, string>>;
+  const signingKey = sharedSigningKey();
 
   before(async () => {
     const database: TestDatabase | undefined = databases[0];
     if (database === undefined) throw new Error('the tests have no database');
-    mandate = await startMandate({ database, issuer: 'own-address' });
+    mandate = await startMandate({ database, issuer: 'own-address', settings: signingKey });
     folder = await mkdtemp(join(tmpdir(), 'agents-page-'));
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const keyFile = join(folder, 'agent.pem');
@@ -166,5 +169,25 @@ describe('the examples of docs/agents.md', () => {
     const found = await runExample('audit-script.ts', contradicted);
     expect(found.code).to.equal(3);
     expect(found.output).to.match(/^NOT VERIFIED: .+\.\n$/);
+
+    // The database of a lost history, sealed with the same key, proves its own records.
+    const [database] = databases;
+    if (database === undefined) throw new Error('the tests have no database');
+    const lost = await startMandate({ database, settings: signingKey });
+    await lost.agent();
+    await lost.jobs.seal();
+    const [lostLine] = await lost.ledger();
+    const both = await startLoopback(({ path }, response) => {
+      const { url } = path.startsWith('/audit/checkpoints') ? mandate : lost;
+      void fetch(`${url}${path}`, { headers: { authorization: `Bearer ${ADMIN_KEY}` } }).then(async (answer) => {
+        response.writeHead(answer.status).end(await answer.text());
+      });
+    });
+    const foreign = { ...given, MANDATE: both.url, RECORD: String(lostLine?.seq) };
+    const mixed = await runExample('audit-script.ts', foreign);
+    expect([mixed.code, mixed.errors]).to.deep.equal([3, '']);
+    expect(mixed.output).to.match(/^NOT VERIFIED: Checkpoint 1 has another root than the mark says/);
+    await both.close();
+    await lost.stop();
   });
 });

@@ -66,7 +66,7 @@ describe('an audience', () => {
 });
 
 describe('a jwks_uri', () => {
-  it('may be on another host, and on another port of the same machine', () => {
+  it('may be on another host, and on another port of a development machine', () => {
     expect(jwksUriProblem('https://keys.example/jwks.json', ISSUER)).to.equal(undefined);
     expect(jwksUriProblem('https://localhost:6000/jwks.json', 'http://localhost:5100')).to.equal(undefined);
   });
@@ -85,6 +85,7 @@ describe('a jwks_uri', () => {
     'https://mandate.test/agents/jira-triage/jwks.json',
     'https://MANDATE.test:443/keys',
     'https://mandate.test./keys',
+    'https://mandate.test:8443/keys',
   ];
   for (const text of own) {
     it(`must not be on the control plane’s host: not ${text}`, () => {

@@ -2,7 +2,16 @@
 
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +25,7 @@ import { LIMITS } from '../../adapters/storage/postgres/limits.ts';
 import { type ArchivedMonth, type Archiving, archive } from '../../application/ledger/archive.ts';
 import { verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
-import { ExportUnusable } from '../../application/ports/exports.ts';
+import { ExportUnusable, type OpenExport } from '../../application/ports/exports.ts';
 import { type Instant, instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { parseRecord } from '../../domain/ledger/archive-format.ts';
 import { describeStop } from '../../domain/ledger/archiving.ts';
@@ -126,6 +135,14 @@ describe('audit-archive on Postgres', function () {
     return made;
   }
 
+  /** Makes the drafts of interrupted runs two days old. */
+  function ageDrafts({ directory }: Fixture): void {
+    const then = new Date(Date.now() - 2 * 24 * 60 * 60 * 1000);
+    for (const name of readdirSync(directory)) {
+      if (name.endsWith('.partial')) utimesSync(join(directory, name), then, then);
+    }
+  }
+
   async function expectAllArchived({ directory, storage, owner, archiving }: Fixture): Promise<void> {
     expect(readdirSync(directory)).to.deep.equal(FILES);
     const seqs: number[] = [];
@@ -225,8 +242,11 @@ describe('audit-archive on Postgres', function () {
           const fails = name === step && ++calls === nth;
           if (fails && when === 'before') throw new Interrupted();
           const answer = await work(...given);
-          if (fails) throw new Interrupted();
-          return answer;
+          if (!fails) return answer;
+          // The end of a process closes its files.
+          if (typeof answer === 'object' && answer !== null && 'close' in answer)
+            await (answer as unknown as OpenExport).close();
+          throw new Interrupted();
         };
       const { folder, archives } = archiving;
       return {
@@ -266,6 +286,7 @@ describe('audit-archive on Postgres', function () {
             const expected = left.includes('ledger_2026_09') ? 20 : left.includes('ledger_2026_10') ? 5 : 0;
             expect(there[0]?.held).to.equal(expected);
           }
+          ageDrafts(made);
           const last = await archive(THIS_MONTH, made.archiving);
           expect(last.stop && describeStop(last.stop)).to.equal(undefined);
           await expectAllArchived(made);
@@ -290,6 +311,7 @@ describe('audit-archive on Postgres', function () {
         await ended;
         clearTimeout(timer);
       }
+      ageDrafts(made);
       // Postgres may not have closed the session of the last killed run yet.
       let end = await runCommand(line, settings);
       for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
@@ -520,12 +542,82 @@ describe('audit-archive on Postgres', function () {
 
   it('removes the drafts of interrupted runs, and no other file', async () => {
     const made = await fixture();
-    const draft = `${FILES[0]}.partial`;
+    const drafts = [`${FILES[0]}.partial`, `${FILES[0]}.0123456789abcdef.partial`];
     const others = ['audit-2026-09.service-archive.gz.partial.txt', 'notes.partial'];
-    for (const name of [draft, ...others]) writeFileSync(join(made.directory, name), 'x');
+    for (const name of [...drafts, ...others]) writeFileSync(join(made.directory, name), 'x');
+    ageDrafts(made);
+    const young = `${FILES[0]}.fedcba9876543210.partial`;
+    writeFileSync(join(made.directory, young), 'of a run under way');
     mkdirSync(join(made.directory, 'folder'));
     await archive(THIS_MONTH, made.archiving);
-    expect(readdirSync(made.directory)).to.have.members([...FILES, ...others, 'folder']);
+    expect(readdirSync(made.directory)).to.have.members([...FILES, ...others, young, 'folder']);
+  });
+
+  describe('while another run uses the directory', () => {
+    async function* otherLines() {
+      yield ['the export of another database'];
+    }
+
+    it('publishes its own draft, not the one that the other run begins after the verification', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const other = exportFolder(made.directory);
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          await other.prepare();
+          await (await other.draft(month, otherLines())).close();
+          return written.publish();
+        };
+        return { ...written, publish };
+      };
+      const outcome = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } });
+      expect(outcome).to.deep.equal({ months: 2, stop: undefined });
+      ageDrafts(made);
+      await other.prepare();
+      await expectAllArchived(made);
+    });
+
+    it('publishes nothing and keeps the month if the verified draft was replaced', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          const path = join(made.directory, 'another');
+          writeFileSync(path, 'the export of another database');
+          renameSync(path, written.location);
+          return written.publish();
+        };
+        return { ...written, publish };
+      };
+      const error = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } }).catch((e) => e);
+      expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', 'replaced');
+      expect(readdirSync(made.directory)).not.to.include(FILES[0]);
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+      expect(await made.owner.sql("select 1 from ledger where event = 'audit.archived' and seq > 28")).to.deep.equal(
+        [],
+      );
+    });
+
+    it('keeps the month if the verified export loses its name to another file', async () => {
+      const made = await fixture();
+      const { folder } = made.archiving;
+      const path = join(made.directory, FILES[0] ?? '');
+      const draft: typeof folder.draft = async (month, lines) => {
+        const written = await folder.draft(month, lines);
+        const publish: typeof written.publish = async () => {
+          const published = await written.publish();
+          rmSync(path);
+          writeFileSync(path, 'the export of another database');
+          return published;
+        };
+        return { ...written, publish };
+      };
+      const error = await archive(THIS_MONTH, { ...made.archiving, folder: { ...folder, draft } }).catch((e) => e);
+      expect(error).to.be.instanceOf(ExportUnusable).with.property('problem', 'replaced');
+      expect(await partitions(made.owner)).to.include('ledger_2026_09');
+    });
   });
 
   describe('on the command line', () => {

@@ -71,6 +71,15 @@ for (const kind of databases) {
       expect(sequences((await exported('--after', '700')).out)).to.deep.equal(upTo(RECORDS, 701));
     });
 
+    it('exits with 4 and writes nothing if no record with the given number is sealed', async () => {
+      for (const after of ['4711', String(RECORDS + UNSEALED)]) {
+        const { code, out, err } = await exported('--after', after);
+        expect([code, out]).to.deep.equal([4, '']);
+        expect(err).to.match(new RegExp(`^mandate: The ledger has no sealed record with number ${after}, .*\\n$`));
+      }
+      expect((await exported('--after', String(RECORDS))).code).to.equal(0);
+    });
+
     it('exits with 1 if its reader closes the pipe; the reader can continue after the last complete line', async () => {
       const { child, ended } = startCommand(['audit-export', '--format', 'ocsf'], database.settings);
       child.stdout?.once('data', () => child.stdout?.destroy());
@@ -150,6 +159,13 @@ describe('audit-export, run by export-ocsf.sh', function () {
     for (let run = 0; run < 3; run += 1) expect(await script()).to.equal(0);
     expect(all()).to.deep.equal(upTo(SCRIPTED));
     expect(files()).to.have.length(2);
+  });
+
+  it('exits with 4 and changes nothing if the ledger does not have the position, as in a restored backup', async () => {
+    writeFileSync(join(folder, 'position'), '4711\n');
+    expect(await script()).to.equal(4);
+    expect(files()).to.deep.equal([]);
+    expect(readFileSync(join(folder, 'position'), 'utf8')).to.equal('4711\n');
   });
 
   it('exports nothing while another run holds the lock', async () => {

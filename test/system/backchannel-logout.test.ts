@@ -6,6 +6,7 @@ import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
@@ -128,6 +129,43 @@ for (const database of databases) {
       });
       expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_audience_mismatch']]);
       await instance.stop();
+    });
+
+    it('ends the tasks if operators and people share one client of a provider behind its metadata URL', async () => {
+      const metadata = await startLoopback(answering('unavailable', 503));
+      const shared = await mandate.another({
+        ...OPERATORS,
+        'Service:UpstreamIdp:Issuer': '',
+        'Service:UpstreamIdp:MetadataUrl': `${metadata.url}/.well-known/openid-configuration`,
+        'Service:Operators:ClientId': provider.clientId,
+        'Service:Operators:Issuer': provider.issuer,
+        PORT: '0',
+      });
+      const task = await newTask();
+      const iat = shared.clock.seconds();
+      // Until the metadata was read, it is unknown whether the tasks belong to this provider.
+      const early = await mandate.recorded(async () => {
+        const answer = await shared.post(PATH, { logout_token: sign({ iat }) });
+        expect([answer.status, answer.body.error]).to.deep.equal([503, 'temporarily_unavailable']);
+      });
+      expect(fieldsOf(early, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_keys_unavailable']]);
+      expect(await introspect(task)).to.deep.include({ active: true });
+      metadata.answer = (_, response) => {
+        void fetch(`${provider.issuer}/.well-known/openid-configuration`).then(async (answer) => {
+          response.setHeader('content-type', 'application/json').end(await answer.text());
+        });
+      };
+      const lines = await mandate.recorded(async () => {
+        expectAccepted(await shared.post(PATH, { logout_token: sign({ iat }) }));
+      });
+      expect(fieldsOf(lines, 'event', 'reason', 'sponsor')).to.deep.include([
+        'sponsor.signal',
+        'sponsor_logged_out',
+        'ada',
+      ]);
+      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+      await shared.stop();
+      await metadata.close();
     });
 
     it('records the sponsor whose task ended, or null if no task ended', async () => {

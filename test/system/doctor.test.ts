@@ -745,6 +745,29 @@ for (const kind of databases) {
       await instance.stop();
     });
 
+    it('warns if what answers at Service:Issuer publishes other keys than the configured ones', async () => {
+      const key = await makeSealingKey();
+      const kid = key.jwks.keys[0]?.kid ?? '';
+      const stranger = (await makeSealingKey()).jwks.keys[0];
+      let published: readonly object[] = [{ ...stranger, kid }];
+      const impostor = await startLoopback(({ path }, response) => {
+        const [issuer, jwks_uri] = [impostor.url, `${impostor.url}/.well-known/jwks.json`];
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify(path.endsWith('jwks.json') ? { keys: published } : { issuer, jwks_uri }));
+      });
+      const settings = { 'Service:Issuer': impostor.url, 'Service:Signing:Keys:0:Pem': key.pem };
+      const ofAddress = async () => {
+        const found = await complaints({ 'Service:Signing:Keys:0:Path': '', ...settings });
+        return found.find(({ check }) => check === 'own address')?.sentence;
+      };
+      expect(await ofAddress()).to.match(/another key under the name of a configured one/);
+      published = [...key.jwks.keys, stranger ?? {}];
+      expect(await ofAddress()).to.match(/a key that is not configured here/);
+      published = key.jwks.keys;
+      expect(await ofAddress()).to.equal(undefined);
+      await impostor.close();
+    });
+
     it('finds signing keys that cannot be loaded, that other users can read, or that replicas do not publish', async () => {
       const file = join(folder, 'other.pem');
       writeFileSync(file, 'no key at all', { mode: 0o600 });

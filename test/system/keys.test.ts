@@ -175,6 +175,14 @@ describe('mandate keys', () => {
       published = JSON.parse((await runCommand(['keys', 'show', '--json'], steps[0].settings)).out);
       expect((await rotate(steps[0].settings, ...server)).code).to.equal(0);
 
+      const { keys: ours } = published as { readonly keys: readonly { readonly kid: string }[] };
+      const [stranger] = (await makeSealingKey()).jwks.keys;
+      published = { keys: ours.map((key, nth) => (nth === 0 ? { ...stranger, kid: key.kid } : key)) };
+      const replaced = await rotate(steps[0].settings, ...server);
+      expect(replaced.code).to.equal(3);
+      expect(replaced.out).to.include(`publishes another key under the configured name: ${ours[0]?.kid}\n`);
+      published = { keys: ours };
+
       const { Service__Signing__Keys__0__Path: _former, ...alone } = steps[2].settings;
       const last = await rotate(alone, ...server, '--server', 'http://127.0.0.1:9');
       expect(last.code).to.equal(3);

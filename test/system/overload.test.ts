@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { databases } from '../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
 
@@ -129,6 +129,37 @@ for (const database of databases) {
       const refusals = lines.filter((line) => line.reason === 'overloaded');
       expect(refusals.map(({ event }) => event)).to.deep.equal(REVOKING.map(([, event]) => event));
       expect((await narrow.admin('GET', '/admin/agents?limit=1')).status).to.equal(200);
+    });
+
+    it('let sign-ins that wait for the identity provider take no permit of other requests', async () => {
+      const provider = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
+      const page = await mandate.another({
+        ...{ ...ONE_TURN, 'Service:Me:ClientId': 'page', 'Service:Me:Audience': '' },
+        'Service:UpstreamIdp:Issuer': provider.url,
+      });
+      const lines = await mandate.recorded(async () => {
+        const both = [page.get('/me/sign-in'), page.get('/me/sign-in')];
+        // The other one waits for the provider, and holds the only permit.
+        const refused = await Promise.race(both);
+        expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
+        for (const path of ['/.well-known/jwks.json', '/.well-known/openid-configuration', '/audit?limit=1']) {
+          const answer = await page.get(path, { authorization: `Bearer ${ADMIN_KEY}` });
+          expect(answer.status, path).to.equal(200);
+        }
+        for (const answer of waiting.splice(0)) answer();
+        await Promise.all(both);
+      });
+      expect(lines.map(({ event, reason }) => [event, reason])).to.deep.include(['me.denied', 'overloaded']);
+      expect(
+        fieldsOf(
+          lines.filter(({ reason }) => reason === 'overloaded'),
+          'decision',
+          'sponsor',
+          'agent_id',
+        ),
+      ).to.deep.equal([['deny', null, null]]);
+      await page.stop();
+      await provider.close();
     });
 
     it('refuse nothing while they are disabled', async () => {

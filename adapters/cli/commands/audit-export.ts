@@ -32,6 +32,7 @@ export function auditExportCommand(
       [exitCode.failed]: 'the ledger could not be read, or the output not be written: the lines before are correct',
       [exitCode.usage]: 'an argument is malformed',
       [ARCHIVED]: 'records after that number have been archived and may be missing; all others were written',
+      [UNKNOWN_POSITION]: 'no record with that number is sealed: nothing was written',
     },
     options: (parser) =>
       parser
@@ -52,6 +53,8 @@ export function auditExportCommand(
 
 /** The exit code of an export that lacks only archived records. */
 export const ARCHIVED = 3;
+/** The exit code if no export of this ledger can have ended at the given number. */
+export const UNKNOWN_POSITION = 4;
 
 function readFormat(text: string): (typeof formats)[number] {
   const format = formats.find((one) => one === text);

@@ -22,12 +22,20 @@ export type WorkLimiters = Readonly<Record<Work, ConcurrencyLimiter>>;
 /** Computing a proof uses the only JavaScript thread, so more at once would not be faster. */
 const PROOFS_AT_ONCE = 2;
 
+/**
+ * A sign-in waits up to ten seconds for the identity provider, and anybody can begin one. The provider's few answers a
+ * second need no more than this; each further permit would only be a socket and memory that a slow provider holds.
+ */
+const SIGN_INS_AT_ONCE = 8;
+
 export function workLimiters(limits: ConcurrencyLimits, now: () => number = () => performance.now()): WorkLimiters {
+  const atMost = (concurrency: number) => ({ ...limits, concurrency: Math.min(concurrency, limits.concurrency) });
   return {
     token: concurrencyLimiter(limits, now),
     introspection: concurrencyLimiter(limits, now),
     revoking: concurrencyLimiter(limits, now),
-    proof: concurrencyLimiter({ ...limits, concurrency: Math.min(PROOFS_AT_ONCE, limits.concurrency) }, now),
+    proof: concurrencyLimiter(atMost(PROOFS_AT_ONCE), now),
+    sign_in: concurrencyLimiter(atMost(SIGN_INS_AT_ONCE), now),
     other: concurrencyLimiter(limits, now),
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { fetchAnswer, withTimeout } from '../http-answer.ts';
+import { fetchAnswer, MAX_RETRY_AFTER_SECONDS, withTimeout } from '../http-answer.ts';
 import type { SignAssertion } from './agent-key.ts';
 import { NotNow, Refused, type TaskEnd, TaskOver } from './errors.ts';
 import { type IssuedToken, names, readIssuedToken } from './issued-token.ts';
@@ -144,7 +144,7 @@ function objectOf(text: string): Answer['body'] {
 function retryAfterMs(header: string | null, now: number): number {
   if (header === null) return DEFAULT_RETRY_MS;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return ms > 0 ? ms : DEFAULT_RETRY_MS;
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_SECONDS * 1000) : DEFAULT_RETRY_MS;
 }
 
 /** Leaves out `error_description`: as free text it may repeat the request. */

@@ -93,6 +93,9 @@ export function renewingTask(
     return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
   };
 
+  /** At most half of the time for which the token still works, so that a late answer does not use up all of it. */
+  const longestBackoff = (): number => (isUsable() ? (current.expiresInMs - age()) / 2 : Number.POSITIVE_INFINITY);
+
   const renew = async (scope: readonly string[] | undefined): Promise<void> => {
     if (ended !== undefined) throw ended;
     // A scope that was given up is never requested again, because a faulty control plane could grant it.
@@ -115,7 +118,7 @@ export function renewingTask(
       backoff = undefined;
     } catch (error) {
       if (error instanceof TaskOver) ended ??= error;
-      else if (error instanceof NotNow) backOff(error.retryAfterMs);
+      else if (error instanceof NotNow) backOff(Math.min(error.retryAfterMs, longestBackoff()));
       // A refused narrowing says nothing about renewals, so they continue.
       else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
       throw error;

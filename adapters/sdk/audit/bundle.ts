@@ -54,8 +54,7 @@ export async function verifyBundle(
 
 /** The same for a caller that has the parts one by one. After a refusal no further part may follow. */
 export function bundleReader({ policy }: BundleOptions = {}) {
-  const demands =
-    policy === undefined ? undefined : readPolicy(typeof policy === 'string' ? policy : JSON.stringify(policy));
+  const demands = policy === undefined ? undefined : readPolicy(typeof policy === 'string' ? policy : textOf(policy));
   const verifier = bundleVerifier({ hash: sha256, digest: runningDigest, verifyEd25519: isEd25519, importKey });
   let rest = '';
   return {
@@ -87,6 +86,15 @@ export function bundleReader({ policy }: BundleOptions = {}) {
 
 function refuted({ kind, line, message }: BundleFault): BundleVerdict {
   return { verified: false, fault: kind, line, message: `Line ${line}: ${message}` };
+}
+
+/** JSON leaves out a member that is `undefined`: the demand would be dropped without a word. */
+function textOf(policy: BundleDemands): string {
+  for (const [name, value] of Object.entries(policy)) {
+    if (value === undefined)
+      throw new TypeError(`The policy's ${name} is undefined. Leave it out to demand nothing of it.`);
+  }
+  return JSON.stringify(policy);
 }
 
 function readPolicy(text: string): BundlePolicy {

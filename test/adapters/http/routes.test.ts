@@ -69,9 +69,9 @@ describe('The path of a person’s own surface', () => {
     ['/me/tasks?limit=1', 'revoking'],
     ['/me/tasks/task_1', 'revoking'],
     ['/me/pause', 'revoking'],
-    ['/me/sign-out', 'other'],
-    ['/me/sign-in?to=me', 'other'],
-    ['/me/callback?code=x', 'other'],
+    ['/me/sign-out', 'sign_in'],
+    ['/me/sign-in?to=me', 'sign_in'],
+    ['/me/callback?code=x', 'sign_in'],
     ['/me/records?limit=1', 'other'],
     ['/me/records/7/proof', 'proof'],
   ] as const) {
@@ -92,10 +92,10 @@ describe('The path of a page of the console', () => {
     ['/stop/person', 'revoking', true],
     ['/people/block', 'revoking', true],
     ['/agent/disable', 'revoking', true],
-    // A slow identity provider must not hold up stops.
-    ['/sign-in', 'other', false],
-    ['/callback?code=x', 'other', false],
-    ['/sign-out', 'other', true],
+    // A slow identity provider must hold up nothing else.
+    ['/sign-in', 'sign_in', false],
+    ['/callback?code=x', 'sign_in', false],
+    ['/sign-out', 'sign_in', true],
     ['/delegation?state=live', 'other', true],
     ['/tasks/task_1', 'other', true],
     ['/agents/someone', 'other', true],

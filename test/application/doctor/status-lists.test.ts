@@ -5,6 +5,7 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StatusListUsage } from '../../../application/ports/queries.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import { plusSeconds, toSeconds } from '../../../domain/instant.ts';
+import type { CompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
 
@@ -68,14 +69,23 @@ describe('The status lists in the report of doctor', () => {
   const issuer = 'https://mandate.example';
   const uri = `${issuer}/status/q80B-f_nWEZ5HLXzGk6-zA`;
   const indexOf = (...uris: string[]) => JSON.stringify({ status_lists: uris });
-  const signed = async (age: number, type = 'statuslist+jwt') =>
-    (await newKeys()).sign(type, { sub: uri, iat: toSeconds(NOON) - age });
+  const keys = newKeys();
+  const signed = async (age: number, type = 'statuslist+jwt', sub = uri, signer = keys) =>
+    (await signer).sign(type, { sub, iat: toSeconds(NOON) - age });
 
   for (const [title, index, answered, status, sentence] of [
     ['current', indexOf('https://mandate.example/status/older', uri), () => signed(10), 'ok', /current/],
     ['not there yet', indexOf(), undefined, 'ok', /no status list yet/],
     ['kept by a cache', indexOf(uri), () => signed(71), 'warning', /71 seconds old; 5 are allowed\. A kill/],
     ['of another type', indexOf(uri), () => signed(0, 'at+jwt'), 'warning', /no status lists of its own/],
+    ['another list', indexOf(uri), () => signed(10, undefined, `${uri}x`), 'warning', /no status lists of its own/],
+    [
+      'signed by a stranger',
+      indexOf(uri),
+      () => signed(10, undefined, uri, newKeys()),
+      'warning',
+      /no key .* has signed/,
+    ],
     ['of another issuer', indexOf(`${issuer}.evil/status/x`), undefined, 'warning', /no status lists of its own/],
     ['no text that can be read', '<html>', undefined, 'warning', /no status lists of its own/],
   ] as const) {
@@ -85,7 +95,9 @@ describe('The status lists in the report of doctor', () => {
         [uri, await answered?.()],
       ]);
       const ask = async (url: string) => answers.get(url) ?? expect.fail(`nobody asks for ${url}`);
-      const found = await publishedListsExamination({ issuer, ttl: 5, clock: { now: () => NOON }, ask }).examine();
+      const verify = async (jws: CompactJws) => (await keys).verify(jws);
+      const clock = { now: () => NOON };
+      const found = await publishedListsExamination({ issuer, ttl: 5, clock, ask, verify }).examine();
       expect(found.status).to.equal(status);
       expect(found.sentence).to.match(sentence);
     });

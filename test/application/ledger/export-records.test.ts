@@ -61,7 +61,18 @@ for (const kind of databases) {
 
     it('passes on nothing after the last sequence number', async () => {
       expect(await exported(RECORDS)).to.deep.equal([]);
-      expect(await exported(Number.MAX_SAFE_INTEGER - 1)).to.deep.equal([]);
+    });
+
+    it('refuses to continue after a number that no sealed record has, as in a restored backup', async () => {
+      const outcome = (after: number) =>
+        exportRecords(
+          { ledger: storage.checkpoints, turn: eventLoopTurn, write: async () => expect.fail('it writes nothing') },
+          after,
+        );
+      for (const after of [RECORDS + 1, 4711, Number.MAX_SAFE_INTEGER - 1]) {
+        expect(await outcome(after), String(after)).to.deep.equal({ kind: 'unknown_position' });
+      }
+      expect(await outcome(RECORDS)).to.deep.equal({ kind: 'whole' });
     });
 
     // An append with a lower number may still commit before an unsealed record. An export that passed it would skip it.
@@ -78,12 +89,13 @@ describe('The export of records', () => {
   it('returns the last sequence number that the archive removed, because records up to it may be missing', async () => {
     const ledger = {
       records: async () => [],
+      sealing: async () => ({ kind: 'sealed' }) as never,
       archivedThrough: async () => ({ lastSeq: 40 }) as never,
     };
     const through = (after: number) =>
       exportRecords({ ledger, turn: eventLoopTurn, write: async () => undefined }, after);
-    expect(await through(0)).to.deep.equal({ archivedThrough: 40 });
-    expect(await through(39)).to.deep.equal({ archivedThrough: 40 });
-    expect(await through(40)).to.deep.equal({ archivedThrough: undefined });
+    expect(await through(0)).to.deep.equal({ kind: 'archived', through: 40 });
+    expect(await through(39)).to.deep.equal({ kind: 'archived', through: 40 });
+    expect(await through(40)).to.deep.equal({ kind: 'whole' });
   });
 });

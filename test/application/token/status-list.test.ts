@@ -168,6 +168,23 @@ describe('Status lists', () => {
     expect(reads).to.have.length(3);
   });
 
+  it('are not evicted by requests for ids that no list has, however many are under way', async () => {
+    // So few lists fit that the unknown ids outnumber them.
+    find = replica({ entries: 2 ** 20 });
+    const list = await made();
+    const unknown = Array.from({ length: 200 }, (_, nth) => {
+      const id = Buffer.alloc(16, nth).toString('base64url');
+      return [find(id), find(id)];
+    });
+    const again = find(LIST);
+    expect(reads, 'one read for each id').to.have.length(201);
+    expect(await again).to.equal(list);
+    for (const { answer } of reads.slice(1)) answer(undefined);
+    expect(new Set(await Promise.all(unknown.flat()))).to.deep.equal(new Set([undefined]));
+    expect(await find(LIST)).to.equal(list);
+    expect(reads).to.have.length(201);
+  });
+
   it('are served within the ttl while the database is away, and refused after it', async () => {
     const token = await made();
     pass(TTL - 1);

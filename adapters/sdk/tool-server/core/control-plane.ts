@@ -3,13 +3,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { STATUS_LIST_TYPE } from '../../../../domain/tasks/status-list.ts';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
-import { fetchAnswer } from '../../http-answer.ts';
+import { fetchAnswer, MAX_RETRY_AFTER_SECONDS } from '../../http-answer.ts';
 import type { CheckedOptions } from './options.ts';
 
 export interface PlaneAnswer {
   readonly status: number;
   readonly body: string;
-  /** The `Retry-After` header, if it is well-formed (RFC 9110 §10.2.3). */
+  /** The `Retry-After` header, if it is well-formed (RFC 9110 §10.2.3); a minute if it names a later time. */
   readonly retryAfter: string | undefined;
 }
 
@@ -49,7 +49,8 @@ export function controlPlane({
   timeoutMs,
   fetch,
   startSpan,
-}: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch' | 'startSpan'>): ControlPlane {
+  now,
+}: Pick<CheckedOptions, 'issuer' | 'timeoutMs' | 'fetch' | 'startSpan' | 'now'>): ControlPlane {
   async function exchange(
     path: string,
     request: { readonly headers: Readonly<Record<string, string>>; readonly form?: Readonly<Record<string, string>> },
@@ -70,7 +71,7 @@ export function controlPlane({
     span.end(answer?.status);
     if (answer === undefined) return undefined;
     const { status, headers, text } = answer;
-    return { status, body: text, retryAfter: readRetryAfter(headers.get('retry-after')), headers };
+    return { status, body: text, retryAfter: readRetryAfter(headers.get('retry-after'), now()), headers };
   }
 
   async function send(
@@ -100,9 +101,12 @@ export function controlPlane({
 }
 
 /** Accepts seconds or an HTTP date. Any other text is dropped, because a refusal repeats the header. */
-function readRetryAfter(value: string | null): string | undefined {
-  const sensible = value !== null && (/^\d{1,9}$/.test(value) || /^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(value));
-  return sensible ? value : undefined;
+function readRetryAfter(value: string | null, now: number): string | undefined {
+  if (value === null) return undefined;
+  const isSeconds = /^\d{1,9}$/.test(value);
+  if (!isSeconds && !/^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(value)) return undefined;
+  const seconds = isSeconds ? Number(value) : (Date.parse(value) - now) / 1000;
+  return seconds > MAX_RETRY_AFTER_SECONDS ? String(MAX_RETRY_AFTER_SECONDS) : value;
 }
 
 export type Introspected =

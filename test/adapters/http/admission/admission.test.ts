@@ -22,6 +22,7 @@ const PATHS: Readonly<Record<Work, string>> = {
   introspection: '/oauth2/introspect',
   revoking: '/oauth2/revoke',
   proof: '/audit/records/1/proof',
+  sign_in: '/me/sign-in',
   other: '/.well-known/jwks.json',
 };
 
@@ -64,6 +65,7 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
     limiters: limits && limiters,
+    routes: (target) => routeOf(target, { me: true }),
     denials: {
       record(denial) {
         records.push(denial);

@@ -298,7 +298,7 @@ describe('The agent library', () => {
       }
     });
 
-    it('no sooner than Retry-After, and throws at once when that is longer than patienceMs', async () => {
+    it('no sooner than Retry-After, a minute at most, and throws at once when that is longer than patienceMs', async () => {
       let time = clock.now();
       const task = await startWith(() => time);
       time += TOKEN_MS;
@@ -306,9 +306,28 @@ describe('The agent library', () => {
       for (let call = 0; call < 3; call += 1) {
         expect(await thrownBy(task.token()))
           .to.be.instanceOf(NotNow)
-          .with.property('retryAfterMs', 3_600_000);
+          .with.property('retryAfterMs', 60_000);
       }
       expect([slept, renewals().length]).to.deep.equal([[], 1]);
+      // A proxy's maintenance page may announce an hour. The task must not end if the service is back before.
+      time += 60_000;
+      requests.answer = async () => renewed('another.token', task);
+      expect(await task.token()).to.equal('another.token');
+    });
+
+    it('again while its token works, whatever the Retry-After of a proxy', async () => {
+      let time = clock.now();
+      const task = await startWith(() => time);
+      const first = await task.token();
+      time += TOKEN_MS * 0.9;
+      for (const header of ['86400', new Date(time + 86_400_000).toUTCString()]) {
+        requests.answer = async () => busy(503, header);
+        expect(await task.token()).to.equal(first);
+        // Half of what the token still has.
+        time += 12_000;
+      }
+      requests.answer = async () => renewed('another.token', task);
+      expect(await task.token()).to.equal('another.token');
     });
 
     for (const [what, lived, back] of [

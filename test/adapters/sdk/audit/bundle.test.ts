@@ -294,6 +294,17 @@ describe('An evidence bundle', function () {
     }
   });
 
+  it('is not verified with a policy of which a member is undefined', async () => {
+    for (const member of ['checkpoint_keys', 'log_keys', 'witnesses', 'quorum']) {
+      const policy = { checkpoint_keys: ['A'.repeat(43)], [member]: undefined } as BundleDemands;
+      const error = await verifyBundle(bundle, { policy }).catch((thrown: unknown) => thrown);
+      expect(error, member)
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.includes(`${member} is undefined`);
+    }
+  });
+
   it('is refused in every policy that names other keys, or more witnesses than signed', async () => {
     const other = await noteSigner(ledger.log.key.name, ED25519);
     const stranger = await noteSigner('third.example', COSIGNATURE);

@@ -6,6 +6,7 @@ import { noSpan } from '../../../../../adapters/sdk/tool-server/core/span.ts';
 import { answering, type Loopback, loopbackForSuite } from '../../../../support/loopback.ts';
 
 const MAX_BYTES = 64 * 1024;
+const NOW = Date.parse('2026-11-21T07:27:30Z');
 
 describe('A request of a tool server to the control plane', () => {
   const server = loopbackForSuite();
@@ -15,7 +16,7 @@ describe('A request of a tool server to the control plane', () => {
   });
 
   const to = (options: { readonly timeoutMs?: number; readonly fetch?: typeof fetch }): ControlPlane =>
-    controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, startSpan: noSpan, ...options });
+    controlPlane({ issuer: server.url, timeoutMs: 10_000, fetch, startSpan: noSpan, now: () => NOW, ...options });
   const raw =
     (body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}, status = 200): Loopback['answer'] =>
     (_, response) =>
@@ -67,10 +68,15 @@ describe('A request of a tool server to the control plane', () => {
     expect(await deaf.get('/keys')).to.equal(undefined);
   });
 
-  it('returns a Retry-After in seconds or as a date, and drops any other text', async () => {
+  it('returns a Retry-After in seconds or as a date, of a minute at most, and drops any other text', async () => {
     for (const [header, expected] of [
       ['7', '7'],
       ['Sat, 21 Nov 2026 07:28:00 GMT', 'Sat, 21 Nov 2026 07:28:00 GMT'],
+      ['60', '60'],
+      // A maintenance page of a proxy.
+      ['86400', '60'],
+      ['999999999', '60'],
+      ['Sun, 22 Nov 2026 07:28:00 GMT', '60'],
       ['-1', undefined],
       ['1e9', undefined],
       ['1234567890', undefined],

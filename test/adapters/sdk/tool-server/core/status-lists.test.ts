@@ -88,7 +88,7 @@ describe('A tool server that polls status lists', () => {
 
   function make(timeoutMs = 60_000, maxAgeMs = MAX_AGE_MS): StatusLists {
     const { issuer } = plane;
-    const server = controlPlane({ issuer, timeoutMs, fetch, startSpan: noSpan });
+    const server = controlPlane({ issuer, timeoutMs, fetch, startSpan: noSpan, now: () => Date.now() });
     return statusLists({
       ...{ plane: server, keys: controlPlaneKeys(server, clock.now), maxAgeMs, clock },
       options: { issuer, clockSkewSeconds: SKEW, timeoutMs, now: clock.now },
