@@ -13,6 +13,7 @@ import {
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
 import { databases } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { fieldsOf, sendTo } from '../../support/mandate.ts';
 
 type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
@@ -259,6 +260,27 @@ for (const database of databases) {
         await changed.stop();
       }
       expect((await get('/')).status).to.equal(200);
+    });
+
+    it('accepts neither of two cookies of a session: 400, recorded and logged, and no redirect leads on', async () => {
+      const [{ get, post, cookies }, other] = [browserOf('responder'), browserOf('viewer')];
+      const cookie = `${other.cookies()}; ${cookies()}`;
+      const records = await running.mandate.recorded(async () => {
+        for (const answer of [
+          await get('/', { cookie }),
+          await get('/now', { cookie }),
+          await post('/people/block', { reason: 'Two sessions', sponsor_key: 'grace', typed: 'grace' }, { cookie }),
+          await post('/sign-out', {}, { cookie }),
+        ]) {
+          expect([answer.status, answer.text.includes('Your browser sends two sessions')]).to.deep.equal([400, true]);
+        }
+      });
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(
+        Array.from({ length: 4 }, () => ['admin.denied', 'missing_token']),
+      );
+      expect((await get('/', { cookie: `\u00a0${other.cookies()}; ${cookies()}` })).status).to.equal(200);
+      const { lines } = running.mandate.log;
+      await eventually(async () => lines.some((line) => line.includes('"cookie":"__Host-mandate-console"')));
     });
 
     it('refuses a form without a session, from another origin, and without its form token: recorded, and nothing changes', async () => {

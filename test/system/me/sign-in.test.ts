@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
@@ -300,6 +301,42 @@ for (const database of databases) {
           `${SESSION}=${'x'.repeat(43)}`,
         ]) {
           expect(await isSignedIn(mandate, bad), bad.slice(0, 80)).to.equal(false);
+        }
+      });
+
+      it("that a sibling host's cookie under a name with a leading no-break space neither opens nor hides", async () => {
+        const [cookie, planted] = [await signedIn(), await signedIn(grace)];
+        const accept = 'text/html';
+        const alone = await mandate.get('/me', { accept, cookie: `\u00a0${planted}` });
+        expect([alone.status, alone.headers.get('location')]).to.deep.equal([302, '/me/sign-in']);
+        for (const both of [`\u00a0${planted}; ${cookie}`, `${cookie};\t\u00a0${planted}`]) {
+          const { status, text } = await mandate.get('/me', { accept, cookie: both });
+          expect([status, text.includes('Signed in as <bdi>ada</bdi>')]).to.deep.equal([200, true]);
+        }
+      });
+
+      it('that does not count beside another one: 400, recorded and logged, and no redirect leads on', async () => {
+        const [cookie, planted] = [await signedIn(), await signedIn(grace)];
+        const headers = { accept: 'text/html', cookie: `${planted}; ${cookie}`, origin: mandate.issuer };
+        const form = { method: 'POST', headers: { ...headers, ...FORM }, body: `form_token=${formToken(cookie)}` };
+        const records = await mandate.recorded(async () => {
+          for (const path of ['/me', '/me/resume']) {
+            expectNotice(await mandate.get(path, headers), 400, 'Your browser sends two sign-ins');
+          }
+          expectNotice(await mandate.send('/me/tasks/stop', form), 400, 'Your browser sends two sign-ins');
+          // It could not say whose session it has closed.
+          expectNotice(await mandate.send('/me/sign-out', form), 400, 'Your browser sends two sign-ins');
+        });
+        expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal(
+          Array.from({ length: 4 }, () => ['me.denied', 'deny', 'missing_token', null]),
+        );
+        expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, planted)]).to.deep.equal([true, true]);
+        const reported = () => mandate.log.lines.filter((line) => line.includes('several cookies of one session'));
+        await eventually(async () => reported().length > 0);
+        expect(reported().length).to.be.at.most(2);
+        for (const line of reported()) {
+          expect(JSON.parse(line)).to.include({ level: 'warn', cookie: SESSION });
+          for (const each of [cookie, planted]) expect(line).not.to.include(each.slice(SESSION.length + 1));
         }
       });
 
