@@ -20,10 +20,10 @@ import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { methodNotAllowed } from '../message/problem-details.ts';
+import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 import { serveAssets } from '../pages/assets.ts';
-import { isOwnForm } from '../pages/own-form.ts';
+import { isOwnForm, mayBeOwnScript } from '../pages/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
@@ -80,7 +80,7 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: S
     router.get(screens[name].path, show(surface, name, shows[name]));
   for (const name of Object.keys(feeds) as FeedName[]) {
     const { path, route, renews } = feeds[name];
-    router.get(path, withRole(surface, route, feedAnswers[name], renews));
+    router.get(path, withRole(surface, route, feedAnswers[name], { renews, isOnlyForScripts: true }));
   }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
   for (const name of Object.keys(readForms) as ReadFormName[])
@@ -134,13 +134,29 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
   });
 }
 
-/** A route that only reads. @param renews whether a request prolongs the session */
-function withRole(surface: ConsoleSurface, route: AdminRoute, handle: Feed, renews = true): RequestHandler {
+/**
+ * A route that only reads.
+ *
+ * @param options.renews whether a request prolongs the session
+ * @param options.isOnlyForScripts whether only scripts of the console read it: another host of the site could otherwise let
+ * an operator's browser hold all places of the stream
+ */
+function withRole(
+  surface: ConsoleSurface,
+  route: AdminRoute,
+  handle: Feed,
+  { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
+): RequestHandler {
   return async (request, response) => {
     const session = await sessionOf(surface, request, renews);
     if (session === undefined) {
       if (consoleCookies.hasSeveralSessions(request.headers.cookie)) return refuseNoSession(surface, request, response);
       return redirect(response, '/sign-in');
+    }
+    if (isOnlyForScripts && !mayBeOwnScript(request)) {
+      await surface.refuse('invalid_form_token', request.trace);
+      const detail = 'Only the pages of this console may read this.';
+      return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });
     }
     if (roleFor(session.operator, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);

@@ -283,6 +283,30 @@ for (const database of databases) {
       await eventually(async () => lines.some((line) => line.includes('"cookie":"__Host-mandate-console"')));
     });
 
+    it('lets no other site, and no other host of the site, read its feeds: 403, recorded, and no place is taken', async () => {
+      const { get } = browserOf('auditor');
+      for (const { path } of Object.values(feeds)) {
+        for (const site of ['cross-site', 'same-site', 'none']) {
+          const records = await running.mandate.recorded(async () => {
+            const answer = await get(path, { 'sec-fetch-site': site });
+            expect([answer.status, answer.headers.get('content-type')], `${path} ${site}`).to.deep.equal([
+              ...[403, 'application/problem+json; charset=utf-8'],
+            ]);
+          });
+          expect(fieldsOf(records, 'event', 'decision', 'reason', 'detail'), `${path} ${site}`).to.deep.equal([
+            ['admin.denied', 'deny', 'invalid_form_token', undefined],
+          ]);
+        }
+      }
+      // A browser without fetch metadata, and the pages themselves.
+      for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }]) {
+        expect((await get('/now', headers)).status).to.equal(200);
+        expect((await get('/stream', headers, 'HEAD')).status).to.equal(200);
+      }
+      // A link of another site opens a page.
+      expect((await get('/', { 'sec-fetch-site': 'cross-site' })).status).to.equal(200);
+    });
+
     it('refuses a form without a session, from another origin, and without its form token: recorded, and nothing changes', async () => {
       const { post, cookies } = browserOf('responder');
       const form = { reason: 'A form of another site', sponsor_key: 'grace', typed: 'grace' };
