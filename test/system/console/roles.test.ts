@@ -242,7 +242,28 @@ for (const database of databases) {
         expect((await browser.signIn(operators.none)).status).to.equal(403);
         expect((await browser.get('/')).headers.get('location')).to.equal('/sign-in');
       });
-      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'operator_role_missing']]);
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([
+        ['operator.signed_out', null],
+        ['admin.denied', 'operator_role_missing'],
+      ]);
+      expect(new URLSearchParams(String(records[0]?.detail)).get('sub')).to.equal('rosa');
+    });
+
+    it('records who signs in and out, with the roles of the session', async () => {
+      const detail = (username: string, role: string) =>
+        new URLSearchParams({ iss: running.operatorsProvider.issuer, sub: username, role }).toString();
+      const records = await running.mandate.recorded(async () => {
+        const { signIn, post } = await signedInOperator(running, operators.both);
+        expect((await signIn(operators.viewer)).status).to.equal(302);
+        for (let times = 0; times < 2; times += 1) expect((await post('/sign-out')).status).to.equal(200);
+      });
+      const olga = detail('olga', 'auditor,responder');
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor', 'detail')).to.deep.equal([
+        ['operator.signed_in', 'allow', null, null, olga],
+        ['operator.signed_out', 'allow', null, null, olga],
+        ['operator.signed_in', 'allow', null, null, detail('vera', 'viewer')],
+        ['operator.signed_out', 'allow', null, null, detail('vera', 'viewer')],
+      ]);
     });
 
     it('ends a session when the settings that gave its roles change', async () => {
