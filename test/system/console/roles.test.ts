@@ -273,6 +273,7 @@ for (const database of databases) {
         [{}, undefined],
         [{ 'Service:Operators:Roles:Responder': 'stops-agents' }, '/sign-in'],
         [{ 'Service:Operators:RoleClaim': 'groups' }, '/sign-in'],
+        [{ 'Service:Operators:ClientId': 'another-client' }, '/sign-in'],
       ] as const) {
         const port = await freePort();
         const changed = await running.mandate.another({ ...settings, 'Service:Console:Port': String(port) });
@@ -437,6 +438,8 @@ for (const database of databases) {
         expect(headers.get('referrer-policy'), path).to.equal(policy);
         expect(headers.get('content-security-policy'), path).to.contain("frame-ancestors 'none'");
         expect(headers.get('content-security-policy'), path).not.to.contain('unsafe');
+        expect(headers.get('cross-origin-opener-policy'), path).to.equal('same-origin');
+        expect(headers.get('cross-origin-resource-policy'), path).to.equal('same-origin');
         expect(text, path).not.to.match(/ style=| on\w+="/);
       }
     });

@@ -38,6 +38,8 @@ function expectNotice(answer: Answer, status: number, text: string): void {
   expect(answer.headers.get('cache-control')).to.equal('no-store');
   expect(answer.headers.get('www-authenticate')).to.equal(status === 401 ? 'Bearer' : null);
   expect(answer.headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
+  expect(answer.headers.get('cross-origin-opener-policy')).to.equal('same-origin');
+  expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin');
   expect(answer.text).to.include(text);
 }
 
@@ -270,6 +272,9 @@ for (const database of databases) {
         expect(headers.get('referrer-policy')).to.equal('no-referrer');
         expect(headers.get('x-content-type-options')).to.equal('nosniff');
         expect(headers.get('cache-control')).to.equal('no-store');
+        for (const policy of ['opener', 'resource']) {
+          expect(headers.get(`cross-origin-${policy}-policy`), policy).to.equal('same-origin');
+        }
       }
     });
 
@@ -365,6 +370,21 @@ for (const database of databases) {
         mandate.clock.advance(800);
         expect(await isSignedIn(mandate, cookie)).to.equal(false);
         mandate.clock.advance(-(901 + Math.floor((8 * 3600 - 901) / 800) * 800 + 800));
+      });
+
+      it('that ends when a setting changes which says whom it names', async () => {
+        const cookie = await signedIn();
+        for (const [settings, isOpen] of [
+          [{}, true],
+          [{ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' }, false],
+          [{ 'Service:Me:ClientId': 'another-client' }, false],
+          [{ 'Service:UpstreamIdp:Issuer': 'https://other.example' }, false],
+        ] as const) {
+          const changed = await mandate.another({ 'Service:Issuer': mandate.issuer, ...settings });
+          expect(await isSignedIn(changed, cookie), JSON.stringify(settings)).to.equal(isOpen);
+          await changed.stop();
+        }
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
       });
 
       it('new at each sign-in, and closes the earlier one of the browser', async () => {
