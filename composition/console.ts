@@ -9,7 +9,6 @@ import type { ConsoleSessions } from '../adapters/http/console/session.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
-import { sha256 } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import {
   closeOperatorsSession,
@@ -25,6 +24,7 @@ import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
+import { sessionDigest } from './session-digest.ts';
 import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
@@ -90,16 +90,14 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
 function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: Storage) {
   return {
     ...{ decisions: storage, operatorSessions: storage.operatorSessions, clock, randomness },
-    digest: sessionDigest(settings),
+    digest: consoleDigest(settings),
   };
 }
 
-/** Hashes the secret together with the settings that give roles: after a change of these, no stored session is found. */
-export function sessionDigest(settings: Settings): Digest {
+/** Bound to the settings that say who an operator is, and that give roles. */
+export function consoleDigest(settings: Settings): Digest {
   const { issuer, roleClaim, roles } = operatorsChoice(settings) ?? {};
-  const upstream = [settings['Service:UpstreamIdp:Issuer'], settings['Service:UpstreamIdp:SponsorKeyClaim']];
-  const given = JSON.stringify([issuer, roleClaim, roles, ...upstream]);
-  return (secret) => sha256(`${secret} ${given}`);
+  return sessionDigest(settings, [issuer, settings['Service:Operators:ClientId'], roleClaim, roles]);
 }
 
 function signIn(

@@ -42,7 +42,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   }));
 }
 
-/** Tasks, the page and the console may have one client, or several. */
+/** Tasks and the page may have one client, tasks and the console too. Page and console have two (settings/rules.ts). */
 function logoutClients(settings: Settings): readonly LogoutClient[] {
   const tasks = settings['Service:UpstreamIdp:BackchannelLogout:Audience'];
   const page = settings['Service:Me:ClientId'];

@@ -5,12 +5,12 @@ import type { MeSessions } from '../adapters/http/me/identify.ts';
 import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
-import { sha256 } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { closeMySession, openMySession, useMySession } from '../application/me/sessions.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { MeNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
+import { sessionDigest } from './session-digest.ts';
 import { traceable } from './traces.ts';
 
 type SessionParts = Pick<MeNeeds, 'settings' | 'clock' | 'randomness'>;
@@ -58,5 +58,6 @@ export function meSessions(parts: SessionParts, storage: Storage): MeSessions {
 
 function sessionService({ settings, clock, randomness }: SessionParts, storage: Storage) {
   const ttl = settings['Service:Me:SessionTtl'];
-  return { decisions: storage, sessions: storage.sessions, digest: sha256, clock, randomness, ttl };
+  const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
+  return { decisions: storage, sessions: storage.sessions, digest, clock, randomness, ttl };
 }

@@ -1,4 +1,4 @@
-/** An operator's sessions of the console (`Service:Console`). Signing in and out is not recorded in the ledger. */
+/** An operator's sessions of the console (`Service:Console`). The ledger records each sign-in and sign-out. */
 
 import { type OperatorPerson, operatorKeyIn, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
 import {
@@ -84,8 +84,8 @@ export async function peekOperatorsSession(
 }
 
 export async function closeOperatorsSession(
-  { decisions, digest }: Pick<Sessions, 'decisions' | 'digest'>,
+  { decisions, clock, digest }: Pick<Sessions, 'decisions' | 'clock' | 'digest'>,
   secret: string,
 ): Promise<void> {
-  await decisions.decide(closeOperatorSession, digest(secret) as SessionHash);
+  await decisions.decide(closeOperatorSession, { sessionHash: digest(secret) as SessionHash, at: clock.now() });
 }

@@ -49,10 +49,10 @@ export interface Effects {
    * provider's session and a person, the person's sessions without a `sid` close too: any of them may be meant.
    */
   close_sessions: ClosedSessions;
-  /** The same for sessions of the console. */
+  /** The sessions of the console. Each is closed by itself, because its end is recorded. */
   insert_operator_session: OperatorSession;
   renew_operator_session: Pick<OperatorSession, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
-  close_operator_sessions: ClosedSessions;
+  close_operator_session: Pick<OperatorSession, 'sessionHash'>;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
@@ -129,7 +129,7 @@ export const EFFECT_ORDER = [
   'close_sessions',
   'insert_session',
   'renew_session',
-  'close_operator_sessions',
+  'close_operator_session',
   'insert_operator_session',
   'renew_operator_session',
   'insert_agent',

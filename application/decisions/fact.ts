@@ -6,10 +6,12 @@
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
+import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
+import type { SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
 import type { LogKey } from '../ports/transparency-log.ts';
 
@@ -26,6 +28,15 @@ export interface Facts {
   assertion_spent: Fact<AssertionName, boolean>;
   /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
+  /**
+   * Stored sessions of the console, also expired ones: one, or those that a logout names. If a logout names a provider's
+   * session and a person, the person's sessions without a `sid` too: any of them may be meant. Locks their rows until the
+   * transaction ends, so that no other transaction closes them as well.
+   */
+  operator_sessions: Fact<
+    { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut,
+    readonly OperatorSession[]
+  >;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;

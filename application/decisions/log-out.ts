@@ -11,6 +11,7 @@ import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
 import { ask, type LiveTasks, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
+import { signOut } from './operator-sessions.ts';
 import { accept, isAccepted, type SignalOccurrence, type SignalVerdict, signalLock } from './signal.ts';
 
 export interface LogoutSignal extends SignalOccurrence {
@@ -57,12 +58,16 @@ export const logOut = decision({
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
     closed: signal.closesSessions && ask('logout', pageNameOf('me', signal.loggedOut)),
     closedOperators: signal.closesOperatorSessions && ask('logout', pageNameOf('operator', signal.loggedOut)),
+    operatorSessions: signal.closesOperatorSessions && ask('operator_sessions', signal.loggedOut),
     live: signal.keepsTasks
       ? undefined
       : ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
   }),
 
-  judge: (signal, { accepted, remembered, live = NO_TASKS, ...closed }): Judgement<SignalVerdict> => {
+  judge: (
+    signal,
+    { accepted, remembered, live = NO_TASKS, operatorSessions = [], ...closed },
+  ): Judgement<SignalVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
     const { at, loggedOut, remember, closesSessions, closesOperatorSessions } = signal;
     const reason = 'sponsor_logged_out';
@@ -70,6 +75,7 @@ export const logOut = decision({
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
+    const signedOut = signOut(operatorSessions, at);
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
     return {
       verdict: { kind: 'accepted', revokedTasks: tasks },
@@ -86,10 +92,10 @@ export const logOut = decision({
           ? []
           : [
               rememberLogout(pageNameOf('operator', loggedOut), closesOperatorSessions, closed.closedOperators),
-              { effect: 'close_operator_sessions', ...loggedOut } as const,
+              ...signedOut.effects,
             ]),
         ...effects,
-        ...recorded([entry], ended),
+        ...recorded([entry, ...signedOut.entries], ended),
       ],
     };
   },

@@ -1,9 +1,17 @@
-/** Operators' sessions of the console: open, renew and close them. Sign-ins are not recorded in the ledger. */
+/**
+ * Operators' sessions of the console: open, renew and close them. The ledger records each sign-in, and each sign-out: the
+ * end of a session that has not expired. An expired session ends without a record, as does one that a change of the
+ * settings makes unknown: no decision ends them.
+ */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { OperatorPerson } from '../../domain/operators/operator.ts';
+import { sessionDetail } from '../../domain/operators/operator-act.ts';
 import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import { MOST_SESSIONS, type SessionHash } from '../../domain/sponsors/session.ts';
 import { decision, type Judgement } from './decision.ts';
+import { type Effect, recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { isLoggedOut } from './logged-out.ts';
@@ -16,6 +24,10 @@ export interface OperatorSessionOpening {
   readonly replaces: SessionHash | undefined;
 }
 
+export interface OperatorSignOut extends Pick<OperatorSession, 'sessionHash'> {
+  readonly at: Instant;
+}
+
 /** Refuses a sign-in that the provider has ended, with the locks of `log_out`, as `open_session` does. */
 export const openOperatorSession = decision({
   name: 'open_operator_session',
@@ -26,26 +38,28 @@ export const openOperatorSession = decision({
     ...(sessionId === undefined ? [] : [shared('session', sessionId)]),
   ],
 
-  asks: ({ session: { operator, sessionId } }) => ({
+  asks: ({ session: { operator, sessionId }, replaces }) => ({
+    earlier: replaces && ask('operator_sessions', { kind: 'one', sessionHash: replaces }),
+    own: ask('operator_sessions', { kind: 'person', subject: operator.subject }),
     logouts: [
       ask('logout', { kind: 'operator_person', name: operator.subject }),
       ...(sessionId === undefined ? [] : [ask('logout', { kind: 'operator_session', name: sessionId })]),
     ],
   }),
 
-  judge: ({ session, issuedAt, replaces }, { logouts }): Judgement<'opened' | 'logged_out'> => {
-    if (isLoggedOut(logouts, issuedAt, session.createdAt)) return { verdict: 'logged_out', effects: [] };
-    const closed =
-      replaces === undefined
-        ? []
-        : [{ effect: 'close_operator_sessions', kind: 'one', sessionHash: replaces } as const];
-    const surplus = {
-      effect: 'close_operator_sessions',
-      kind: 'surplus',
-      subject: session.operator.subject,
-      keep: MOST_SESSIONS - 1,
-    } as const;
-    return { verdict: 'opened', effects: [...closed, surplus, { effect: 'insert_operator_session', ...session }] };
+  judge: ({ session, issuedAt, replaces }, { logouts, earlier = [], own }): Judgement<'opened' | 'logged_out'> => {
+    const { operator, createdAt: at } = session;
+    if (isLoggedOut(logouts, issuedAt, at)) return { verdict: 'logged_out', effects: [] };
+    const surplus = own
+      .filter(({ sessionHash }) => sessionHash !== replaces)
+      .toSorted((one, other) => other.expiresAt - one.expiresAt)
+      .slice(MOST_SESSIONS - 1);
+    const { effects, entries } = signOut([...earlier, ...surplus], at);
+    const entry = entryOf('operator.signed_in', operator, at);
+    return {
+      verdict: 'opened',
+      effects: [...effects, { effect: 'insert_operator_session', ...session }, ...recorded([...entries, entry])],
+    };
   },
 });
 
@@ -66,9 +80,26 @@ export const closeOperatorSession = decision({
   name: 'close_operator_session',
   transaction: 'own',
   locks: () => [],
-  asks: () => ({}),
-  judge: (sessionHash: SessionHash): Judgement<undefined> => ({
-    verdict: undefined,
-    effects: [{ effect: 'close_operator_sessions', kind: 'one', sessionHash }],
-  }),
+  asks: ({ sessionHash }: OperatorSignOut) => ({ sessions: ask('operator_sessions', { kind: 'one', sessionHash }) }),
+  judge: ({ at }, { sessions }): Judgement<undefined> => {
+    const { effects, entries } = signOut(sessions, at);
+    return { verdict: undefined, effects: [...effects, ...recorded(entries)] };
+  },
 });
+
+/** Closes the sessions. Those that have not expired get a record. */
+export function signOut(
+  sessions: readonly OperatorSession[],
+  at: Instant,
+): { readonly effects: readonly Effect[]; readonly entries: readonly LedgerEntry[] } {
+  return {
+    effects: sessions.map(({ sessionHash }) => ({ effect: 'close_operator_session', sessionHash })),
+    entries: sessions
+      .filter(({ expiresAt }) => expiresAt > at)
+      .map(({ operator }) => entryOf('operator.signed_out', operator, at)),
+  };
+}
+
+function entryOf(event: LedgerEvent, operator: OperatorPerson, at: Instant): LedgerEntry {
+  return { at, event, decision: 'allow', detail: sessionDetail(operator) };
+}

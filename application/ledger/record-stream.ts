@@ -15,29 +15,45 @@ export interface RecordListener {
   take(records: readonly LedgerRecord[]): void;
   /** Resolves when the client has been sent everything taken so far, or is gone. */
   drained(): Promise<void>;
+  /** A later connection of the same person has taken the place: the listener leaves, and `gone` is aborted. */
+  displaced(): void;
   /** Aborted when the client is gone. */
   readonly gone: AbortSignal;
+}
+
+/** Who listens. The places of the console and of the API are counted apart, so that neither starves the other. */
+export interface Holder {
+  readonly surface: 'api' | 'console';
+  /** `undefined` for the holder of the admin key, which names no person. */
+  readonly person: string | undefined;
 }
 
 export type Opened =
   /** `feed` must be called. It hands over records until the listener is gone or the stream closes. */
   | { readonly kind: 'opened'; feed(listener: RecordListener): Promise<void> }
-  /** As many listeners as allowed are connected, or the service is stopping. */
+  /** As many listeners of the surface as allowed are connected, or the service is stopping. */
   | { readonly kind: 'full' }
   /** No record has this number yet. */
   | { readonly kind: 'unknown_record' };
 
 export interface RecordStream {
-  /** @param after the number of the last record that the client has; `undefined` begins after the newest */
-  open(after: number | undefined): Promise<Opened>;
+  /**
+   * A person has a few places. Their next connection takes that of their oldest one, so it is never refused for them.
+   *
+   * @param after the number of the last record that the client has; `undefined` begins after the newest
+   */
+  open(after: number | undefined, holder: Holder): Promise<Opened>;
   /** Hands the records since the last call to all listeners. Without listeners it does nothing. */
   advance(): Promise<void>;
   /** Ends all listeners, and refuses later ones. */
   close(): void;
 }
 
-/** Each listener is a connection, and gets every record. */
-export const MAX_LISTENERS = 50;
+/** Each listener is a connection, and gets every record. Both surfaces together have 50. */
+export const MAX_LISTENERS: Readonly<Record<Holder['surface'], number>> = { api: 25, console: 25 };
+
+/** Without a limit, one person or one script in a person's browser could take all places. */
+export const LISTENERS_OF_A_PERSON = 5;
 
 /** About 200 KiB as JSON: a listener that reads none of two pages has most of its buffer left. */
 const PAGE_SIZE = 500;
@@ -52,16 +68,25 @@ export interface RecordStreaming {
   readonly timeLimit: TimeLimit;
 }
 
-interface Place {
+/** A listener that is fed. */
+interface Fed {
   /** The number up to which the listener has the records, or does not want them. */
   through: number;
   readonly listener: RecordListener;
   end(): void;
 }
 
+interface Place {
+  readonly holder: Holder;
+  isDisplaced: boolean;
+  /** `undefined` until `feed` is called. */
+  listener: RecordListener | undefined;
+}
+
 export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStreaming): RecordStream {
-  const live = new Set<Place>();
-  let taken = 0;
+  const live = new Set<Fed>();
+  /** The oldest first. */
+  const taken = new Set<Place>();
   let isClosed = false;
   /** The listeners of `live` have all records up to this number. */
   let position = 0;
@@ -69,7 +94,7 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
   const pages = (after: number, through: number) =>
     recordPages({ ledger: checkpoints, turn, pageSize: PAGE_SIZE }, { firstSeq: after + 1, lastSeq: through });
 
-  const give = (place: Place, records: readonly LedgerRecord[]): void => {
+  const give = (place: Fed, records: readonly LedgerRecord[]): void => {
     const later = records.filter(({ seq }) => seq > place.through);
     place.through = later.at(-1)?.seq ?? place.through;
     if (later.length > 0) place.listener.take(later);
@@ -78,7 +103,7 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
   const isOver = ({ gone }: RecordListener): boolean => isClosed || gone.aborted;
 
   /** All numbers up to `target` are settled, so no record appears among them later. */
-  const catchUp = async (place: Place, target: number): Promise<void> => {
+  const catchUp = async (place: Fed, target: number): Promise<void> => {
     for await (const page of pages(place.through, target)) {
       give(place, page);
       await place.listener.drained();
@@ -92,7 +117,7 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const place: Place = { through: after, listener, end };
+    const place: Fed = { through: after, listener, end };
     // Nobody misses the records in between.
     if (live.size === 0) position = Math.max(position, settled);
     while (place.through < position && !isOver(listener)) await catchUp(place, position);
@@ -104,24 +129,40 @@ export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStr
     live.delete(place);
   };
 
+  /** The place that the holder can have: a free one, or that of their oldest connection. */
+  const findRoom = ({ surface, person }: Holder): 'free' | 'none' | Place => {
+    const there = [...taken].filter(({ holder }) => holder.surface === surface);
+    const own = there.filter(({ holder }) => person !== undefined && holder.person === person);
+    const [oldest] = own;
+    if (oldest !== undefined && own.length >= LISTENERS_OF_A_PERSON) return oldest;
+    return there.length < MAX_LISTENERS[surface] ? 'free' : 'none';
+  };
+
+  const displace = (place: Place): void => {
+    taken.delete(place);
+    place.isDisplaced = true;
+    place.listener?.displaced();
+  };
+
   return {
-    async open(after) {
-      if (taken >= MAX_LISTENERS || isClosed) return { kind: 'full' };
-      taken += 1;
-      const leave = () => {
-        taken -= 1;
+    async open(after, holder) {
+      if (isClosed || findRoom(holder) === 'none') return { kind: 'full' };
+      const settled = await ledger.settledThrough();
+      if (after !== undefined && after > settled) return { kind: 'unknown_record' };
+      // Without an `await` from here: others may have taken places meanwhile.
+      const room = findRoom(holder);
+      if (isClosed || room === 'none') return { kind: 'full' };
+      if (room !== 'free') displace(room);
+      const place: Place = { holder, isDisplaced: false, listener: undefined };
+      taken.add(place);
+      return {
+        kind: 'opened',
+        async feed(listener) {
+          place.listener = listener;
+          if (place.isDisplaced) listener.displaced();
+          await feed(listener, after ?? settled, settled).finally(() => taken.delete(place));
+        },
       };
-      try {
-        const settled = await ledger.settledThrough();
-        if (after === undefined || after <= settled) {
-          return { kind: 'opened', feed: (listener) => feed(listener, after ?? settled, settled).finally(leave) };
-        }
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      leave();
-      return { kind: 'unknown_record' };
     },
 
     async advance() {

@@ -286,7 +286,7 @@ export const catalogue = {
   ),
   'Service:Me:ClientId': optional(
     text(),
-    "This service's client at the identity provider, with which people sign in at the page `/me`; its return address is `<Service:Issuer>/me/callback`. It must differ from the audience of every access token.",
+    "This service's client at the identity provider, with which people sign in at the page `/me`; its return address is `<Service:Issuer>/me/callback`. It must differ from the audience of every access token, and from `Service:Operators:ClientId` at the same provider.",
   ),
   'Service:Me:ClientSecret:Path': optional(
     path(),

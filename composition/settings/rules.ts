@@ -207,6 +207,21 @@ export const rules: readonly Rule[] = [
   audiencesDiffer('Service:Operators:ClientId', 'Service:Operators:Audience'),
   audiencesDiffer('Service:Operators:ClientId', 'Service:Me:Audience'),
   audiencesDiffer('Service:Operators:Audience', 'Service:Me:ClientId'),
+  rule(
+    [
+      ...(['Service:Me:ClientId', 'Service:Operators:ClientId', 'Service:Operators:Issuer'] as const),
+      'Service:UpstreamIdp:Issuer',
+    ],
+    (settings, { wrong }) => {
+      const [page, issuer] = [settings['Service:Me:ClientId'], settings['Service:Operators:Issuer']];
+      if (page === undefined || page !== settings['Service:Operators:ClientId']) return;
+      // Another provider may have given the same name to another client.
+      if (issuer !== undefined && issuer !== settings['Service:UpstreamIdp:Issuer']) return;
+      const problem =
+        "is the same as Service:Operators:ClientId, so a person's logout would close sessions of the console";
+      wrong('Service:Me:ClientId', problem, 'another client');
+    },
+  ),
   audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:BackchannelLogout:Audience'),
   audiencesDiffer('Service:Operators:Audience', 'Service:Ssf:Audience'),
   rule([], (_settings, findings) => {

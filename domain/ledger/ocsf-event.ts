@@ -38,7 +38,7 @@ interface User {
 }
 
 const NOBODY_KNOWN: User = { name: UNKNOWN, type_id: 0, type: 'Unknown' };
-/** Only `operator.acted` says which operator. */
+/** Only the events `operator.…` say which operator. */
 const OPERATOR: User = { name: 'operator', type_id: 2, type: 'Admin' };
 const IDENTITY_PROVIDER: User = { name: 'identity_provider', type_id: 3, type: 'System' };
 
@@ -47,16 +47,23 @@ type Mapping = { readonly title: string; readonly activity: Activity } & (
       readonly class: 'authentication';
       /** Whether the person's agent asked for the activity. Operators and the service can end a task as well. */
       readonly isRequested: boolean;
+      /** Whether an operator signs in or out at the console: `detail` names them, and there is no task. */
+      readonly isOfOperator: boolean;
     }
   | { readonly class: 'api_activity'; readonly actor: User }
 );
 
 function requested(title: string, activity: Activity): Mapping {
-  return { class: 'authentication', title, activity, isRequested: true };
+  return { class: 'authentication', title, activity, isRequested: true, isOfOperator: false };
 }
 
 function ended(title: string): Mapping {
-  return { class: 'authentication', title, activity: LOGOFF, isRequested: false };
+  return { class: 'authentication', title, activity: LOGOFF, isRequested: false, isOfOperator: false };
+}
+
+/** A sign-out may be the provider's. */
+function session(title: string, activity: typeof LOGON | typeof LOGOFF): Mapping {
+  return { class: 'authentication', title, activity, isRequested: activity === LOGON, isOfOperator: true };
 }
 
 function call(title: string, activity: Activity, actor: User): Mapping {
@@ -86,6 +93,8 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'me.denied': call('Request of a person', UNKNOWN_ACTIVITY, NOBODY_KNOWN),
   // `detail` says which route; the records that it explains have their own events.
   'operator.acted': call('Act of an operator', other('Operator Act'), OPERATOR),
+  'operator.signed_in': session('Sign-in of an operator', LOGON),
+  'operator.signed_out': session('Sign-out of an operator', LOGOFF),
   'key.activated': call('Activation of a signing key', CREATE, OPERATOR),
   'key.retired': call('Retirement of a signing key', UPDATE, OPERATOR),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
@@ -137,9 +146,7 @@ export function ocsfEvent(record: LedgerRecord, productVersion: string): Readonl
     status_code: record.reason,
     message: `${mapping.title}: ${status.name}`,
     count: record.count,
-    ...(mapping.class === 'authentication'
-      ? authentication(record, mapping.isRequested)
-      : apiActivity(record, mapping)),
+    ...(mapping.class === 'authentication' ? authentication(record, mapping) : apiActivity(record, mapping)),
     unmapped: unmapped(record, mapping),
   };
 }
@@ -164,10 +171,17 @@ function classOf({ class: name, activity }: Mapping): Readonly<Record<string, un
   };
 }
 
-/** The person is the user, who delegated to the agent. The task is the session and the delegation. */
-function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Record<string, unknown>> {
-  const { event, at, agentId, sponsor, taskId, audience } = record;
-  const user = sponsor === undefined ? NOBODY_KNOWN : person(sponsor);
+/**
+ * The person is the user, who delegated to the agent. The task is the session and the delegation. At the console the
+ * operator is the user, who signs in by OpenID Connect.
+ */
+function authentication(
+  record: LedgerRecord,
+  { isRequested, isOfOperator }: Extract<Mapping, { readonly class: 'authentication' }>,
+): Readonly<Record<string, unknown>> {
+  const { event, at, agentId, sponsor, taskId, audience, detail } = record;
+  const delegating = sponsor === undefined ? NOBODY_KNOWN : person(sponsor);
+  const user = isOfOperator ? operatorIn(detail) : delegating;
   return {
     user,
     actor: isRequested ? { user } : undefined,
@@ -176,8 +190,9 @@ function authentication(record: LedgerRecord, isRequested: boolean): Readonly<Re
     session: taskId === undefined ? undefined : { uid: taskId },
     // OCSF requires a service: the token's audience, otherwise this service.
     service: audience === undefined ? { name: PRODUCT } : { uid: audience },
-    auth_protocol_id: 6,
-    auth_protocol: 'OAUTH 2.0',
+    ...(isOfOperator
+      ? { auth_protocol_id: 4, auth_protocol: 'OpenID' }
+      : { auth_protocol_id: 6, auth_protocol: 'OAUTH 2.0' }),
     is_remote: true,
   };
 }
@@ -216,12 +231,14 @@ function resource(type: string, uid: string | undefined): readonly Readonly<Reco
 }
 
 /** The values of the record that have no attribute in OCSF 1.9. */
-function unmapped(record: LedgerRecord, { class: name }: Mapping): Readonly<Record<string, unknown>> | undefined {
+function unmapped(record: LedgerRecord, mapping: Mapping): Readonly<Record<string, unknown>> | undefined {
   const values = {
     checkpoint: record.checkpoint,
     jti: record.jti,
     scope: record.scope,
-    audience: name === 'api_activity' ? record.audience : undefined,
+    audience: mapping.class === 'api_activity' ? record.audience : undefined,
+    // The user is the operator.
+    sponsor: mapping.class === 'authentication' && mapping.isOfOperator ? record.sponsor : undefined,
     delegation_depth: record.delegationDepth,
     detail: record.detail,
   };

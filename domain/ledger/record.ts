@@ -25,6 +25,8 @@ export const ledgerEvents = [
   'admin.denied',
   'me.denied',
   'operator.acted',
+  'operator.signed_in',
+  'operator.signed_out',
   'audit.archived',
   'key.activated',
   'key.retired',
@@ -50,7 +52,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`, `key.activated`, `key.retired`, `operator.acted`, and on `admin.denied` about a person. */
+  /** Only on `audit.archived`, `key.activated`, `key.retired`, on `operator.…`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

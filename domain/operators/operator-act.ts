@@ -1,7 +1,7 @@
 /** What an operator's request did, as the ledger names it (`operator.acted`). The reason's text is kept beside the ledger. */
 
 import type { Instant } from '../instant.ts';
-import type { Operator, OperatorRole } from './operator.ts';
+import type { Operator, OperatorPerson, OperatorRole } from './operator.ts';
 
 /** A request that changes something. */
 export interface RequestedAct {
@@ -42,6 +42,11 @@ export function actDetail({ operator, role, route, sealed }: OperatorAct): reado
 /** The `detail` of `admin.denied` about a person without the role for a route. */
 export function refusedActDetail(operator: Operator, route: string): string {
   return new URLSearchParams({ ...namesOf(operator), act: route }).toString();
+}
+
+/** The `detail` of `operator.signed_in` and `operator.signed_out`: who, with the roles of the session. */
+export function sessionDetail(operator: OperatorPerson): string {
+  return new URLSearchParams({ ...namesOf(operator), role: operator.roles.join(',') }).toString();
 }
 
 /** An act as it is stored. */

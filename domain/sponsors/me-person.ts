@@ -17,7 +17,11 @@ export interface MePerson {
 }
 
 /**
- * The reasons of a refusal at `/me` that names nobody. `invalid_form_token`: a write with a session, without the proof
- * that it comes from the page of this service.
+ * The reasons of a refusal at `/me` that names nobody. `token_audience_mismatch`: a valid token of the provider for another
+ * audience, such as the one that an agent holds. `invalid_form_token`: a write with a session, without the proof that it
+ * comes from the page of this service.
  */
-export type MeDenialReason = 'missing_token' | 'invalid_token' | 'subject_keys_unavailable' | 'invalid_form_token';
+export type MeDenialReason =
+  | ('missing_token' | 'invalid_token' | 'token_audience_mismatch')
+  | 'subject_keys_unavailable'
+  | 'invalid_form_token';

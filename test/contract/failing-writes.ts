@@ -55,6 +55,7 @@ export async function allRows(outside: OutsideConnection): Promise<unknown> {
     'accepted_signals',
     'logouts',
     'me_sessions',
+    'operator_sessions',
   ]) {
     contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
   }

@@ -367,13 +367,18 @@ for (const database of databases) {
       after(() => alone.stop());
 
       /** Sends a request to every route. */
-      async function refusedEverywhere(headers: Record<string, string>, reason: string, challenge: string) {
+      async function refusedEverywhere(
+        headers: Record<string, string>,
+        error: string,
+        challenge: string,
+        reason = error,
+      ) {
         const issued = await begin();
         const lines = await alone.recorded(async () => {
           for (const [method, path] of ROUTES) {
             const where = path.replace(NOBODY_S_TASK, String(issued.body.task_id));
             const answer = await alone.send(where, { method, headers });
-            expect([answer.status, answer.body.error], `${method} ${path}`).to.deep.equal([401, reason]);
+            expect([answer.status, answer.body.error], `${method} ${path}`).to.deep.equal([401, error]);
             expect(answer.headers.get('www-authenticate')).to.equal(challenge);
             for (const value of Object.values(headers)) expect(answer.text).not.to.include(value.slice(-20));
           }
@@ -400,14 +405,41 @@ for (const database of databases) {
         'text that is no token': () => 'this-is-no-token-at-all',
         'the grant of a task': async () => String((await begin()).body.refresh_token),
       };
+      /** An attempt with the agent's token must not look like an expired one. */
+      const OF_ANOTHER_AUDIENCE = [
+        'the subject token that the agent holds',
+        'a token for both audiences',
+        'a token for another audience',
+      ];
       for (const [what, make] of Object.entries(credentials)) {
-        it(`${what}: 401 invalid_token`, async () =>
+        const reason = OF_ANOTHER_AUDIENCE.includes(what) ? 'token_audience_mismatch' : 'invalid_token';
+        it(`${what}: 401 invalid_token, recorded as ${reason}`, async () =>
           refusedEverywhere(
             { authorization: `Bearer ${await make()}` },
             'invalid_token',
             'Bearer error="invalid_token"',
+            reason,
           ));
       }
+      it('both reasons are summed up apart, in records that name nobody', async () => {
+        const summing = await mandate.another({ 'Service:Audit:Aggregation:Window': 'PT1M' });
+        summing.clock.advance(mandate.clock.seconds() - summing.clock.seconds());
+        const lines = await mandate.recorded(async () => {
+          for (const token of [agent.subjectToken({ sub: person }), tokenOf({ exp: mandate.clock.seconds() - 61 })]) {
+            for (let times = 0; times < 3; times += 1) {
+              const answer = await summing.get('/me/tasks', { authorization: `Bearer ${token}` });
+              expect(answer.status).to.equal(401);
+            }
+          }
+          await summing.stop();
+        });
+        expect(fieldsOf(lines, 'event', 'reason', 'sponsor', 'count')).to.deep.equal([
+          ['me.denied', 'token_audience_mismatch', null, undefined],
+          ['me.denied', 'invalid_token', null, undefined],
+          ['me.denied', 'token_audience_mismatch', null, 2],
+          ['me.denied', 'invalid_token', null, 2],
+        ]);
+      });
       it('a good token in another scheme: 401 invalid_token', async () =>
         refusedEverywhere({ authorization: `DPoP ${tokenOf()}` }, 'invalid_token', 'Bearer error="invalid_token"'));
       it('no credential: 401 missing_token', () => refusedEverywhere({}, 'missing_token', 'Bearer'));

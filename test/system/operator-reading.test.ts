@@ -339,9 +339,9 @@ for (const database of databases) {
       });
     }
 
-    it(`refuses listener ${MAX_LISTENERS + 1} with 503, records that, and accepts one when another has left`, async () => {
+    it(`refuses listener ${MAX_LISTENERS.api + 1} with 503, records that, and accepts one when another has left`, async () => {
       const instance = await mandate.another({ 'Service:Overload:ConcurrencyLimit': '1' });
-      const streams = await Promise.all(Array.from({ length: MAX_LISTENERS }, () => listen(instance)));
+      const streams = await Promise.all(Array.from({ length: MAX_LISTENERS.api }, () => listen(instance)));
       expect(new Set(streams.map(({ status }) => status))).to.deep.equal(new Set([200]));
       // The listeners hold no permit, or the limit of one would refuse every other request.
       expect((await instance.admin('GET', '/audit?limit=1')).status).to.equal(200);

@@ -62,6 +62,25 @@ for (const database of databases) {
       }
     });
 
+    it('may be cached, but no error of their paths: a missing document is soon there', async () => {
+      for (const [method, path, status] of [
+        ['POST', '/.well-known/openid-configuration', 405],
+        ['DELETE', '/.well-known/jwks.json', 405],
+        ['GET', '/.well-known/nothing', 404],
+        ['GET', '/agents/nobody/jwks.json', 404],
+        ['GET', '/agents/%ff/jwks.json', 400],
+        ['PUT', '/agents/nobody/jwks.json', 405],
+        ['GET', '/agents/nobody', 404],
+        ['GET', '/status', 404],
+        ['GET', '/log/checkpoint', 404],
+        ['GET', '/nothing', 404],
+      ] as const) {
+        const answer = await mandate.send(path, { method });
+        const cached = [answer.status, answer.headers.get('cache-control')];
+        expect(cached, `${method} ${path}`).to.deep.equal([status, 'no-store']);
+      }
+    });
+
     it('have the same content in both metadata documents, and name only supported features', async () => {
       const [openid, oauth] = await Promise.all(WELL_KNOWN.slice(0, 2).map((path) => mandate.get(path)));
       expect(oauth?.body).to.deep.equal(openid?.body);

@@ -202,7 +202,9 @@ for (const database of databases) {
       ] as const) {
         const answer = await mandate.get(path, { accept });
         expect(answer.status, accept).to.equal(status);
-        if (status === 406) expect(answer.body.detail).to.equal(`This path answers ${MEDIA_TYPE}.`);
+        if (status !== 406) continue;
+        expect(answer.body.detail).to.equal(`This path answers ${MEDIA_TYPE}.`);
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
       }
     });
 
@@ -224,12 +226,14 @@ for (const database of databases) {
           const answer = await mandate.get(id);
           expect(answer.status, id).to.equal(404);
           expect(answer.body.detail, id).to.equal(detail);
+          expect(answer.headers.get('cache-control'), id).to.equal('no-store');
         }
         for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
           for (const target of [path, '/status']) {
             const answer = await mandate.send(target, { method });
             expect(answer.status, `${method} ${target}`).to.equal(405);
             expect(answer.headers.get('allow')).to.equal('GET, HEAD');
+            expect(answer.headers.get('cache-control')).to.equal('no-store');
           }
         }
       });

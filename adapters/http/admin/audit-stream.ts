@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import type { Request, Response } from 'express';
-import type { Opened, RecordStream } from '../../../application/ledger/record-stream.ts';
+import type { Holder, Opened, RecordStream } from '../../../application/ledger/record-stream.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import { fieldErrors } from '../../../domain/field-error.ts';
 import { secondsBetween } from '../../../domain/instant.ts';
@@ -41,11 +41,19 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 
 const LAST_EVENT_ID = 'Last-Event-ID';
 
+/** The last event of a stream whose place a later one has. A client that knows no such event waits before it connects. */
+const DISPLACED = 'event: displaced\nretry: 60000\ndata: {}\n\n';
+
+export function holderOf(surface: Holder['surface'], operator: Operator | undefined): Holder {
+  return { surface, person: operator?.kind === 'person' ? `${operator.issuer} ${operator.subject}` : undefined };
+}
+
 /** @param lasts whether the credential still lasts. It is asked beside each heartbeat; without it the stream ends */
 export async function streamRecords(
   surface: StreamSurface,
   request: Request,
   response: Response,
+  holder: Holder = holderOf('api', request.operator),
   lasts: () => Promise<boolean> = async () => true,
 ): Promise<void> {
   const { errors } = readQuery(request.originalUrl, []);
@@ -58,7 +66,7 @@ export async function streamRecords(
   if (request.method === 'HEAD') return void response.type('text/event-stream').end();
   // Clients that stay connected must not use up the permits of other requests.
   request.permit?.release();
-  const opened = await surface.stream.open(after);
+  const opened = await surface.stream.open(after, holder);
   switch (opened.kind) {
     case 'full':
       await surface.refuseFull(request.trace);
@@ -106,6 +114,10 @@ async function send(
       take(records) {
         response.write(records.map(eventOf).join(''));
         if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+      },
+      displaced() {
+        response.write(DISPLACED);
+        leave();
       },
       async drained() {
         if (response.writableNeedDrain) await once(response, 'drain', { signal: gone.signal }).catch(() => undefined);

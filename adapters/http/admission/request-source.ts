@@ -8,6 +8,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { trimOws } from '../../../domain/trim-ows.ts';
 
 /** Limits the work for one request. Real chains of proxies are shorter. */
 const MAX_HOPS = 16;
@@ -42,7 +43,7 @@ function lastForeignHop(peer: Address, forwarded: string, isTrusted: (address: A
   let end = forwarded.length;
   for (let hops = 0; hops < MAX_HOPS && end >= 0; hops += 1) {
     const comma = end === 0 ? -1 : forwarded.lastIndexOf(',', end - 1);
-    const before = parseAddress(withoutPort(forwarded.slice(comma + 1, end).trim()));
+    const before = parseAddress(withoutPort(trimOws(forwarded.slice(comma + 1, end))));
     if (before === undefined) return hop;
     hop = before;
     if (!isTrusted(hop)) return hop;

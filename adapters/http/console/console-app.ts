@@ -4,6 +4,7 @@ import express, { type Response } from 'express';
 import { type Answer, answerOf, type RefusalPages } from '../admission/refusals.ts';
 import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
 import { PAGE_HEADERS, wantsPage } from '../pages/page-headers.ts';
+import { logSeveralSessions } from '../pages/several-sessions.ts';
 import { type SignInNotice, type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
 import { consoleRouteOf } from '../routes.ts';
 import { type AdmissionRefusal, messageClasses } from '../server/message-classes.ts';
@@ -28,6 +29,7 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
   app.use(
+    logSeveralSessions(surfaces.log, consoleCookies),
     signInRouter(surfaces.signIn, {
       ...{ cookies: consoleCookies, home: 'now', base: '', mount: '' },
       say: sayNotice,

@@ -20,13 +20,14 @@ import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
-import { methodNotAllowed } from '../message/problem-details.ts';
+import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 import { serveAssets } from '../pages/assets.ts';
-import { isOwnForm } from '../pages/own-form.ts';
+import { isOwnForm, mayBeOwnScript } from '../pages/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
+import { consoleCookies } from './cookies.ts';
 import { feedAnswers } from './feeds.ts';
 import { assets, renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
@@ -79,7 +80,7 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: S
     router.get(screens[name].path, show(surface, name, shows[name]));
   for (const name of Object.keys(feeds) as FeedName[]) {
     const { path, route, renews } = feeds[name];
-    router.get(path, withRole(surface, route, feedAnswers[name], renews));
+    router.get(path, withRole(surface, route, feedAnswers[name], { renews, isOnlyForScripts: true }));
   }
   for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
   for (const name of Object.keys(readForms) as ReadFormName[])
@@ -133,11 +134,30 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
   });
 }
 
-/** A route that only reads. @param renews whether a request prolongs the session */
-function withRole(surface: ConsoleSurface, route: AdminRoute, handle: Feed, renews = true): RequestHandler {
+/**
+ * A route that only reads.
+ *
+ * @param options.renews whether a request prolongs the session
+ * @param options.isOnlyForScripts whether only scripts of the console read it: another host of the site could otherwise let
+ * an operator's browser hold all places of the stream
+ */
+function withRole(
+  surface: ConsoleSurface,
+  route: AdminRoute,
+  handle: Feed,
+  { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
+): RequestHandler {
   return async (request, response) => {
     const session = await sessionOf(surface, request, renews);
-    if (session === undefined) return redirect(response, '/sign-in');
+    if (session === undefined) {
+      if (consoleCookies.hasSeveralSessions(request.headers.cookie)) return refuseNoSession(surface, request, response);
+      return redirect(response, '/sign-in');
+    }
+    if (isOnlyForScripts && !mayBeOwnScript(request)) {
+      await surface.refuse('invalid_form_token', request.trace);
+      const detail = 'Only the pages of this console may read this.';
+      return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });
+    }
     if (roleFor(session.operator, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
@@ -198,6 +218,13 @@ async function refuseRole(
   answer(response, { status: 403, reason: 'operator_role_missing' }, renderMessage('role_missing', session));
 }
 
+async function refuseNoSession(surface: ConsoleSurface, request: Request, response: Response): Promise<void> {
+  await surface.refuse('missing_token', request.trace);
+  const hasSeveral = consoleCookies.hasSeveralSessions(request.headers.cookie);
+  const [status, kind] = hasSeveral ? ([400, 'several_sessions'] as const) : ([401, 'session_over'] as const);
+  answer(response, { status, reason: kind }, renderMessage(kind));
+}
+
 /** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
 function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandler {
   const { route, screen } = forms[name];
@@ -206,10 +233,7 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
     const form = await readFormRequest(request);
     if (form === GONE) return;
     const session = await sessionOf(surface, request);
-    if (session === undefined) {
-      await surface.refuse('missing_token', request.trace);
-      return answer(response, { status: 401, reason: 'session_over' }, renderMessage('session_over'));
-    }
+    if (session === undefined) return refuseNoSession(surface, request, response);
     const field: Field = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
     const token = { given: field('form_token'), expected: session.formToken };
     if (!isOwnForm(request, surface.origin, token)) {
@@ -252,8 +276,7 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
     const session = await sessionOf(surface, request);
     if (session === undefined) {
       discardRest(request);
-      await surface.refuse('missing_token', request.trace);
-      return answer(response, { status: 401, reason: 'session_over' }, renderMessage('session_over'));
+      return refuseNoSession(surface, request, response);
     }
     const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
     if (body.kind === 'aborted') return;

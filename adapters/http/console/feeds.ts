@@ -3,7 +3,7 @@
 import type { BlockMemory, ProofOutcome } from '../../../application/ledger/prove.ts';
 import { presentCheckpoint } from '../../../domain/ledger/checkpoint.ts';
 import { answerCheckpoints } from '../admin/audit-router.ts';
-import { streamRecords } from '../admin/audit-stream.ts';
+import { holderOf, streamRecords } from '../admin/audit-stream.ts';
 import { answerInvalid } from '../message/problem-details.ts';
 import { parseOrdinal, readQuery } from '../message/query.ts';
 import type { Asked, Feed } from './asked.ts';
@@ -14,10 +14,10 @@ import type { FeedName } from './screens.ts';
 const MOST_PROOFS = 100;
 const SEQS_SENTENCE = `Must be 1 to ${MOST_PROOFS} numbers of records, with commas between them.`;
 
-const stream: Feed = async ({ audit, lasts }, request, response) => {
+const stream: Feed = async ({ audit, operator, lasts }, request, response) => {
   const { streaming } = audit;
   if (streaming === undefined) throw new Error('the console runs without the stream of records');
-  await streamRecords(streaming, request, response, lasts);
+  await streamRecords(streaming, request, response, holderOf('console', operator), lasts);
 };
 
 /** Many in one request: one request for each would use up what the rate limit grants. */

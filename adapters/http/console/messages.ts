@@ -17,6 +17,12 @@ const NOW = { to: '/', action: 'Back to Now' };
 const messages = {
   signed_out: { title: 'You are signed out', text: 'This browser no longer opens the console.', ...SIGN_IN },
   session_over: { title: 'Your session has ended', text: 'Nothing was changed. Sign in again.', ...SIGN_IN },
+  several_sessions: {
+    title: 'Your browser sends two sessions',
+    text: 'One of them may come from another site, so neither is accepted. Delete the cookies of this site in the settings of your browser, or use another browser. Then sign in again.',
+    to: '/',
+    action: 'Try again',
+  },
   sign_in_incomplete: {
     title: 'The sign-in was not finished',
     text: 'It was cancelled, took too long, or began in another browser.',

@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { trimOws } from '../../../domain/trim-ows.ts';
 import { singleHeader } from '../message/head.ts';
 
 export interface Part {
@@ -13,8 +14,8 @@ export interface Part {
 export const MULTIPART = 'multipart/form-data';
 
 /** Browsers draw it from these characters (RFC 2046 §5.1.1 allows more). */
-const BOUNDARY = /^multipart\/form-data;\s*boundary="?([A-Za-z0-9'()+_,./:=?-]{1,70})"?$/i;
-const NAME = /^form-data;\s*name="([\w-]{1,64})"(?:;\s*filename="[^"\r\n]*")?$/i;
+const BOUNDARY = /^multipart\/form-data;[ \t]*boundary="?([A-Za-z0-9'()+_,./:=?-]{1,70})"?$/i;
+const NAME = /^form-data;[ \t]*name="([\w-]{1,64})"(?:;[ \t]*filename="[^"\r\n]*")?$/i;
 const CRLF = '\r\n';
 const END_OF_HEAD = Buffer.from(`${CRLF}${CRLF}`);
 /** The token and the file. */
@@ -23,7 +24,7 @@ const MAX_PARTS = 8;
 /** The parts by their names; `undefined` for a malformed body. */
 export function readMultipart(request: IncomingMessage, body: Buffer): ReadonlyMap<string, Part> | undefined {
   const type = singleHeader(request, 'content-type');
-  const boundary = type.kind === 'present' ? BOUNDARY.exec(type.value.trim())?.[1] : undefined;
+  const boundary = type.kind === 'present' ? BOUNDARY.exec(trimOws(type.value))?.[1] : undefined;
   if (boundary === undefined) return undefined;
   const delimiter = Buffer.from(`${CRLF}--${boundary}`);
   const parts = new Map<string, Part>();
@@ -51,7 +52,7 @@ function readPart(part: Buffer): { readonly name: string; readonly bytes: Buffer
   const head = part.indexOf(END_OF_HEAD);
   if (head === -1) return undefined;
   const headers = part.subarray(0, head).toString('utf8').split(CRLF);
-  const dispositions = headers.flatMap((header) => /^content-disposition:\s*(.*)$/i.exec(header)?.[1] ?? []);
+  const dispositions = headers.flatMap((header) => /^content-disposition:[ \t]*(.*)$/i.exec(header)?.[1] ?? []);
   const name = dispositions.length === 1 ? NAME.exec(dispositions[0] ?? '')?.[1] : undefined;
   return name === undefined ? undefined : { name, bytes: part.subarray(head + END_OF_HEAD.length) };
 }

@@ -56,9 +56,10 @@ export async function identify(access: MeAccess, request: IncomingMessage, trace
   if (outcome.kind === 'allowed') return { kind: 'person', person: outcome.value, session: undefined };
   const { reason: fault } = outcome.denial;
   // The token may be good: its signature could not be checked.
-  return fault === 'subject_keys_unavailable'
-    ? { kind: 'refused', reason: fault }
-    : { kind: 'refused', reason: 'invalid_token', fault };
+  if (fault === 'subject_keys_unavailable') return { kind: 'refused', reason: fault };
+  // An agent that tries the person's token must not look like an expired one.
+  const reason = fault === 'subject_audience_mismatch' ? 'token_audience_mismatch' : 'invalid_token';
+  return { kind: 'refused', reason, fault };
 }
 
 /** Whether a write may run: one with a session must come from our own page. */

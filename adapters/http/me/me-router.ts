@@ -149,11 +149,13 @@ function answerUnidentified(
     return;
   }
   const isMissing = reason === 'missing_token';
-  response.set('WWW-Authenticate', isMissing ? 'Bearer' : `Bearer error="${reason}"`);
+  // RFC 6750 §3.1 has one code for every token that is not acceptable.
+  const error = reason === 'token_audience_mismatch' ? 'invalid_token' : reason;
+  response.set('WWW-Authenticate', isMissing ? 'Bearer' : `Bearer error="${error}"`);
   const detail = isMissing
     ? 'This path needs an access token for the audience of /me, or a session.'
     : 'The access token is not acceptable here: it must be your own, for the audience of /me alone.';
-  answerProblem(response, { status: 401, error: reason, detail, reason: fault ?? reason });
+  answerProblem(response, { status: 401, error, detail, reason: fault ?? reason });
 }
 
 const AFTER = 'after';

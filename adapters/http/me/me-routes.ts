@@ -2,8 +2,10 @@
 
 import express, { type Router } from 'express';
 import type { RefusalPages } from '../admission/refusals.ts';
+import { logSeveralSessions } from '../pages/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
+import { meCookies } from './cookies.ts';
 import { type MeSurface, meRouter } from './me-router.ts';
 import { answerBrowser } from './page/notice.ts';
 import { type PageOptions, pageRouter } from './page/page-router.ts';
@@ -24,7 +26,7 @@ export interface MeRoutes {
 
 export function meRoutes({ api, signIn, page }: MeSurfaces): MeRoutes {
   const router = express.Router({ caseSensitive: true, strict: true });
-  if (signIn !== undefined) router.use(meSignInRouter(signIn));
+  if (signIn !== undefined) router.use(logSeveralSessions(api.log, meCookies), meSignInRouter(signIn));
   const base = issuerPath(api.issuer);
   router.use(meRouter(api, page && { router: pageRouter(api, page), answerBrowser: answerBrowser(base) }));
   return { router, refusalPages: page && refusalPages(base) };

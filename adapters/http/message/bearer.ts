@@ -6,6 +6,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { trimOws } from '../../../domain/trim-ows.ts';
 import { discardRest } from './body.ts';
 import { singleHeader } from './head.ts';
 
@@ -79,6 +80,6 @@ export function bearerCredential(request: IncomingMessage): BearerCredential {
   const header = singleHeader(request, 'authorization');
   if (header.kind === 'absent') return { kind: 'absent' };
   if (header.kind === 'repeated') return { kind: 'unusable' };
-  const token = BEARER.exec(header.value.trim())?.[1];
+  const token = BEARER.exec(trimOws(header.value))?.[1];
   return token === undefined ? { kind: 'unusable' } : { kind: 'present', token };
 }

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import { trimOws } from '../../../domain/trim-ows.ts';
 
 type SingleHeader =
   | { readonly kind: 'absent' }
@@ -26,10 +27,10 @@ export function singleHeader(request: IncomingMessage, name: string): SingleHead
 export function hasMediaType(request: IncomingMessage, accepted: readonly string[]): boolean {
   const header = singleHeader(request, 'content-type');
   if (header.kind !== 'present') return false;
-  const [type = '', ...parameters] = header.value.split(';').map((part) => part.trim());
+  const [type = '', ...parameters] = header.value.split(';').map(trimOws);
   if (!accepted.includes(type.toLowerCase())) return false;
   return parameters.every((parameter) => {
-    const [name = '', value = ''] = parameter.split('=').map((part) => part.trim());
+    const [name = '', value = ''] = parameter.split('=').map(trimOws);
     // Other parameters (boundary, profile) do not change how these types are parsed.
     return name.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value);
   });
@@ -45,7 +46,7 @@ const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
  */
 export function isNotModified(request: IncomingMessage, tag: string): boolean {
   const given = request.headers['if-none-match'] ?? '';
-  return given.trim() === '*' || [...given.matchAll(ENTITY_TAG)].some(([, named]) => named === tag);
+  return trimOws(given) === '*' || [...given.matchAll(ENTITY_TAG)].some(([, named]) => named === tag);
 }
 
 export const neverStored: RequestHandler = (_request, response, next) => {

@@ -37,6 +37,8 @@ export function answerProblem(response: ServedResponse, problem: Problem): void 
   const text = JSON.stringify(problemDocument(problem));
   response.reason = problem.reason;
   response.statusCode = problem.status;
+  // RFC 9111 §4.2.2: without it a cache may keep a 404 or 405 as long as it likes, also at a path that soon has an answer.
+  response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
   response.setHeader('Content-Length', Buffer.byteLength(text));
   response.end(text);

@@ -47,7 +47,11 @@ export function readRenewal(base: string): Asset {
 export function serveAssets(router: Router, base: string, assets: readonly Asset[]): void {
   for (const { path, type, bytes } of assets) {
     router.get(path.slice(base.length), (_request, response) => {
-      response.set({ 'Cache-Control': `public, max-age=${A_YEAR}, immutable`, 'X-Content-Type-Options': 'nosniff' });
+      response.set({
+        'Cache-Control': `public, max-age=${A_YEAR}, immutable`,
+        'X-Content-Type-Options': 'nosniff',
+        'Cross-Origin-Resource-Policy': 'same-origin',
+      });
       response.type(type).send(bytes);
     });
   }

@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { trimOws } from '../../../domain/trim-ows.ts';
 
 export const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
@@ -23,9 +24,13 @@ export function secretCookie(cookies: string | undefined, name: string): string 
 
 /** Two cookies of one name may be another site's attempt to replace one, so neither counts. */
 export function onlyCookie(cookies: string | undefined, name: string): string | undefined {
-  const values = (cookies ?? '').split(';').flatMap((pair) => {
-    const [cookie = '', ...value] = pair.trim().split('=');
+  const values = cookieValues(cookies, name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+export function cookieValues(cookies: string | undefined, name: string): readonly string[] {
+  return (cookies ?? '').split(';').flatMap((pair) => {
+    const [cookie = '', ...value] = trimOws(pair).split('=');
     return cookie === name ? [value.join('=')] : [];
   });
-  return values.length === 1 ? values[0] : undefined;
 }

@@ -27,6 +27,15 @@ export function isSameOrigin(address: string, request: IncomingMessage): boolean
   return origin.kind === 'present' && origin.value === new URL(address).origin;
 }
 
+/**
+ * Whether a script of our own pages may have sent the request, as far as the browser says. One without fetch metadata is
+ * old, or no browser: the cookie's `SameSite` keeps other sites out there, though not other hosts of the same site.
+ */
+export function mayBeOwnScript(request: IncomingMessage): boolean {
+  const site = singleHeader(request, 'sec-fetch-site');
+  return site.kind === 'absent' || (site.kind === 'present' && site.value === 'same-origin');
+}
+
 function isEqual(given: string, expected: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(expected)];
   return one.length === other.length && timingSafeEqual(one, other);

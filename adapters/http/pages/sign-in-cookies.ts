@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { SignInAttempt } from '../../../application/ports/identity-provider.ts';
-import { ATTRIBUTES, onlyCookie, SECRET, secretCookie } from './cookies.ts';
+import { ATTRIBUTES, cookieValues, onlyCookie, SECRET, secretCookie } from './cookies.ts';
 
 /** Seconds: how long a sign-in may take. */
 const SIGN_IN_TAKES = 600;
@@ -20,6 +20,8 @@ export interface BegunSignIn<Name extends string> {
 }
 
 export interface SignInCookies<Name extends string> {
+  /** The name of the session's cookie. */
+  readonly sessionName: string;
   readonly places: Readonly<Record<Name, Place>>;
   isPlace(name: string): name is Name;
   /** The values of a sign-in follow from its cookie, so that any replica can finish it and none stores it. */
@@ -28,6 +30,11 @@ export interface SignInCookies<Name extends string> {
   sessionSecret(cookies: string | undefined): string | undefined;
   /** Whether the browser sent the cookie of a session, in any form. */
   hasSession(cookies: string): boolean;
+  /**
+   * Whether the browser sent several cookies of a session. None of them counts. A new sign-in would only add one more, so
+   * the browser must not be sent there.
+   */
+  hasSeveralSessions(cookies: string | undefined): boolean;
   begunSignIn(cookies: string | undefined): BegunSignIn<Name> | undefined;
   readonly set: {
     session(secret: string): string;
@@ -44,7 +51,7 @@ export function signInCookies<Name extends string>(
 ): SignInCookies<Name> {
   const isPlace = (name: string): name is Name => Object.hasOwn(places, name);
   return {
-    ...{ places, isPlace },
+    ...{ sessionName: names.session, places, isPlace },
     attemptOf({ secret, place }) {
       const derived = (use: string) => createHmac('sha256', secret).update(use).digest('base64url');
       return {
@@ -55,7 +62,8 @@ export function signInCookies<Name extends string>(
       };
     },
     sessionSecret: (cookies) => secretCookie(cookies, names.session),
-    hasSession: (cookies) => cookies.split(';').some((pair) => pair.trim().startsWith(`${names.session}=`)),
+    hasSession: (cookies) => cookieValues(cookies, names.session).length > 0,
+    hasSeveralSessions: (cookies) => cookieValues(cookies, names.session).length > 1,
     begunSignIn(cookies) {
       const [place = '', secret = '', ...rest] = onlyCookie(cookies, names.signIn)?.split('.') ?? [];
       return isPlace(place) && SECRET.test(secret) && rest.length === 0 ? { place, secret } : undefined;

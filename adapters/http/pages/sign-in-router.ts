@@ -32,8 +32,8 @@ export interface SignInSurface<Refusal extends string = never> {
     trace?: Trace,
   ): Promise<OpenedSession<Refusal>>;
   close(secret: string): Promise<void>;
-  /** Writes the record of a write that does not come from the service's own page. */
-  refuse(reason: 'invalid_form_token', trace?: Trace): Promise<void>;
+  /** Writes the record of a write that does not come from the service's own page, or with several sessions. */
+  refuse(reason: 'invalid_form_token' | 'missing_token', trace?: Trace): Promise<void>;
 }
 
 export type OpenedSession<Refusal extends string> =
@@ -42,6 +42,7 @@ export type OpenedSession<Refusal extends string> =
 
 export type SignInNotice<Refusal extends string> =
   | ('signed_out' | 'form_refused' | 'sign_in_incomplete' | 'sign_in_refused' | 'sign_in_too_old')
+  | 'several_sessions'
   | 'provider_unavailable'
   | Refusal;
 
@@ -162,6 +163,11 @@ async function signOut<Place extends string, Refusal extends string>(
   const form = await readFormRequest(request);
   if (form === GONE) return;
   const { cookie = '' } = request.headers;
+  // Which of them is the person's is not known, so none can be closed.
+  if (cookies.hasSeveralSessions(cookie)) {
+    await surface.refuse('missing_token', request.trace);
+    return say(response, { status: 400, kind: 'several_sessions' });
+  }
   const [session, secret] = [await surface.findSession(cookie, request.trace), cookies.sessionSecret(cookie)];
   const header = singleHeader(request, 'mandate-form-token');
   const field = form.kind === 'allowed' ? form.value.get('form_token') : undefined;

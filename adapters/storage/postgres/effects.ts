@@ -90,36 +90,37 @@ const putLogouts = insertInto(
 
 const insertSessions = insertInto('me_sessions', sessionColumnNames);
 const insertOperatorSessions = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions', 'sponsor');
-const ofOperators = sessionStatements('operator_sessions', 'sub');
+const ofMe = sessionStatements('me_sessions');
+const ofOperators = sessionStatements('operator_sessions');
 
-function sessionStatements(table: string, subject: string) {
+function sessionStatements(table: string) {
   return {
     renew: {
       name: `renew_${table}`,
       text: `update ${table} set last_used_at = $2, expires_at = $3 where session_hash = $1`,
     },
     close: { name: `close_${table}`, text: `delete from ${table} where session_hash = $1` },
-    closeBySid: {
-      name: `close_${table}_by_sid`,
-      text: `delete from ${table} where sid = $1 or (sid is null and ${subject} = $2)`,
-    },
-    closeBySubject: { name: `close_${table}_by_subject`, text: `delete from ${table} where ${subject} = $1` },
-    closeSurplus: {
-      name: `close_surplus_${table}`,
-      text: `delete from ${table} where session_hash in (
-        select session_hash from ${table} where ${subject} = $1 order by expires_at desc offset $2)`,
-    },
   };
 }
 
-function closeSessions(of: ReturnType<typeof sessionStatements>, closed: readonly ClosedSessions[]) {
+const closeBySid = {
+  name: 'close_me_sessions_by_sid',
+  text: 'delete from me_sessions where sid = $1 or (sid is null and sponsor = $2)',
+};
+const closeBySubject = { name: 'close_me_sessions_by_subject', text: 'delete from me_sessions where sponsor = $1' };
+const closeSurplus = {
+  name: 'close_surplus_me_sessions',
+  text: `delete from me_sessions where session_hash in (
+    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
+};
+
+function closeSessions(closed: readonly ClosedSessions[]) {
   return closed.map((each) => {
-    if (each.kind === 'one') return { query: of.close, values: [each.sessionHash] };
+    if (each.kind === 'one') return { query: ofMe.close, values: [each.sessionHash] };
     const subject = storableOrNull('sub', each.subject);
-    if (each.kind === 'person') return { query: of.closeBySubject, values: [subject] };
-    if (each.kind === 'surplus') return { query: of.closeSurplus, values: [subject, each.keep] };
-    return { query: of.closeBySid, values: [storable('sid', each.sessionId), subject] };
+    if (each.kind === 'person') return { query: closeBySubject, values: [subject] };
+    if (each.kind === 'surplus') return { query: closeSurplus, values: [subject, each.keep] };
+    return { query: closeBySid, values: [storable('sid', each.sessionId), subject] };
   });
 }
 
@@ -314,7 +315,7 @@ const statements: Statements = {
     },
   ],
 
-  close_sessions: (effects) => closeSessions(ofMe, effects),
+  close_sessions: closeSessions,
   insert_session: (effects) => [
     { query: insertSessions, values: [rows(effects, (session) => sessionColumns(session, bindInstant))] },
   ],
@@ -323,7 +324,8 @@ const statements: Statements = {
       query: ofMe.renew,
       values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
     })),
-  close_operator_sessions: (effects) => closeSessions(ofOperators, effects),
+  close_operator_session: (effects) =>
+    effects.map(({ sessionHash }) => ({ query: ofOperators.close, values: [sessionHash] })),
   insert_operator_session: (effects) => [
     {
       query: insertOperatorSessions,

@@ -1,5 +1,6 @@
 /** Converts rows of the `operator_sessions` table to sessions of the console. */
 
+import type { About } from '../../../application/decisions/fact.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
 import type { OperatorSession } from '../../../domain/operators/operator-session.ts';
@@ -30,6 +31,21 @@ export const operatorSessionColumnNames = [
   'last_used_at',
   'expires_at',
 ] as const satisfies readonly (keyof OperatorSessionRow)[];
+
+/** Which sessions a decision asks for: the column, and the values of its condition. */
+export function operatorSessionsBy(about: About<'operator_sessions'>): {
+  readonly by: 'session_hash' | 'sid' | 'sub';
+  readonly values: readonly (string | null)[];
+} {
+  switch (about.kind) {
+    case 'one':
+      return { by: 'session_hash', values: [about.sessionHash] };
+    case 'person':
+      return { by: 'sub', values: [storable('sub', about.subject)] };
+    case 'session':
+      return { by: 'sid', values: [storable('sid', about.sessionId), storableOrNull('sub', about.subject)] };
+  }
+}
 
 export function operatorSessionColumns(
   session: OperatorSession,

@@ -86,25 +86,26 @@ const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values
 
 const insertSession = insertInto('me_sessions', sessionColumnNames);
 const insertOperatorSession = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions', 'sponsor');
-const ofOperators = sessionStatements('operator_sessions', 'sub');
+const ofMe = sessionStatements('me_sessions');
+const ofOperators = sessionStatements('operator_sessions');
 
-function sessionStatements(table: string, subject: string) {
+function sessionStatements(table: string) {
   return {
     renew: `update ${table} set last_used_at = ?, expires_at = ? where session_hash = ?`,
     close: `delete from ${table} where session_hash = ?`,
-    closeBySid: `delete from ${table} where sid = ? or (sid is null and ${subject} = ?)`,
-    closeBySubject: `delete from ${table} where ${subject} = ?`,
-    closeSurplus: `delete from ${table} where session_hash in (
-      select session_hash from ${table} where ${subject} = ? order by expires_at desc limit -1 offset ?)`,
   };
 }
 
-function closeSessions(run: Run, of: ReturnType<typeof sessionStatements>, closed: ClosedSessions): void {
-  if (closed.kind === 'one') run(of.close, [closed.sessionHash]);
-  else if (closed.kind === 'person') run(of.closeBySubject, [storable('sub', closed.subject)]);
-  else if (closed.kind === 'surplus') run(of.closeSurplus, [storable('sub', closed.subject), closed.keep]);
-  else run(of.closeBySid, [storable('sid', closed.sessionId), storableOrNull('sub', closed.subject)]);
+const closeBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
+const closeBySubject = 'delete from me_sessions where sponsor = ?';
+const closeSurplus = `delete from me_sessions where session_hash in (
+  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
+
+function closeSessions(run: Run, closed: ClosedSessions): void {
+  if (closed.kind === 'one') run(ofMe.close, [closed.sessionHash]);
+  else if (closed.kind === 'person') run(closeBySubject, [storable('sub', closed.subject)]);
+  else if (closed.kind === 'surplus') run(closeSurplus, [storable('sub', closed.subject), closed.keep]);
+  else run(closeBySid, [storable('sid', closed.sessionId), storableOrNull('sub', closed.subject)]);
 }
 
 const insertAgent = insertInto('agents', agentColumnNames);
@@ -173,7 +174,7 @@ const appliers: Appliers = {
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
 
-  close_sessions: (run, closed) => closeSessions(run, ofMe, closed),
+  close_sessions: closeSessions,
   insert_session: (run, session) => {
     const columns = sessionColumns(session, bindInstant);
     run(
@@ -182,7 +183,7 @@ const appliers: Appliers = {
     );
   },
   renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) => run(ofMe.renew, [lastUsedAt, expiresAt, sessionHash]),
-  close_operator_sessions: (run, closed) => closeSessions(run, ofOperators, closed),
+  close_operator_session: (run, { sessionHash }) => run(ofOperators.close, [sessionHash]),
   insert_operator_session: (run, session) => {
     const columns = operatorSessionColumns(session, bindInstant);
     run(

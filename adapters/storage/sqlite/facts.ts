@@ -8,6 +8,12 @@ import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
+import {
+  type OperatorSessionRow,
+  operatorSessionColumnNames,
+  operatorSessionsBy,
+  toOperatorSession,
+} from '../rows/operator-session-row.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import type { Run } from './handle.ts';
 
@@ -38,6 +44,11 @@ const readers: Readers = {
     const query = 'select stated_at, forget_at from logouts where kind = ? and name = ?';
     const row = first<LogoutRow>(run, query, kind, storable('name', name));
     return row && toLogoutTimes(row);
+  },
+
+  operator_sessions: (run, about) => {
+    const { by, values } = operatorSessionsBy(about);
+    return run<OperatorSessionRow>(OPERATOR_SESSIONS[by], values).rows.map(toOperatorSession);
   },
 
   task_state: (run, taskId) => {
@@ -129,6 +140,16 @@ function first<Row>(run: Run, query: string, ...values: readonly Bound[]): Row |
 function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean {
   return run(query, values).count > 0;
 }
+
+function operatorSessions(condition: string): string {
+  return `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}`;
+}
+
+const OPERATOR_SESSIONS = {
+  session_hash: operatorSessions('session_hash = ?'),
+  sid: operatorSessions('sid = ? or (sid is null and sub = ?)'),
+  sub: operatorSessions('sub = ?'),
+} as const;
 
 const logKeys = `select ${logKeyColumns.join(', ')} from log_keys where use = ? order by active_from, kid`;
 

@@ -326,6 +326,19 @@ export const brokenRules: readonly BrokenRule[] = [
     ],
   ),
   [
+    'one client for the page and for the console, at one provider',
+    {
+      ...{ ...ROLE, [`${IDP}:Issuer`]: `https://${MARK}.example`, [`${ME}:ClientId`]: `${MARK}-one` },
+      ...{ [`${OPERATORS}:ClientId`]: `${MARK}-one`, [`${OPERATORS}:Issuer`]: `https://${MARK}.example` },
+    },
+    `${ME}:ClientId: is the same as ${OPERATORS}:ClientId, so a person's logout would close sessions of the console`,
+  ],
+  [
+    'one client for the page and for the console, without another provider for operators',
+    { ...ROLE, [`${ME}:ClientId`]: `${MARK}-one`, [`${OPERATORS}:ClientId`]: `${MARK}-one` },
+    `${ME}:ClientId: is the same as ${OPERATORS}:ClientId, so a person's logout would close sessions of the console`,
+  ],
+  [
     'an audience of operators that is that of security events',
     { ...transmitter, ...ROLE, [`${OPERATORS}:Audience`]: `${MARK}-stream` },
     `${OPERATORS}:Audience: is the same as ${SSF}:Audience`,

@@ -75,6 +75,13 @@ const accepted: readonly (readonly [string, Texts])[] = [
       'Service:Operators:Roles:Responder': 'ops',
     },
   ],
+  [
+    'clients of one name for the page and for the console, at two providers',
+    {
+      ...{ 'Service:Me:ClientId': 'one-name', 'Service:Operators:ClientId': 'one-name' },
+      ...{ 'Service:Operators:Issuer': 'https://staff.example', 'Service:Operators:Roles:Viewer': 'v' },
+    },
+  ],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],
   [
     'a token for a sink whose scheme is HTTPS in capitals',

@@ -41,6 +41,8 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'admin.denied': ['API Activity', 'Unknown', 'unknown'],
   'me.denied': ['API Activity', 'Unknown', 'unknown'],
   'operator.acted': ['API Activity', 'Operator Act', 'operator'],
+  'operator.signed_in': ['Authentication', 'Logon', 'operator'],
+  'operator.signed_out': ['Authentication', 'Logoff', undefined],
   'key.activated': ['API Activity', 'Create', 'operator'],
   'key.retired': ['API Activity', 'Update', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
@@ -124,6 +126,19 @@ describe('The OCSF event of a record', () => {
     }
     const byKey = jsonOf({ ...bare('operator.acted'), detail: 'iss=&sub=&role=key' });
     expect(byKey.actor).to.deep.equal({ user: { name: 'operator', type_id: 2, type: 'Admin' } });
+  });
+
+  it('names the operator who signed in or out at the console, by OpenID Connect', () => {
+    const detail = 'iss=https%3A%2F%2Fidp.example&sub=olga&role=auditor%2Cresponder';
+    const olga = { uid: 'olga', type_id: 2, type: 'Admin' };
+    for (const [event, actor] of [
+      ['operator.signed_in', { user: olga }],
+      ['operator.signed_out', undefined],
+    ] as const) {
+      const json = jsonOf({ ...bare(event, 'allow'), detail });
+      expect(json).to.deep.include({ user: olga, auth_protocol: 'OpenID', unmapped: { detail } });
+      expect([json.actor, json.session, json.service]).to.deep.equal([actor, undefined, { name: 'Mandate' }]);
+    }
   });
 
   it('is made for an unknown event of a newer release, even if the event is named like an inherited property', () => {

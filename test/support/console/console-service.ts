@@ -3,7 +3,7 @@
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { openOperatorsSession } from '../../../application/admin/operator-sessions.ts';
-import { sessionDigest } from '../../../composition/console.ts';
+import { consoleDigest } from '../../../composition/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../databases.ts';
@@ -55,7 +55,7 @@ export async function startConsole(
     },
   });
   const storage = await fresh.open();
-  const digest = sessionDigest(mandate.settings);
+  const digest = consoleDigest(mandate.settings);
   const parts = { decisions: storage, clock: mandate.clock, randomness: systemRandomness(), digest };
   return {
     ...{ mandate, origin },

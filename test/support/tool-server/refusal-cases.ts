@@ -76,6 +76,12 @@ export const refusalCases: readonly RefusalCase[] = [
       ['authorization', `Bearer ${plane.token()}`],
     ],
   },
+  {
+    reason: 'missing_token',
+    what: 'a no-break space before the scheme',
+    headers: (plane) => [['Authorization', `\u00a0Bearer ${plane.token()}`]],
+  },
+  { reason: 'malformed_token', what: 'a no-break space after the token', token: (plane) => `${plane.token()}\u00a0` },
   { reason: 'malformed_token', what: 'a token that is not a JWS', token: () => 'a-token' },
   { reason: 'malformed_token', what: 'two tokens', token: (plane) => `${plane.token()} ${plane.token()}` },
   { reason: 'malformed_token', what: 'base64url padding', token: (plane) => `${plane.token()}=` },

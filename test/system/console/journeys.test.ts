@@ -217,7 +217,10 @@ for (const database of databases) {
       });
       expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([
         ['sponsor.signal', 'sponsor_logged_out', null],
+        ['operator.signed_out', null, null],
       ]);
+      const detail = new URLSearchParams({ iss: operatorsProvider.issuer, sub: 'vera', role: 'viewer' });
+      expect(records[1]?.detail).to.equal(detail.toString());
       expect((await get('/')).headers.get('location')).to.equal('/sign-in');
       expect((await agent.refresh(grant)).status).to.equal(200);
     });

@@ -13,6 +13,7 @@ import {
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
 import { databases } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { fieldsOf, sendTo } from '../../support/mandate.ts';
 
 type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
@@ -241,7 +242,28 @@ for (const database of databases) {
         expect((await browser.signIn(operators.none)).status).to.equal(403);
         expect((await browser.get('/')).headers.get('location')).to.equal('/sign-in');
       });
-      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'operator_role_missing']]);
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([
+        ['operator.signed_out', null],
+        ['admin.denied', 'operator_role_missing'],
+      ]);
+      expect(new URLSearchParams(String(records[0]?.detail)).get('sub')).to.equal('rosa');
+    });
+
+    it('records who signs in and out, with the roles of the session', async () => {
+      const detail = (username: string, role: string) =>
+        new URLSearchParams({ iss: running.operatorsProvider.issuer, sub: username, role }).toString();
+      const records = await running.mandate.recorded(async () => {
+        const { signIn, post } = await signedInOperator(running, operators.both);
+        expect((await signIn(operators.viewer)).status).to.equal(302);
+        for (let times = 0; times < 2; times += 1) expect((await post('/sign-out')).status).to.equal(200);
+      });
+      const olga = detail('olga', 'auditor,responder');
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor', 'detail')).to.deep.equal([
+        ['operator.signed_in', 'allow', null, null, olga],
+        ['operator.signed_out', 'allow', null, null, olga],
+        ['operator.signed_in', 'allow', null, null, detail('vera', 'viewer')],
+        ['operator.signed_out', 'allow', null, null, detail('vera', 'viewer')],
+      ]);
     });
 
     it('ends a session when the settings that gave its roles change', async () => {
@@ -251,6 +273,7 @@ for (const database of databases) {
         [{}, undefined],
         [{ 'Service:Operators:Roles:Responder': 'stops-agents' }, '/sign-in'],
         [{ 'Service:Operators:RoleClaim': 'groups' }, '/sign-in'],
+        [{ 'Service:Operators:ClientId': 'another-client' }, '/sign-in'],
       ] as const) {
         const port = await freePort();
         const changed = await running.mandate.another({ ...settings, 'Service:Console:Port': String(port) });
@@ -259,6 +282,51 @@ for (const database of databases) {
         await changed.stop();
       }
       expect((await get('/')).status).to.equal(200);
+    });
+
+    it('accepts neither of two cookies of a session: 400, recorded and logged, and no redirect leads on', async () => {
+      const [{ get, post, cookies }, other] = [browserOf('responder'), browserOf('viewer')];
+      const cookie = `${other.cookies()}; ${cookies()}`;
+      const records = await running.mandate.recorded(async () => {
+        for (const answer of [
+          await get('/', { cookie }),
+          await get('/now', { cookie }),
+          await post('/people/block', { reason: 'Two sessions', sponsor_key: 'grace', typed: 'grace' }, { cookie }),
+          await post('/sign-out', {}, { cookie }),
+        ]) {
+          expect([answer.status, answer.text.includes('Your browser sends two sessions')]).to.deep.equal([400, true]);
+        }
+      });
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal(
+        Array.from({ length: 4 }, () => ['admin.denied', 'missing_token']),
+      );
+      expect((await get('/', { cookie: `\u00a0${other.cookies()}; ${cookies()}` })).status).to.equal(200);
+      const { lines } = running.mandate.log;
+      await eventually(async () => lines.some((line) => line.includes('"cookie":"__Host-mandate-console"')));
+    });
+
+    it('lets no other site, and no other host of the site, read its feeds: 403, recorded, and no place is taken', async () => {
+      const { get } = browserOf('auditor');
+      for (const { path } of Object.values(feeds)) {
+        for (const site of ['cross-site', 'same-site', 'none']) {
+          const records = await running.mandate.recorded(async () => {
+            const answer = await get(path, { 'sec-fetch-site': site });
+            expect([answer.status, answer.headers.get('content-type')], `${path} ${site}`).to.deep.equal([
+              ...[403, 'application/problem+json; charset=utf-8'],
+            ]);
+          });
+          expect(fieldsOf(records, 'event', 'decision', 'reason', 'detail'), `${path} ${site}`).to.deep.equal([
+            ['admin.denied', 'deny', 'invalid_form_token', undefined],
+          ]);
+        }
+      }
+      // A browser without fetch metadata, and the pages themselves.
+      for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }]) {
+        expect((await get('/now', headers)).status).to.equal(200);
+        expect((await get('/stream', headers, 'HEAD')).status).to.equal(200);
+      }
+      // A link of another site opens a page.
+      expect((await get('/', { 'sec-fetch-site': 'cross-site' })).status).to.equal(200);
     });
 
     it('refuses a form without a session, from another origin, and without its form token: recorded, and nothing changes', async () => {
@@ -370,6 +438,8 @@ for (const database of databases) {
         expect(headers.get('referrer-policy'), path).to.equal(policy);
         expect(headers.get('content-security-policy'), path).to.contain("frame-ancestors 'none'");
         expect(headers.get('content-security-policy'), path).not.to.contain('unsafe');
+        expect(headers.get('cross-origin-opener-policy'), path).to.equal('same-origin');
+        expect(headers.get('cross-origin-resource-policy'), path).to.equal('same-origin');
         expect(text, path).not.to.match(/ style=| on\w+="/);
       }
     });

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
+import { eventually } from '../../support/eventually.ts';
 import { grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
@@ -37,6 +38,8 @@ function expectNotice(answer: Answer, status: number, text: string): void {
   expect(answer.headers.get('cache-control')).to.equal('no-store');
   expect(answer.headers.get('www-authenticate')).to.equal(status === 401 ? 'Bearer' : null);
   expect(answer.headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
+  expect(answer.headers.get('cross-origin-opener-policy')).to.equal('same-origin');
+  expect(answer.headers.get('cross-origin-resource-policy')).to.equal('same-origin');
   expect(answer.text).to.include(text);
 }
 
@@ -269,6 +272,9 @@ for (const database of databases) {
         expect(headers.get('referrer-policy')).to.equal('no-referrer');
         expect(headers.get('x-content-type-options')).to.equal('nosniff');
         expect(headers.get('cache-control')).to.equal('no-store');
+        for (const policy of ['opener', 'resource']) {
+          expect(headers.get(`cross-origin-${policy}-policy`), policy).to.equal('same-origin');
+        }
       }
     });
 
@@ -303,6 +309,42 @@ for (const database of databases) {
         }
       });
 
+      it("that a sibling host's cookie under a name with a leading no-break space neither opens nor hides", async () => {
+        const [cookie, planted] = [await signedIn(), await signedIn(grace)];
+        const accept = 'text/html';
+        const alone = await mandate.get('/me', { accept, cookie: `\u00a0${planted}` });
+        expect([alone.status, alone.headers.get('location')]).to.deep.equal([302, '/me/sign-in']);
+        for (const both of [`\u00a0${planted}; ${cookie}`, `${cookie};\t\u00a0${planted}`]) {
+          const { status, text } = await mandate.get('/me', { accept, cookie: both });
+          expect([status, text.includes('Signed in as <bdi>ada</bdi>')]).to.deep.equal([200, true]);
+        }
+      });
+
+      it('that does not count beside another one: 400, recorded and logged, and no redirect leads on', async () => {
+        const [cookie, planted] = [await signedIn(), await signedIn(grace)];
+        const headers = { accept: 'text/html', cookie: `${planted}; ${cookie}`, origin: mandate.issuer };
+        const form = { method: 'POST', headers: { ...headers, ...FORM }, body: `form_token=${formToken(cookie)}` };
+        const records = await mandate.recorded(async () => {
+          for (const path of ['/me', '/me/resume']) {
+            expectNotice(await mandate.get(path, headers), 400, 'Your browser sends two sign-ins');
+          }
+          expectNotice(await mandate.send('/me/tasks/stop', form), 400, 'Your browser sends two sign-ins');
+          // It could not say whose session it has closed.
+          expectNotice(await mandate.send('/me/sign-out', form), 400, 'Your browser sends two sign-ins');
+        });
+        expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal(
+          Array.from({ length: 4 }, () => ['me.denied', 'deny', 'missing_token', null]),
+        );
+        expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, planted)]).to.deep.equal([true, true]);
+        const reported = () => mandate.log.lines.filter((line) => line.includes('several cookies of one session'));
+        await eventually(async () => reported().length > 0);
+        expect(reported().length).to.be.at.most(2);
+        for (const line of reported()) {
+          expect(JSON.parse(line)).to.include({ level: 'warn', cookie: SESSION });
+          for (const each of [cookie, planted]) expect(line).not.to.include(each.slice(SESSION.length + 1));
+        }
+      });
+
       it('that another replica serves and closes, and whose secret the database does not hold', async () => {
         const cookie = await signedIn();
         const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });
@@ -328,6 +370,21 @@ for (const database of databases) {
         mandate.clock.advance(800);
         expect(await isSignedIn(mandate, cookie)).to.equal(false);
         mandate.clock.advance(-(901 + Math.floor((8 * 3600 - 901) / 800) * 800 + 800));
+      });
+
+      it('that ends when a setting changes which says whom it names', async () => {
+        const cookie = await signedIn();
+        for (const [settings, isOpen] of [
+          [{}, true],
+          [{ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' }, false],
+          [{ 'Service:Me:ClientId': 'another-client' }, false],
+          [{ 'Service:UpstreamIdp:Issuer': 'https://other.example' }, false],
+        ] as const) {
+          const changed = await mandate.another({ 'Service:Issuer': mandate.issuer, ...settings });
+          expect(await isSignedIn(changed, cookie), JSON.stringify(settings)).to.equal(isOpen);
+          await changed.stop();
+        }
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
       });
 
       it('new at each sign-in, and closes the earlier one of the browser', async () => {

@@ -81,13 +81,16 @@ async function follow(signal, heard) {
     const messages = (rest + value).split('\n\n');
     rest = messages.pop();
     const records = [];
+    let isDisplaced = false;
     for (const message of messages) {
       const fields = new Map(message.split('\n').map((line) => line.split(/: (.*)/s, 2)));
+      isDisplaced ||= fields.get('event') === 'displaced';
       if (fields.get('event') !== 'record') continue;
       records.push(JSON.parse(fields.get('data')));
       lastId = fields.get('id');
     }
     show(records);
+    if (isDisplaced) return 'displaced';
   }
 }
 
@@ -114,6 +117,13 @@ async function connect() {
       'fault',
     );
     toggle.disabled = true;
+    return;
+  }
+  // Connecting again would take the place of another window, which would take one in turn.
+  if (outcome === 'displaced') {
+    isPaused = true;
+    toggle.textContent = 'Continue';
+    say('Stopped: five newer windows of yours follow the records.', 'fault');
     return;
   }
   // The service ends each stream after some minutes, to check the session again.

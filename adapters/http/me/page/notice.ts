@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { Log } from '../../../../application/ports/telemetry.ts';
+import { trimOws } from '../../../../domain/trim-ows.ts';
 import { discardRest } from '../../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
 import { PAGE_HEADERS, wantsPage } from '../../pages/page-headers.ts';
@@ -63,7 +64,7 @@ export function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandl
 
 /** The first language of the browser's list that the page has. Browsers list the preferred language first. */
 export function languageOf({ headers }: IncomingMessage): Language {
-  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => range.trim().slice(0, 2).toLowerCase());
+  const wanted = (headers['accept-language'] ?? '').split(',').map((range) => trimOws(range).slice(0, 2).toLowerCase());
   return languages.find((language) => wanted.find(isLanguage) === language) ?? 'en';
 }
 

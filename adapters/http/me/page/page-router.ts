@@ -17,6 +17,7 @@ import { serveAssets } from '../../pages/assets.ts';
 import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../pages/page-headers.ts';
 import { issuerPath } from '../../routes.ts';
 import { forRequest, type Traceable } from '../../traceable.ts';
+import { meCookies } from '../cookies.ts';
 import { type MeSession, mayWrite } from '../identify.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
@@ -48,8 +49,10 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
       const session = await find(request);
-      if (session === undefined) redirect(response, `${base}/me/sign-in`);
-      else await answer(asked(request, session), request, response);
+      if (session !== undefined) return answer(asked(request, session), request, response);
+      if (!meCookies.hasSeveralSessions(request.headers.cookie)) return redirect(response, `${base}/me/sign-in`);
+      await surface.refuse(SEVERAL_SESSIONS.reason, request.trace);
+      answerNotice(response, { ...SEVERAL_SESSIONS, base });
     };
 
   /** A form, after which the browser opens the page again. */
@@ -62,11 +65,10 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
       const session = await find(request as Request);
       const field: Field = (name) => (form.kind === 'allowed' ? form.value.get(name) : undefined) ?? undefined;
       const token = field('form_token');
-      const refusal =
-        session === undefined ? SESSION_OVER : mayWrite(surface, session, request, token) ? undefined : FORM_REFUSED;
-      if (session === undefined || refusal !== undefined) {
-        await surface.refuse((refusal ?? SESSION_OVER).reason, request.trace);
-        return answerNotice(response, { ...(refusal ?? SESSION_OVER), base });
+      if (session === undefined || !mayWrite(surface, session, request, token)) {
+        const refusal = session === undefined ? noSession(request.headers.cookie) : FORM_REFUSED;
+        await surface.refuse(refusal.reason, request.trace);
+        return answerNotice(response, { ...refusal, base });
       }
       const outcome = await change(asked(request as Request, session), request.params, field);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
@@ -117,8 +119,13 @@ type Outcome =
   | { readonly kind: 'refused'; readonly notice: Message };
 
 const SESSION_OVER = { status: 401, kind: 'session_over', reason: 'missing_token' } as const;
+const SEVERAL_SESSIONS = { status: 400, kind: 'several_sessions', reason: 'missing_token' } as const;
 const FORM_REFUSED = { status: 403, kind: 'form_refused', reason: 'invalid_form_token' } as const;
 const UNKNOWN_TASK: Message = { status: 404, kind: 'unknown_task' };
+
+function noSession(cookies: string | undefined): typeof SESSION_OVER | typeof SEVERAL_SESSIONS {
+  return meCookies.hasSeveralSessions(cookies) ? SEVERAL_SESSIONS : SESSION_OVER;
+}
 
 const taskOf = (text: string): MyStopSelection | undefined => {
   const taskId = parseTaskId(text);

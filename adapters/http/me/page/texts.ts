@@ -12,6 +12,7 @@ export type MessageKind =
   | 'sign_in_too_old'
   | 'provider_unavailable'
   | 'session_over'
+  | 'several_sessions'
   | 'form_refused'
   | 'unknown_task'
   | 'unknown_path'
@@ -178,6 +179,11 @@ const en: Texts = {
       text: 'Nothing was changed. Sign in again, then repeat what you wanted to do.',
       action: 'Sign in',
     },
+    several_sessions: {
+      title: 'Your browser sends two sign-ins',
+      text: 'One of them may come from another site, so neither is accepted. Delete the cookies of this site in the settings of your browser, or use another browser. Then sign in again.',
+      action: 'Open my tasks',
+    },
     form_refused: {
       title: 'Nothing was changed',
       text: 'The request did not come from your current page. Open your tasks again, and repeat it there.',
@@ -318,6 +324,11 @@ const de: Texts = {
       title: 'Ihre Anmeldung ist abgelaufen',
       text: 'Es wurde nichts geändert. Melden Sie sich neu an, und wiederholen Sie, was Sie tun wollten.',
       action: 'Anmelden',
+    },
+    several_sessions: {
+      title: 'Ihr Browser sendet zwei Anmeldungen',
+      text: 'Eine davon kann von einer anderen Website stammen, deshalb gilt keine. Löschen Sie die Cookies dieser Website in den Einstellungen Ihres Browsers, oder nehmen Sie einen anderen Browser. Melden Sie sich dann neu an.',
+      action: 'Meine Aufgaben öffnen',
     },
     form_refused: {
       title: 'Es wurde nichts geändert',

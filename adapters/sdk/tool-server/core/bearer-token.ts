@@ -3,6 +3,8 @@
  * such headers has no token, because parsers differ about which one counts.
  */
 
+import { trimOws } from '../../../../domain/trim-ows.ts';
+
 const BEARER = /^bearer +(.+)$/is;
 
 /**
@@ -19,5 +21,5 @@ export function authorizationHeaders(rawHeaders: readonly string[]): readonly st
 export function bearerToken(authorization: string | readonly string[] | undefined): string | undefined {
   const [line, ...others] = typeof authorization === 'string' ? [authorization] : (authorization ?? []);
   if (line === undefined || others.length > 0) return undefined;
-  return BEARER.exec(line.trim())?.[1];
+  return BEARER.exec(trimOws(line))?.[1];
 }

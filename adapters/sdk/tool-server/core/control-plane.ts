@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { STATUS_LIST_TYPE } from '../../../../domain/tasks/status-list.ts';
 import { isJsonObject, member, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
+import { trimOws } from '../../../../domain/trim-ows.ts';
 import { fetchAnswer, MAX_RETRY_AFTER_SECONDS } from '../../http-answer.ts';
 import type { CheckedOptions } from './options.ts';
 
@@ -94,7 +95,7 @@ export function controlPlane({
       const answer = await exchange(path, { headers }, undefined, limits);
       if (answer === undefined) return undefined;
       const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
-      const isStatusList = type.trim().toLowerCase() === LIST_MEDIA_TYPE;
+      const isStatusList = trimOws(type).toLowerCase() === LIST_MEDIA_TYPE;
       return { ...answer, isStatusList, etag: answer.headers.get('etag') ?? undefined };
     },
   };

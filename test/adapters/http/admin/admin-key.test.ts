@@ -38,6 +38,8 @@ describe('The admin surface', () => {
     ['the admin key in another scheme', `Basic ${ADMIN_KEY}`],
     ['the admin key without a scheme', ADMIN_KEY],
     ['a scheme without a key', 'Bearer'],
+    ['the admin key after a no-break space', `\u00a0Bearer ${ADMIN_KEY}`],
+    ['the admin key before a no-break space', `Bearer ${ADMIN_KEY}\u00a0`],
   ];
   for (const [what, value] of wrong) {
     it(`refuses ${what}, and records the refusal`, async () => {
@@ -49,6 +51,13 @@ describe('The admin surface', () => {
       expect(records.map(({ event, reason }) => [event, reason])).to.deep.equal([['admin.denied', 'invalid_api_key']]);
     });
   }
+
+  it('accepts the admin key between spaces and tabs', async () => {
+    const answer = await api.raw(
+      `GET /admin/agents HTTP/1.1\r\nHost: x\r\nAuthorization: \t Bearer ${ADMIN_KEY}\t \r\nConnection: close\r\n\r\n`,
+    );
+    expect(answer).to.match(/^HTTP\/1\.1 200 /);
+  });
 
   it('accepts the admin key with its scheme in lower case', async () => {
     const answer = await api.stranger.get('/admin/agents').set('authorization', `bearer ${ADMIN_KEY}`);

@@ -31,7 +31,7 @@ describe('GET /agents/{agent_id}/jwks.json', () => {
     it(`answers 404 for /agents/${path}`, async () => {
       const answer = await api.stranger.get(`/agents/${path}`);
       expect([answer.status, answer.type]).to.deep.equal([404, 'application/problem+json']);
-      expect(answer.headers['cache-control']).to.equal(undefined);
+      expect(answer.headers['cache-control']).to.equal('no-store');
     });
   }
 

@@ -5,7 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import express from 'express';
 import { streamRecords } from '../../../../adapters/http/admin/audit-stream.ts';
-import { type RecordListener, recordStream } from '../../../../application/ledger/record-stream.ts';
+import {
+  type Holder,
+  LISTENERS_OF_A_PERSON,
+  MAX_LISTENERS,
+  type RecordListener,
+  recordStream,
+} from '../../../../application/ledger/record-stream.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 import type { Operator } from '../../../../domain/operators/operator.ts';
@@ -124,6 +130,60 @@ describe('The stream of records', () => {
     for (const client of [early, late]) client.close();
   });
 
+  it('ends the oldest of a person for the sixth, which says why, and no other', async () => {
+    times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
+    const connect = async (subject: string | undefined) => {
+      const person = { kind: 'person', issuer: 'https://idp.example', sponsorKey: undefined, roles: [] } as const;
+      operator = subject === undefined ? { kind: 'key' } : { ...person, subject };
+      return openEventStream(url, {});
+    };
+    const others = [await connect('grace'), await connect(undefined)];
+    const own = [];
+    for (let nth = 0; nth < LISTENERS_OF_A_PERSON + 2; nth++) own.push(await connect('ada'));
+    const displaced = own.slice(0, 2);
+    expect(await Promise.all(displaced.map(({ ended }) => ended))).to.deep.equal(['ended', 'ended']);
+    expect(displaced.map(({ events }) => events.map(({ event }) => event))).to.deep.equal([
+      ['displaced'],
+      ['displaced'],
+    ]);
+    newest = 1;
+    await stream.advance();
+    const kept = [...others, ...own.slice(2)];
+    await Promise.all(kept.map((client) => client.until(1)));
+    expect(kept.flatMap(({ events }) => events.map(({ event }) => event))).to.deep.equal(kept.map(() => 'record'));
+    for (const client of kept) client.close();
+  });
+
+  it('has places for the console and for the API apart, and those of the admin key end at the limit only', async () => {
+    const leaving: AbortController[] = [];
+    const feeding: Promise<void>[] = [];
+    const open = async (holder: Holder) => {
+      const opened = await stream.open(undefined, holder);
+      if (opened.kind !== 'opened') return opened.kind;
+      const gone = new AbortController();
+      leaving.push(gone);
+      const listener: RecordListener = {
+        gone: gone.signal,
+        take: () => undefined,
+        drained: async () => undefined,
+        displaced: () => gone.abort(),
+      };
+      feeding.push(opened.feed(listener));
+      return opened.kind;
+    };
+    for (const [surface, most] of Object.entries(MAX_LISTENERS) as [Holder['surface'], number][]) {
+      // Those of the admin key, then more of one person than may be: these take no further place.
+      for (let nth = 0; nth < most - LISTENERS_OF_A_PERSON; nth++) await open({ surface, person: undefined });
+      for (let nth = 0; nth < LISTENERS_OF_A_PERSON + 3; nth++) {
+        expect(await open({ surface, person: `ada at ${surface}` }), surface).to.equal('opened');
+      }
+      for (const person of ['grace', undefined]) expect(await open({ surface, person }), surface).to.equal('full');
+    }
+    for (const gone of leaving) gone.abort();
+    await Promise.all(feeding);
+    expect(await open({ surface: 'api', person: 'grace' })).to.equal('opened');
+  });
+
   it('reads the ledger once for all listeners, and not at all without one', async () => {
     let reads = 0;
     const counted = recordStream({
@@ -144,11 +204,12 @@ describe('The stream of records', () => {
     const listener = (): RecordListener => ({
       gone: gone.signal,
       drained: async () => undefined,
+      displaced: () => undefined,
       take: (records) => void taken.push(...records.map(({ seq }) => seq)),
     });
     const feeding: Promise<void>[] = [];
     for (let nth = 0; nth < 10; nth++) {
-      const opened = await counted.open(undefined);
+      const opened = await counted.open(undefined, { surface: 'api', person: undefined });
       if (opened.kind !== 'opened') throw new Error('there is a place');
       feeding.push(opened.feed(listener()));
     }

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { LISTENERS_OF_A_PERSON } from '../../../../application/ledger/record-stream.ts';
 import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../../support/browser.ts';
 import { type ServedConsole, serveConsole, shortlyAfter } from '../../../support/console/served-console.ts';
@@ -319,6 +320,24 @@ for (const database of databases) {
         await eventually(async () => (await numbers(page)).length === 3);
         expect(await numbers(page)).to.deep.equal([31, 30, 29]);
         await page.context().close();
+      });
+
+      it('stops in the oldest of six windows, and goes on there by its button', async () => {
+        const pages: Page[] = [];
+        for (let nth = 0; nth <= LISTENERS_OF_A_PERSON; nth++) {
+          const page = await open('/');
+          pages.push(page);
+          await page.getByText('Live', { exact: true }).waitFor();
+        }
+        const [oldest, second, ...others] = pages;
+        if (oldest === undefined || second === undefined) throw new Error('there are six windows');
+        const stopped = (page: Page) => async () => (await state(page)).startsWith('Stopped: five newer windows');
+        await eventually(stopped(oldest));
+        await oldest.getByRole('button', { name: 'Continue' }).click();
+        await oldest.getByText('Live', { exact: true }).waitFor();
+        await eventually(stopped(second));
+        for (const page of [oldest, ...others]) expect(await state(page)).to.equal('Live');
+        for (const page of pages) await page.context().close();
       });
 
       it('ends with the session, and with the role', async () => {
