@@ -47,7 +47,8 @@ type ExportVerdict =
       /** `first` and `last` are `undefined` if the month was empty. */
       readonly first: Checkpoint | undefined;
       readonly last: Checkpoint | undefined;
-      readonly late: LateSeals | undefined;
+      /** Absent if there are none. */
+      readonly late?: LateSeals;
     }
   | { readonly kind: 'broken'; readonly fault: ExportFault; readonly verified: VerifiedPart };
 
@@ -68,13 +69,14 @@ export async function verifyExport(stored: StoredExport, means: ExportVerificati
     const records = lookahead(lineReader(stored, 1 + header.checkpoints, parseRecord));
     try {
       let first: Checkpoint | undefined;
-      const late = lateSeals(means.interval);
-      const fault = await verify({ ...means, header, checkpoints, records, late }, (checkpoint) => {
+      const seals = lateSeals(means.interval);
+      const fault = await verify({ ...means, header, checkpoints, records, seals }, (checkpoint) => {
         first ??= checkpoint;
         verified = { checkpoints: verified.checkpoints + 1, records: records.taken(), last: checkpoint };
       });
       if (fault !== undefined) return broken(fault);
-      return { kind: 'intact', header, first, last: verified.last, late: late.found() };
+      const late = seals.found();
+      return { kind: 'intact', header, first, last: verified.last, ...(late && { late }) };
     } finally {
       await Promise.all([checkpoints.close(), records.close()]);
     }
@@ -89,7 +91,7 @@ interface Reading extends ExportVerification {
   readonly header: ArchiveHeader;
   readonly checkpoints: LineReader<Checkpoint>;
   readonly records: Lookahead;
-  readonly late: ReturnType<typeof lateSeals>;
+  readonly seals: ReturnType<typeof lateSeals>;
 }
 
 /** @param verified called after each verified checkpoint, when its records have been read */
@@ -126,7 +128,7 @@ async function signatureFault(verifier: CheckpointVerifier, checkpoint: Checkpoi
 
 /** Reads the records of a checkpoint's range and rebuilds its root. */
 async function sealedRecords(
-  { records, header, hash, late }: Reading,
+  { records, header, hash, seals }: Reading,
   checkpoint: Checkpoint,
 ): Promise<{ readonly months: ReadonlySet<Month> } | { readonly fault: ExportFault }> {
   const { checkpointId, firstSeq, lastSeq, treeSize, rootHash } = checkpoint;
@@ -153,7 +155,7 @@ async function sealedRecords(
     return { fault: { kind: 'tree_size', checkpointId, sealed: treeSize, held: tree.size } };
   }
   if (toHex(tree.root()) !== rootHash) return { fault: { kind: 'root_mismatch', checkpointId } };
-  late.sealed(checkpoint, oldest);
+  seals.sealed(checkpoint, oldest);
   return { months };
 }
 

@@ -71,7 +71,8 @@ export type VerificationOutcome = {
   readonly counts: Readonly<VerificationCounts>;
   /** The recorded keys that were needed. */
   readonly recorded: readonly Pick<RecordedKey, 'kid' | 'thumbprint'>[];
-  readonly late: LateSeals | undefined;
+  /** Absent if there are none. */
+  readonly late?: LateSeals;
 } & ({ readonly kind: 'intact' } | { readonly kind: 'broken'; readonly fault: VerificationFault });
 
 /** The signatures of a batch are verified while its records are hashed. */
@@ -100,7 +101,8 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
     (await countUnsealed(walk));
   const { newest, counts } = walk;
   const lastMark = newest && { checkpointId: newest.checkpointId, rootHash: newest.rootHash };
-  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used(), late: walk.late.found() };
+  const late = walk.late.found();
+  const outcome = { lastMark, counts, recorded: walk.recordedKeys.used(), ...(late && { late }) };
   return fault === undefined ? { kind: 'intact', ...outcome } : { kind: 'broken', ...outcome, fault };
 }
 

@@ -19,11 +19,24 @@ export interface VerifierKey {
 const KEY_BYTES = 32;
 /** `<name>+<id>+<base64 of the type and the public key>`. */
 const VERIFIER_KEY = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
-const NOT_IN_NAME = /[\p{White_Space}\p{Cc}\p{Cf}+]/u;
+const NOT_IN_NAME = /[\p{White_Space}\p{Cc}+]/u;
+const FORMAT = /\p{Cf}/u;
 
-/** Not empty, no Unicode space, no plus, no control or format character. */
+/** C2SP signed-note: not empty, no Unicode space, no plus, no control character. The name of any signature in a note. */
 export function isKeyName(text: string): boolean {
   return text !== '' && text.isWellFormed() && !NOT_IN_NAME.test(text);
+}
+
+/**
+ * The name of a log or witness that is made or trusted here (supplement "Sizes and forms nobody wrote down"). Two names that
+ * differ by format characters, such as a zero-width space or a bidirectional control, look alike.
+ */
+export function isTrustableName(text: string): boolean {
+  return isKeyName(text) && !holdsFormatCharacter(text);
+}
+
+export function holdsFormatCharacter(text: string): boolean {
+  return FORMAT.test(text);
 }
 
 export function makeVerifierKey(hash: Hash, name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
@@ -36,7 +49,7 @@ export function parseVerifierKey(hash: Hash, text: string): VerifierKey | undefi
   const [, name = '', keyId, encoded = ''] = VERIFIER_KEY.exec(text) ?? [];
   const bytes = decodeBase64(encoded);
   const type = bytes?.[0];
-  if (!isKeyName(name) || bytes?.length !== 1 + KEY_BYTES || (type !== ED25519 && type !== COSIGNATURE))
+  if (!isTrustableName(name) || bytes?.length !== 1 + KEY_BYTES || (type !== ED25519 && type !== COSIGNATURE))
     return undefined;
   const key = makeVerifierKey(hash, name, type, bytes.subarray(1));
   return key.keyId === keyId ? key : undefined;

@@ -565,12 +565,17 @@ describe('audit-archive on Postgres', function () {
         out: [
           'The export of 2026-09 is intact: 2 checkpoints and 20 records verified.',
           'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.',
+          // Its records are of two months.
+          'Warning: checkpoint 2 was closed more than 325 hours after its oldest record. Either the service did not seal for so long, or checkpoints were removed and their records sealed anew.',
           `${formatMark(straddling)}\n`,
         ].join('\n'),
         err: '',
       });
       const later = await verify('--archive', second, '--json', formatMark(third));
-      expect(JSON.parse(later.out)).to.deep.equal({
+      const { warnings, ...report } = JSON.parse(later.out);
+      expect(warnings).to.have.lengthOf(1);
+      expect(warnings[0]).to.include({ kind: 'sealed_late', checkpoint_id: 3, count: 1 });
+      expect(report).to.deep.equal({
         intact: true,
         month: '2026-10',
         checkpoints: 1,

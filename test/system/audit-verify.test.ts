@@ -102,6 +102,34 @@ for (const kind of databases) {
         });
       });
 
+      it('warns of checkpoints that were closed late, by the configured interval, and exits with 0', async () => {
+        const other = await kind.fresh();
+        const late = await other.open({ clock: { now: () => NOON } });
+        try {
+          await append(late, 2, NOON);
+          await seal(late, key.signer, instantFromMicros(NOON + 9_000_000_000));
+          const of = (interval?: string, ...options: readonly string[]) =>
+            runCommand(['audit-verify', ...options], {
+              ...{ ...other.settings, 'Service:Signing:Keys:0:Pem': key.pem },
+              'Service:Audit:Checkpoint:Interval': interval,
+            });
+          for (const interval of [undefined, 'PT1M', 'never']) {
+            const { code, out } = await of(interval);
+            expect(code).to.equal(0);
+            expect(out.split('\n')[1], interval).to.match(
+              /^Warning: checkpoint 1 was closed more than 2 hours after its oldest record\. /,
+            );
+          }
+          expect(JSON.parse((await of('PT1M', '--json')).out)).to.deep.nested.include({
+            ...{ intact: true, 'warnings[0].kind': 'sealed_late', 'warnings[0].checkpoint_id': 1 },
+          });
+          expect((await of('PT10M')).out).not.to.include('Warning');
+        } finally {
+          await late.close();
+          await other.drop();
+        }
+      });
+
       it('exits with 3 if a mark contradicts its checkpoint or names an absent one', async () => {
         const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
         expect(contradicted.code).to.equal(3);

@@ -164,7 +164,7 @@ function lateText(late: LateSeals | undefined): readonly string[] {
 function lateSentence({ count, first: { checkpointId, seconds } }: LateSeals): string {
   const hours = Math.floor(seconds / SECONDS_PER_HOUR);
   const others = count === 1 ? '' : ` So ${count === 2 ? 'was' : 'were'} ${counted(count - 1, 'later checkpoint')}.`;
-  return `checkpoint ${checkpointId} was closed more than ${counted(hours, 'hour')} after its oldest record.${others} Until then an owner of the database could change the records unnoticed, or checkpoints were removed and sealed anew. A service that was stopped for so long also explains it.`;
+  return `checkpoint ${checkpointId} was closed more than ${counted(hours, 'hour')} after its oldest record.${others} Either the service did not seal for so long, or checkpoints were removed and their records sealed anew.`;
 }
 
 const SECONDS_PER_HOUR = 3600;

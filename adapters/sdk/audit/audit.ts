@@ -16,7 +16,7 @@ import {
   unmatchedMark,
   type VerificationFault,
 } from '../../../domain/ledger/verification.ts';
-import { believeRecorded, type JwkSet, usableKeys, type RecordedKeys, signerOf } from './keys.ts';
+import { believeRecorded, type JwkSet, type RecordedKeys, signerOf, usableKeys } from './keys.ts';
 import { sha256 } from './signatures.ts';
 
 export type { PublishedCheckpoint, PublishedProof, PublishedRecord } from '../../../domain/ledger/published.ts';
@@ -105,22 +105,17 @@ export function createAuditor({
   if (trusted.length === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
   const recorded = recordedKeys && believeRecorded(trusted, recordedKeys);
 
-  /** @param needed takes the thumbprint of a recorded key that was needed */
-  const signatureFault = (checkpoint: Checkpoint, needed: Set<string>): VerificationFault | undefined => {
+  /** Of a checkpoint that no believed key signed. */
+  const signatureFault = (checkpoint: Checkpoint): VerificationFault => {
     const { checkpointId, kid } = checkpoint;
-    if (signerOf(trusted, checkpoint) !== undefined) return undefined;
-    const thumbprint = recorded?.signer(checkpoint);
-    if (thumbprint !== undefined) {
-      needed.add(thumbprint);
-      return undefined;
-    }
     return { kind: trusted.some((key) => key.kid === kid) ? 'invalid_signature' : 'unknown_key', checkpointId };
   };
   const verdictOn = (checkpoint: Checkpoint): Verdict => {
-    const needed = new Set<string>();
-    const fault = signatureFault(checkpoint, needed);
-    if (fault !== undefined) return refuted(fault);
+    const isTrusted = signerOf(trusted, checkpoint) !== undefined;
+    const thumbprint = isTrusted ? undefined : recorded?.linked(checkpoint);
+    if (!isTrusted && thumbprint === undefined) return refuted(signatureFault(checkpoint));
     const { checkpointId } = checkpoint;
+    const needed = new Set(thumbprint === undefined ? [] : [thumbprint]);
     return { verified: true, checkpointId, mark: formatMark(checkpoint), ...neededKeys(needed) };
   };
 
@@ -142,11 +137,16 @@ export function createAuditor({
         const kept = [...marks.map(readMark), ...(recorded?.marks ?? [])];
         const needed = new Set<string>();
         let previous = after === undefined ? undefined : readCheckpoint(after);
+        const chain = recorded?.chainAfter(previous);
         for (const each of published) {
           const next = readCheckpoint(each);
-          const fault =
-            chainFault(sha256, previous, next) ?? signatureFault(next, needed) ?? contradictedMark(kept, next);
+          const isTrusted = signerOf(trusted, next) !== undefined;
+          const thumbprint = isTrusted ? undefined : recorded?.signer(next);
+          const unsigned = isTrusted || thumbprint !== undefined ? undefined : signatureFault(next);
+          const fault = chainFault(sha256, previous, next) ?? unsigned ?? contradictedMark(kept, next);
           if (fault !== undefined) return refuted(fault);
+          if (thumbprint !== undefined) needed.add(thumbprint);
+          chain?.add(next, thumbprint);
           previous = next;
         }
         const unmatched = more ? undefined : unmatchedMark(kept, previous);

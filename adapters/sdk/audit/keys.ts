@@ -2,7 +2,7 @@
 
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { canonicalCheckpoint } from '../../../domain/ledger/canonical-json.ts';
-import type { Checkpoint, Mark } from '../../../domain/ledger/checkpoint.ts';
+import { type Checkpoint, checkpointHash, type Mark } from '../../../domain/ledger/checkpoint.ts';
 import { checkpointKeys } from '../../../domain/ledger/checkpoint-keys.ts';
 import { inclusionFault } from '../../../domain/ledger/inclusion.ts';
 import { readProof, readRecord } from '../../../domain/ledger/published.ts';
@@ -19,7 +19,8 @@ export interface JwkSet {
 /**
  * Keys that the ledger itself names, which are never believed by default. An owner of the database can have a key
  * recorded, and rewrite with it all that it signed. A key is believed for the checkpoints before the one that seals a
- * record about it, if a believed key signed that one.
+ * record about it, if a believed key signed that one. Verify the chain first: records verify only if their checkpoint is
+ * in it, before one by a key that you passed.
  */
 export interface RecordedKeys {
   /** Such as the `jwk` of each key in `GET /log/keys`. */
@@ -70,12 +71,33 @@ export function believeRecorded(trusted: readonly NamedKey[], { keys, records }:
     return { thumbprint, checkpointId: claim.checkpoint.checkpointId, signer };
   });
   const before = believedBefore(namings);
+  /** Checkpoints by recorded keys that a checkpoint by a trusted key covers, through the links; by their hash. */
+  const covered = new Map<string, string>();
+  /** Those of the present chain that none covers yet, and the hash of its last checkpoint. */
+  let [open, last]: [Map<string, string>, string?] = [new Map()];
+  const hashOf = (checkpoint: Checkpoint) => `${checkpointHash(sha256, checkpoint)} ${checkpoint.signature}`;
   return {
     marks,
-    /** The thumbprint of the believed key that signed the checkpoint. */
+    /** The thumbprint of the believed key that signed the checkpoint. Only the links show that it is of this ledger. */
     signer(checkpoint: Checkpoint): string | undefined {
       const believed = candidates.filter(({ thumbprint }) => checkpoint.checkpointId < (before.get(thumbprint) ?? 0));
       return signerOf(believed, checkpoint)?.thumbprint;
+    },
+    /** The same, only for a checkpoint in a chain that was verified: a recorded key could have signed any other one. */
+    linked: (checkpoint: Checkpoint) => covered.get(hashOf(checkpoint)),
+    chainAfter(previous: Checkpoint | undefined) {
+      if (previous === undefined || hashOf(previous) !== last) open = new Map();
+      return {
+        /** @param thumbprint of the recorded key that signed it; `undefined` for a trusted key */
+        add(checkpoint: Checkpoint, thumbprint: string | undefined): void {
+          last = hashOf(checkpoint);
+          if (thumbprint !== undefined) open.set(last, thumbprint);
+          else {
+            for (const [hash, signer] of open) covered.set(hash, signer);
+            open = new Map();
+          }
+        },
+      };
     },
   };
 }

@@ -78,7 +78,9 @@ describe('verifying an export without the database', () => {
     const counts: [number, number][] = [];
     const verdict = await verdictOn(sound, { progress: (done, total) => counts.push([done, total]) });
     const [first, , last] = sound.checkpoints;
-    expect(verdict).to.deep.equal({ kind: 'intact', header: sound.header, first, last });
+    // The last checkpoint was closed two weeks after its oldest record: a warning, not a fault.
+    const late = { count: 1, first: { checkpointId: 3, seconds: 1_173_599.999993 } };
+    expect(verdict).to.deep.equal({ kind: 'intact', header: sound.header, first, last, late });
     expect(counts).to.deep.equal([
       [4, 12],
       [7, 12],
@@ -91,6 +93,15 @@ describe('verifying an export without the database', () => {
     const empty = await verdictOn({ header, checkpoints: [], records: [] });
     expect(empty).to.deep.equal({ kind: 'intact', header, first: undefined, last: undefined });
     expect((await verdictOn(through(sound, 2, 3))).kind).to.equal('intact');
+  });
+
+  it('reports how many checkpoints were closed late, and the first of them', async () => {
+    const [first, second, third] = sound.checkpoints.map((each) => ({ ...each, closedAt: at('2026-12-01T00:00:00Z') }));
+    const late = await signed(rebuilt({ ...sound, checkpoints: [first, second, third].map(present) }), key);
+    expect(await verdictOn(late, { interval: 60 })).to.deep.nested.include({
+      ...{ kind: 'intact', 'late.count': 3, 'late.first.checkpointId': 1 },
+    });
+    expect(await verdictOn(through(sound, 1, 2), { interval: 60 })).not.to.have.property('late');
   });
 
   for (const altered of [1, 2, 3]) {

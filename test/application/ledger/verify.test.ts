@@ -56,6 +56,21 @@ describe('verifying the ledger', () => {
     });
   });
 
+  it('reports checkpoints that were closed late, by the oldest record of each', async () => {
+    await fixture.sealed(3);
+    fixture.clock.advance(2 * 3600);
+    await fixture.append(1);
+    fixture.withoutTriggers.exec(`insert into ledger (ts, event) values (${fixture.clock.now()}, 'later')`);
+    expect((await fixture.seal()).kind).to.equal('sealed');
+    fixture.withoutTriggers.exec(`insert into ledger (ts, event) values (${fixture.clock.now()}, 'in time')`);
+    expect((await fixture.seal()).kind).to.equal('sealed');
+    const { kind, late } = await fixture.verify({ interval: 60 });
+    expect(kind).to.equal('intact');
+    expect(late?.count).to.equal(1);
+    expect(late?.first.checkpointId).to.equal(2);
+    expect(await fixture.verify({ interval: 1000 })).not.to.have.property('late');
+  });
+
   it('reports impossible dates and numbers as faults and does not throw', async () => {
     const [first] = await sealSome(3);
     if (first === undefined) throw new Error('not sealed');

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { plusSeconds } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import type { Hash } from '../../../domain/ledger/merkle-tree.ts';
-import { type ChainFault, chainFault, contradictedMark, describeFault } from '../../../domain/ledger/verification.ts';
+import {
+  type ChainFault,
+  chainFault,
+  contradictedMark,
+  describeFault,
+  lateSeals,
+} from '../../../domain/ledger/verification.ts';
 import { readCheckpoint } from '../../support/independent-ledger/read-published.ts';
 import { publishedLedger } from '../../support/independent-ledger/vectors.ts';
 
@@ -91,6 +98,29 @@ describe('a mark', () => {
       kind: 'mark_contradicted',
       checkpointId,
     });
+  });
+});
+
+describe('a checkpoint', () => {
+  it('is late if it was closed more than an hour and ten intervals after its oldest record', () => {
+    for (const [interval, limit] of [
+      [60, 4200],
+      [3600, 39_600],
+      [undefined, 3600],
+    ] as const) {
+      const seals = lateSeals(interval);
+      seals.sealed(first, plusSeconds(first.closedAt, -limit));
+      seals.sealed(first, plusSeconds(first.closedAt, 60));
+      seals.sealed(first, undefined);
+      expect(seals.found()).to.equal(undefined);
+      for (const [late, more] of [
+        [second, 0.001],
+        [third, 5000],
+      ] as const) {
+        seals.sealed(late, plusSeconds(late.closedAt, -limit - more));
+      }
+      expect(seals.found()).to.deep.equal({ count: 2, first: { checkpointId: 2, seconds: limit + 0.001 } });
+    }
   });
 });
 
