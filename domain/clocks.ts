@@ -1,6 +1,6 @@
 /**
  * When the clock of this instance may end or delete what all instances share (supplement "Clocks";
- * docs/decisions/0026-two-clocks.md).
+ * docs/decisions/0022-two-clocks.md).
  */
 
 import { type Instant, instantFromMicros, MICROS_PER_SECOND, secondsBetween } from './instant.ts';

@@ -11,6 +11,11 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
+/** The same, of at most `maxLength` characters of the text: a longer one is cut, and ends with `…`. */
+export function visibleExcerpt(text: string, maxLength: number): string {
+  return visibleText(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
+}
+
 /** The same JSON value. The line ends of its layout stay. Example: `\u202e`. */
 export function visibleJson(json: string): string {
   return json.replace(HIDDEN, (character) =>

@@ -4,7 +4,7 @@
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
-import { printableKeyId } from '../../domain/ledger/distrust.ts';
+import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
 import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
 import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
@@ -81,14 +81,14 @@ export function judgeSigners(signers: readonly string[], kids: readonly string[]
   if (newest === undefined) return skipped('There is no checkpoint yet.');
   if (!kids.includes(newest)) {
     return failed(
-      `The newest checkpoint is signed with the key ${printableKeyId(newest)}, which is not configured: nothing is sealed over it.`,
+      `The newest checkpoint is signed with the key ${visibleKeyId(newest)}, which is not configured: nothing is sealed over it.`,
       `${KEPT}. If the key is there, configure its public half until a checkpoint by another key follows. If not, another party signed: see docs/operating.md ("The ledger is not intact"). ${NEVER}`,
     );
   }
   const gone = signers.filter((kid) => !kids.includes(kid));
   if (gone.length === 0) return ok('Every key that signed a checkpoint is configured, and so published.');
   return warning(
-    `Earlier checkpoints were signed with keys that are not configured: ${summarizeList(gone.map(printableKeyId))}.`,
+    `Earlier checkpoints were signed with keys that are not configured: ${summarizeList(gone.map(visibleKeyId))}.`,
     `${KEPT}, and verify with it: \`mandate audit-verify --jwks FILE\`. If a key is not there, another party signed: see docs/operating.md ("The ledger is not intact"). ${NEVER}`,
   );
 }

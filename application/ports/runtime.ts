@@ -7,7 +7,7 @@ export interface Clock {
 
 /**
  * The time by two clocks, of which one may be wrong: this instance's and the database's. Without a clock of the database:
- * the system clock, and the time if it had not been set (docs/decisions/0026-two-clocks.md). A promise only if the
+ * the system clock, and the time if it had not been set (docs/decisions/0022-two-clocks.md). A promise only if the
  * database must be asked first, which then may throw StorageUnavailable.
  */
 export interface SharedTime {

@@ -1,6 +1,6 @@
 /**
  * Compares the clock of this instance with the database's, and with the monotonic clock (supplement "Clocks"). It gives
- * the times by which shared state ends, and says whether this instance may end any. docs/decisions/0026-two-clocks.md
+ * the times by which shared state ends, and says whether this instance may end any. docs/decisions/0022-two-clocks.md
  * lists what ends by which clock.
  */
 

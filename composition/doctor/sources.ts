@@ -25,8 +25,8 @@ import type { ProviderDescription, ProviderMetadata } from '../../application/po
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
-import { printable } from '../../domain/printable.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { visibleExcerpt } from '../../domain/visible.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
@@ -316,7 +316,7 @@ function readinessIn(body: Json | undefined): readonly ReadinessReport[] | undef
     const [said, detail] = [member(check, 'status'), member(check, 'detail')];
     const status = READINESS_STATUSES.find((one) => one === said);
     return status && typeof detail === 'string'
-      ? { name: printable(name, MAX_DETAIL), status, detail: printable(detail, MAX_DETAIL) }
+      ? { name: visibleExcerpt(name, MAX_DETAIL), status, detail: visibleExcerpt(detail, MAX_DETAIL) }
       : undefined;
   });
   return reports.every((report) => report !== undefined) ? reports : undefined;

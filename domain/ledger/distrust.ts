@@ -3,7 +3,7 @@
  * would link to a chain that this process cannot trust.
  */
 
-import { printable } from '../printable.ts';
+import { visibleExcerpt } from '../visible.ts';
 import { type Checkpoint, checkpointHash } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import { chainFault, describeFault } from './verification.ts';
@@ -46,9 +46,9 @@ export function continuityFault(hash: Hash, known: Checkpoint, chain: readonly C
 export function describeDistrust(fault: Distrust): string {
   switch (fault.kind) {
     case 'unknown_key':
-      return `The newest checkpoint, ${fault.checkpointId}, is signed with the key ${printableKeyId(fault.kid)}, which is not configured here. If this service signed with that key, configure its public half; if another replica signs with it, configure it here too. Otherwise another party signed the checkpoint.`;
+      return `The newest checkpoint, ${fault.checkpointId}, is signed with the key ${visibleKeyId(fault.kid)}, which is not configured here. If this service signed with that key, configure its public half; if another replica signs with it, configure it here too. Otherwise another party signed the checkpoint.`;
     case 'invalid_signature':
-      return `The newest checkpoint, ${fault.checkpointId}, names the configured key ${printableKeyId(fault.kid)}, but that key did not make its signature: another party altered or signed it.`;
+      return `The newest checkpoint, ${fault.checkpointId}, names the configured key ${visibleKeyId(fault.kid)}, but that key did not make its signature: another party altered or signed it.`;
     case 'unreadable':
       return 'The newest checkpoints cannot be read: a value of one of them is impossible.';
     case 'known_is_missing':
@@ -66,6 +66,6 @@ export function describeDistrust(fault: Distrust): string {
 const MAX_KEY_ID = 80;
 
 /** The id of a key as the ledger has it. Anyone who can write to the database may have chosen it. */
-export function printableKeyId(kid: string): string {
-  return printable(kid, MAX_KEY_ID);
+export function visibleKeyId(kid: string): string {
+  return visibleExcerpt(kid, MAX_KEY_ID);
 }

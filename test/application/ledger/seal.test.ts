@@ -196,7 +196,7 @@ describe('sealing', () => {
       const [[level, problem] = [], ...rest] = logged();
       expect(level).to.equal('error');
       expect(problem).to.match(
-        /^The newest checkpoint, 1, is signed with the key old\ufffd\ufffdk{75}…, which is not conf/,
+        /^The newest checkpoint, 1, is signed with the key old\\u\{202e\}\\u\{a\}k{75}…, which is not conf/,
       );
       expect(rest).to.deep.equal([['info', undefined]]);
     });
