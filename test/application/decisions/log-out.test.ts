@@ -60,7 +60,10 @@ describe('logOut', () => {
 
       it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
-        const none = { remembered: undefined, closed: undefined, closedOperators: undefined };
+        const none = {
+          ...{ remembered: undefined, closed: undefined, closedOperators: undefined },
+          operatorSessions: undefined,
+        };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
         expect(logOut.asks({ ...signal, remember })).to.deep.equal({ ...asked, ...none, remembered });
@@ -81,7 +84,7 @@ describe('logOut', () => {
         const closed = ask('logout', pageName);
         expect(logOut.asks(page)).to.deep.equal({
           ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
-          ...{ closed, closedOperators: undefined },
+          ...{ closed, closedOperators: undefined, operatorSessions: undefined },
         });
         const { verdict, effects } = logOut.judge(page, { accepted: false });
         expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
