@@ -20,7 +20,7 @@ import { openMetrics, type Published, publishOnPort } from './metrics.ts';
 import { openStorage, refuseMissingFile } from './open-storage.ts';
 import { type Jobs, startRecurring } from './recurring.ts';
 import { consoleChoice, isMeOpen, transmitterChoice } from './settings/alternatives.ts';
-import { repeatedSecrets } from './settings/rules.ts';
+import { ambiguousAudiences, repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { loadNoteSigner, loadSigningKeys } from './signing.ts';
 import { StartupError } from './startup-error.ts';
@@ -78,6 +78,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
   const words = settings['Service:Me:ScopeDescriptions'];
   const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
   warnOfRepeatedSecrets(settings, log);
+  warnOfAmbiguousAudiences(settings, log);
   warnOfEventSubjects(settings, log);
   announceProxy(settings, log);
   refuseMissingFile(settings);
@@ -175,6 +176,15 @@ function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
     log.warn('one secret is in several settings: its holder can use all of them', {
       settings: keys.join(', '),
     });
+  }
+}
+
+function warnOfAmbiguousAudiences(settings: Settings, log: Log): void {
+  for (const setting of ambiguousAudiences(settings)) {
+    log.warn(
+      "an audience is the same as Service:UpstreamIdp:Audience: a token of the provider for it can pass as a person's access token",
+      { setting },
+    );
   }
 }
 

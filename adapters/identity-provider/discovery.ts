@@ -85,7 +85,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
 
   const current = async (trace?: Trace) => held ?? refresh(trace);
   return {
-    ...{ refresh, current },
+    ...{ refresh, current, isPlain: urls.some(({ protocol }) => protocol === 'http:') },
     async document(trace) {
       await current(trace);
       return document;

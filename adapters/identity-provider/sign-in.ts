@@ -49,7 +49,7 @@ export interface SignInClient {
 }
 
 interface SignInParts {
-  readonly metadata: Pick<ProviderMetadata, 'document'>;
+  readonly metadata: Pick<ProviderMetadata, 'document' | 'isPlain'>;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly network: Network;
   readonly clock: Clock;
@@ -69,7 +69,10 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const document = await metadata.document(trace);
     if (document === undefined) return undefined;
     const issuer = textClaim(document, 'issuer') ?? '';
-    const missing = ['authorization_endpoint', 'token_endpoint'].find((name) => !isEndpoint(document, name, issuer));
+    const maybePlain = metadata.isPlain && issuer.startsWith('http:');
+    const missing = ['authorization_endpoint', 'token_endpoint'].find(
+      (name) => !isEndpoint(document, name, maybePlain),
+    );
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
@@ -78,9 +81,9 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const options = { [clockTolerance]: CLOCK_SKEW_SECONDS };
     const auth = clientAuthentication(client, document, parts.assertion);
     const configuration = new Configuration(server, client.clientId, options, auth);
-    // Only a test's or a developer's provider has an issuer without TLS.
-    if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
-    return { configuration, issuer, document };
+    // Only a test's or a developer's provider has no TLS.
+    if (maybePlain) allowInsecureRequests(configuration);
+    return { configuration, issuer, document, maybePlain };
   }
 
   return {
@@ -122,8 +125,8 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     async signOutAddress(trace) {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
-      const { configuration, document, issuer } = provider;
-      if (!isEndpoint(document, 'end_session_endpoint', issuer)) return undefined;
+      const { configuration, document, maybePlain } = provider;
+      if (!isEndpoint(document, 'end_session_endpoint', maybePlain)) return undefined;
       return buildEndSessionUrl(configuration).href;
     },
   };
@@ -182,12 +185,16 @@ function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: 
   return [...new Set([...(isPlain ? ['openid'] : ['openid', 'profile', 'email']), ...more])].join(' ');
 }
 
-/** An address over plain http could be replaced in transit, so it is used only if the issuer has no TLS either. */
-function isEndpoint(document: JsonObject, name: string, issuer: string): boolean {
+/**
+ * A code or a secret over plain http could be read in transit.
+ *
+ * @param maybePlain whether plain http is accepted: only if neither the document's address nor its issuer has TLS
+ */
+function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): boolean {
   const address = textClaim(document, name);
   if (address === undefined || !URL.canParse(address)) return false;
   const { protocol } = new URL(address);
-  return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:'));
+  return protocol === 'https:' || (protocol === 'http:' && maybePlain);
 }
 
 function clientAuthentication(

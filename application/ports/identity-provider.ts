@@ -36,6 +36,8 @@ export interface ProviderMetadata {
   refresh(trace?: Trace): Promise<ProviderDescription | undefined>;
   /** The document that `current` describes, with all its members. */
   document(trace?: Trace): Promise<JsonObject | undefined>;
+  /** Whether the address of the document is plain http. What the document itself says about http then does no more harm. */
+  readonly isPlain: boolean;
 }
 
 /** The random values of one sign-in, which only the browser that began it can present again. */

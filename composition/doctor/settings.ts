@@ -3,7 +3,7 @@
 import { type NamedFinding, ok, warning } from '../../application/doctor/examine.ts';
 import { describeUnknownSetting, givenSettings, type SettingSources } from '../settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../settings/read-settings.ts';
-import { repeatedSecrets } from '../settings/rules.ts';
+import { ambiguousAudiences, repeatedSecrets } from '../settings/rules.ts';
 import { isDevelopmentHost, type SectionName, type Settings, type SettingsSection } from '../settings/settings.ts';
 import { describeSettingError } from '../startup-error.ts';
 
@@ -28,7 +28,7 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
       check: CHECK,
       ...warning(describeUnknownSetting(unknown), 'Correct its name, or take it away.'),
     })),
-    ...(whole === undefined ? [] : sharedSecrets(whole)),
+    ...(whole === undefined ? [] : sharedValues(whole)),
   ];
   return {
     findings: orFine(findings),
@@ -45,21 +45,27 @@ export function doctorSettings(sources: SettingSources): DoctorSettings {
 /** Those of the service that runs with them. Unknown ones it has reported at its start. */
 export function settingsInUse(whole: Settings): DoctorSettings {
   return {
-    findings: orFine(sharedSecrets(whole)),
+    findings: orFine(sharedValues(whole)),
     whole,
     section: () => whole,
     isDevelopment: isDevelopmentHost(whole),
   };
 }
 
-function sharedSecrets(settings: Settings): readonly NamedFinding[] {
-  return repeatedSecrets(settings).map((keys) => ({
-    check: CHECK,
-    ...warning(
+function sharedValues(settings: Settings): readonly NamedFinding[] {
+  const secrets = repeatedSecrets(settings).map((keys) =>
+    warning(
       `${keys.join(' and ')} hold one and the same secret: whoever is given one opens the other.`,
       'Give each a value of its own.',
     ),
-  }));
+  );
+  const audiences = ambiguousAudiences(settings).map((key) =>
+    warning(
+      `${key} is the same as Service:UpstreamIdp:Audience: a token of the provider for the one can pass as a person's access token.`,
+      'Register the API under another identifier than its client and its stream, if the provider can.',
+    ),
+  );
+  return [...secrets, ...audiences].map((finding) => ({ check: CHECK, ...finding }));
 }
 
 function orFine(findings: readonly NamedFinding[]): readonly NamedFinding[] {

@@ -445,3 +445,18 @@ export function repeatedSecrets(settings: Pick<Settings, SecretSetting>): readon
   }
   return [...holders.values()].filter((keys) => keys.length > 1);
 }
+
+/** Audiences of tokens of the identity provider, or its transmitter, that are not access tokens. */
+const OTHER_AUDIENCES = ['Service:UpstreamIdp:BackchannelLogout:Audience', 'Service:Ssf:Audience'] as const;
+type OtherAudience = (typeof OTHER_AUDIENCES)[number];
+
+/**
+ * Those that equal `Service:UpstreamIdp:Audience`. Then an ID token of that client, or a security event about a person, has
+ * the audience of a subject token, and only its other claims tell them apart. It is legal: some providers name an API and
+ * its client alike.
+ */
+export function ambiguousAudiences(
+  settings: Pick<Settings, OtherAudience | 'Service:UpstreamIdp:Audience'>,
+): readonly OtherAudience[] {
+  return OTHER_AUDIENCES.filter((key) => settings[key] === settings['Service:UpstreamIdp:Audience']);
+}

@@ -92,6 +92,25 @@ describe('A service with a sink', () => {
     expect(mandate.log.lines.join()).not.to.include(token);
   });
 
+  it('warns at start about an audience that is also that of subject tokens', async () => {
+    const warningsWith = async (settings: Readonly<Record<string, string>>) => {
+      const mandate = await startMandate({ database: sqliteFile, settings });
+      await mandate.stop();
+      return mandate.log.lines.flatMap((line) => (line.includes('an audience is the same') ? [JSON.parse(line)] : []));
+    };
+    const LOGOUT = 'Service:UpstreamIdp:BackchannelLogout:Audience';
+    const ssf = { 'Service:Ssf:Issuer': 'https://127.0.0.1:9', 'Service:Ssf:BearerToken': 'x'.repeat(32) };
+    const all = {
+      'Service:UpstreamIdp:Audience': 'portal',
+      [LOGOUT]: 'portal',
+      ...ssf,
+      'Service:Ssf:Audience': 'portal',
+    };
+    expect((await warningsWith(all)).map(({ setting }) => setting)).to.deep.equal([LOGOUT, 'Service:Ssf:Audience']);
+    expect(await warningsWith({ ...all, 'Service:UpstreamIdp:Audience': 'api' })).to.deep.equal([]);
+    expect(await warningsWith({ 'Service:UpstreamIdp:Audience': 'portal' })).to.deep.equal([]);
+  });
+
   it('starts while the database is locked, and turns queueing on later', async () => {
     const database = await sqliteFile.fresh();
     const other = await database.outside?.();

@@ -342,6 +342,19 @@ for (const kind of databases) {
       );
     });
 
+    it('warns if the client of logouts, or the stream of events, has the audience of subject tokens', async () => {
+      const audience = provider.audience;
+      const found = await complaints({
+        'Service:UpstreamIdp:BackchannelLogout:Audience': audience,
+        'Service:Ssf:Audience': audience,
+      });
+      const ofSettings = found.filter(({ check }) => check === 'settings');
+      expect(ofSettings.map(({ status, sentence }) => [status, sentence.split(' ')[0]])).to.deep.equal([
+        ['warning', 'Service:UpstreamIdp:BackchannelLogout:Audience'],
+        ['warning', 'Service:Ssf:Audience'],
+      ]);
+    });
+
     it('finds an identity provider whose issuer differs, that redirects, or that does not answer', async () => {
       const skippedThen = (found: readonly NamedFinding[]) => found.filter(({ check }) => check.startsWith('provider'));
       const slash = await complaints({ 'Service:UpstreamIdp:Issuer': `${provider.issuer}/` });

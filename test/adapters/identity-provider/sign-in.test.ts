@@ -2,7 +2,7 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { discovery } from '../../../adapters/identity-provider/discovery.ts';
+import { discovery, type ProviderLocation } from '../../../adapters/identity-provider/discovery.ts';
 import { serviceAssertion } from '../../../adapters/identity-provider/service-token.ts';
 import { signIn } from '../../../adapters/identity-provider/sign-in.ts';
 import { providerKeys } from '../../../adapters/jose/provider-keys.ts';
@@ -15,7 +15,7 @@ import { instantFromSeconds } from '../../../domain/instant.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, loopbackForSuite, testAuthority } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, startLoopback, testAuthority } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -128,9 +128,12 @@ describe('The sign-in', () => {
     };
   }
 
-  function page(changes: { clientSecret?: Secret | undefined; sponsorKeyClaim?: string } = {}): SignIn {
+  function page(
+    changes: { clientSecret?: Secret | undefined; sponsorKeyClaim?: string } = {},
+    location: ProviderLocation = { kind: 'issuer', issuer: provider.issuer },
+  ): SignIn {
     const network = httpNetwork({ ca: testAuthority });
-    const metadata = discovery({ kind: 'issuer', issuer: provider.issuer }, network, log);
+    const metadata = discovery(location, network, log);
     return signIn(
       { clientId: CLIENT, clientSecret: undefined, redirectUri: REDIRECT, sponsorKeyClaim: 'sub', ...changes },
       { metadata, network, clock, log, assertion, providerKeys: providerKeys(metadata, network, clock, log) },
@@ -291,6 +294,19 @@ describe('The sign-in', () => {
         expect(await finish()).to.deep.equal(unavailable);
         expect(await page().signOutAddress()).to.equal(undefined);
       }
+    });
+
+    it('if a document that was read over https names an http issuer and http endpoints: the secret would be readable', async () => {
+      const plain = await startLoopback(answering({}));
+      const endpoints = { token_endpoint: `${plain.url}/token`, authorization_endpoint: `${plain.url}/authorize` };
+      shaped('Keycloak', { issuer: plain.url, ...endpoints, end_session_endpoint: `${plain.url}/logout` });
+      const url = `${provider.issuer}/.well-known/openid-configuration`;
+      const signing = page({ clientSecret: secrets.secret }, { kind: 'metadata_url', url });
+      expect(await signing.begin(attempt)).to.equal(undefined);
+      expect(await finish(signing, answerOf({ iss: plain.url }))).to.deep.equal(unavailable);
+      expect(await signing.signOutAddress()).to.equal(undefined);
+      expect(plain.received).to.deep.equal([]);
+      await plain.close();
     });
 
     it('if its token endpoint fails or is busy', async () => {

@@ -197,8 +197,18 @@ async function insistSigned(checkpoint, keys) {
   insist(isSigned, 'invalid_signature', sentence);
 }
 
-/** Whether the checkpoint of the proof sealed this record at this index, and is signed by one of the keys. */
-export function verifyRecord(record, proof, keys) {
+/** @param marks what the auditor kept, and what the proofs of records brought (`from`) */
+function insistMarked({ checkpoint_id: id, root_hash }, marks) {
+  const other = marks.find((mark) => mark.id === id && mark.root !== root_hash);
+  const sentence = `Checkpoint ${id} has another root than the ${other?.from ?? 'mark'} says: the ledger was replaced from there or before.`;
+  insist(!other, 'mark_contradicted', sentence);
+}
+
+/**
+ * Whether the checkpoint of the proof sealed this record at this index, is signed by one of the keys, and contradicts no
+ * mark. A former history may have such a checkpoint too: only the chain shows that it belongs to this ledger.
+ */
+export function verifyRecord(record, proof, keys, marks = []) {
   return verdictOf(async () => {
     insist(isRecord(record), 'unreadable', 'The record does not have the published form.');
     insist(isProof(proof), 'unreadable', 'The proof does not have the published form.');
@@ -213,6 +223,7 @@ export function verifyRecord(record, proof, keys) {
     const sentence = `Checkpoint ${id} does not match its records: at least one of them was altered or moved.`;
     insist(root === root_hash, 'root_mismatch', sentence);
     await insistSigned(checkpoint, keys);
+    insistMarked(checkpoint, marks);
     return { checkpointId: id, mark: markOf(checkpoint) };
   });
 }
@@ -230,16 +241,14 @@ export function verifyCheckpoints(checkpoints, keys, { after, marks = [], more =
       insist(isCheckpoint(next), 'unreadable', 'The checkpoint does not have the published form.');
       await insistFollows(previous, next);
       await insistSigned(next, keys);
-      const { checkpoint_id: id, root_hash } = next;
-      const isContradicted = marks.some((mark) => mark.id === id && mark.root !== root_hash);
-      const sentence = `Checkpoint ${id} has another root than the mark says: the ledger was replaced from there or before.`;
-      insist(!isContradicted, 'mark_contradicted', sentence);
+      insistMarked(next, marks);
       previous = next;
     }
     const newest = previous?.checkpoint_id ?? 0;
     const unmatched = more ? undefined : marks.find(({ id }) => id > newest);
     const isThere = newest === 0 ? 'there are no checkpoints at all' : `the newest is ${newest}`;
-    insist(!unmatched, 'mark_unmatched', `There is no checkpoint ${unmatched?.id}, which a mark names: ${isThere}.`);
+    const names = `which a ${unmatched?.from ?? 'mark'} names`;
+    insist(!unmatched, 'mark_unmatched', `There is no checkpoint ${unmatched?.id}, ${names}: ${isThere}.`);
     return { checkpoints: checkpoints.length, mark: previous && markOf(previous) };
   });
 }
@@ -304,7 +313,11 @@ function unproven(record, { reason, checkpoint }) {
   return `The record says that checkpoint ${record.checkpoint} sealed it, and the service has no proof of that.`;
 }
 
-async function verifyRecords({ keys, say, address }) {
+/** The checkpoints of the records that were verified last on this page. The chain must have them. */
+const proven = new Map();
+
+async function verifyRecords({ keys, marks, say, address }) {
+  proven.clear();
   const shown = Array.from(document.querySelectorAll('pre[data-record]'), (source) => {
     try {
       return { seq: source.dataset.record, record: JSON.parse(source.textContent) };
@@ -328,7 +341,11 @@ async function verifyRecords({ keys, say, address }) {
         ? { message: 'The record does not have the published form.' }
         : found.proof === undefined
           ? { message: unproven(record, found) }
-          : await verifyRecord(record, found.proof, keys);
+          : await verifyRecord(record, found.proof, keys, [...marks, ...proven.values()]);
+      if (verdict.verified) {
+        const { checkpoint_id: id, root_hash: root } = found.proof.checkpoint;
+        proven.set(id, { id, root, from: 'proof of a record' });
+      }
       (verdict.verified ? good : bad).push({ seq, message: verdict.message });
       mark(seq, verdict.verified ? 'good' : 'fault', verdict.verified ? 'verified' : 'NOT VERIFIED');
     }
@@ -338,7 +355,7 @@ async function verifyRecords({ keys, say, address }) {
   if (bad.length === 0) {
     const title = good.length > 0 ? `${number(good.length, 'record')} verified` : 'Nothing to verify yet';
     const text =
-      'Each is the record that its checkpoint sealed, and one of your keys signed the checkpoint. That no record between them is missing, only the whole ledger proves.';
+      'Each is the record that its checkpoint sealed, and one of your keys signed the checkpoint. Verify all checkpoints next: that shows that these belong to this ledger. That no record between them is missing, only the whole ledger proves.';
     return outcome(good.length > 0 ? 'good' : 'warn', title, element('p', text), ...rest);
   }
   return outcome(
@@ -367,7 +384,8 @@ function mark(seq, style, words) {
   place?.replaceChildren(styled('span', `mark ${style}`, words));
 }
 
-async function verifyChain({ keys, marks, say, address }) {
+async function verifyChain({ keys, marks: given, say, address }) {
+  const marks = [...given, ...proven.values()];
   let [after, count, next] = [undefined, 0, 0];
   while (next !== null) {
     const page = await read(`${address.chain}?after=${next}&limit=${MOST_CHECKPOINTS}`);
@@ -386,8 +404,11 @@ async function verifyChain({ keys, marks, say, address }) {
     'Keep this mark where the operators of the database cannot change it: ',
     element('code', markOf(after)),
   );
-  const given = marks.length > 0 ? [element('p', `${number(marks.length, 'mark')} confirmed.`)] : [];
-  return outcome('good', `All ${number(count, 'checkpoint')} verified`, element('p', text), ...given, kept);
+  const confirmed = [
+    ...(given.length > 0 ? [`${number(given.length, 'mark')} confirmed.`] : []),
+    ...(proven.size > 0 ? ['The checkpoints of the records that you verified on this page are among them.'] : []),
+  ].map((sentence) => element('p', sentence));
+  return outcome('good', `All ${number(count, 'checkpoint')} verified`, element('p', text), ...confirmed, kept);
 }
 
 function outcome(style, title, ...details) {

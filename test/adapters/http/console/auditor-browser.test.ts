@@ -123,6 +123,34 @@ for (const database of databases) {
       await page.context().close();
     });
 
+    it('finds records whose signed checkpoints belong to another history than the chain', async () => {
+      // Both keys are the auditor's: as if one key had signed two histories.
+      const other = await evidence(database, { hasLog: false });
+      await other.task(13);
+      await other.seal();
+      const elsewhere = await serveConsole({ storage: other.storage, now: shortlyAfter(other) });
+      const keys = JSON.stringify({ keys: [ledger, other].flatMap((one) => JSON.parse(one.jwks()).keys) });
+      const page = await (await browse({ ...devices.desktop })).newPage();
+      await page.route(`${served.origin}/ledger/chain*`, async (route) => {
+        const url = route.request().url().replace(served.origin, elsewhere.origin);
+        await route.fulfill({ response: await route.fetch({ url }) });
+      });
+      await page.goto(`${served.origin}/ledger`);
+      await openPanel(page, keys);
+      expect(await verdict(page, CHAIN), 'a chain alone is intact').to.match(/^All 1 checkpoint verified/);
+      expect(await verdict(page, RECORDS)).to.match(/^16 records verified/);
+      expect(await verdict(page, CHAIN))
+        .to.match(/NOT intact/)
+        .and.include('Checkpoint 1 has another root than the proof of a record says');
+      await page.getByLabel(/^Marks/).fill(`1:${'0'.repeat(64)}`);
+      expect(await verdict(page, RECORDS))
+        .to.match(/records NOT verified/)
+        .and.include('Checkpoint 1 has another root than the mark says');
+      await page.context().close();
+      await elsewhere.stop();
+      await other.close();
+    });
+
     it('names the record that was altered on its way to the browser', async () => {
       const page = await (await browse({ ...devices.desktop })).newPage();
       await page.route(`${served.origin}/ledger`, async (route) => {
