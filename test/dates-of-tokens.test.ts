@@ -146,7 +146,7 @@ describe('The dates of a token', () => {
             ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub' },
           },
           {
-            ...{ metadata: { document: async () => document }, providerKeys, clock, log },
+            ...{ metadata: { document: async () => document, isPlain: false }, providerKeys, clock, log },
             network: { send: async () => ({ status: 200, body: JSON.stringify(answer) }) },
             assertion: async () => '',
           },
