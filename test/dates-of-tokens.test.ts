@@ -29,8 +29,9 @@ import { agreeing } from './support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from './support/signing-key.ts';
 import { compressed } from './support/tool-server/status-lists.ts';
 
-/** `openid-client` reads the system's clock. */
 const NOW = Math.floor(Date.now() / 1000);
+/** Seconds since `NOW`. `openid-client` reads the system's clock, so tokens for it are dated later by them. */
+const elapsed = () => Math.floor(Date.now() / 1000) - NOW;
 const SKEW = 60;
 /** So much nearer than the skew, or further, that no slow test crosses it. */
 const MARGIN = 30;
@@ -50,6 +51,8 @@ interface Reader {
   readonly read: (token: string) => Promise<string>;
   readonly expired: string;
   readonly notYetValid: string;
+  /** It judges by the system's clock. */
+  readonly bySystemClock?: true;
 }
 
 const clock = { now: () => instantFromSeconds(NOW) };
@@ -146,7 +149,8 @@ describe('The dates of a token', () => {
             ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub' },
           },
           {
-            ...{ metadata: { document: async () => document, isPlain: false }, providerKeys, clock, log },
+            ...{ metadata: { document: async () => document, isPlain: false }, providerKeys, log },
+            clock: { now: () => instantFromSeconds(NOW + elapsed()) },
             network: { send: async () => ({ status: 200, body: JSON.stringify(answer) }) },
             assertion: async () => '',
           },
@@ -161,6 +165,7 @@ describe('The dates of a token', () => {
       },
       expired: 'sign_in_refused',
       notYetValid: 'sign_in_refused',
+      bySystemClock: true,
     },
     'a logout token': {
       file: 'application/signals/accept-logout.ts',
@@ -240,9 +245,15 @@ describe('The dates of a token', () => {
     },
   };
 
-  for (const [name, { type, claims, read, expired, notYetValid }] of Object.entries(readers)) {
-    const signed = (changes: Claims = {}) =>
-      key.sign({ alg: 'ES256', typ: type, kid: key.kid }, { ...claims, ...changes });
+  for (const [name, { type, claims, read, expired, notYetValid, bySystemClock }] of Object.entries(readers)) {
+    const signed = (changes: Claims = {}) => {
+      const later = bySystemClock ? elapsed() : 0;
+      const dated = Object.entries({ ...claims, ...changes }).map(([claim, value]) => [
+        claim,
+        typeof value === 'number' ? value + later : value,
+      ]);
+      return key.sign({ alg: 'ES256', typ: type, kid: key.kid }, Object.fromEntries(dated));
+    };
     it(`count in ${name}: ${expired}, ${notYetValid}`, async () => {
       expect(await read(signed())).to.equal('accepted');
       expect(await read(signed({ exp: NOW - SKEW - MARGIN }))).to.equal(expired);
