@@ -159,7 +159,7 @@ for (const database of databases) {
 
     it('gives bundles that say whose keys they bring, and that the policy of an auditor does not accept', async () => {
       const [bundle, policy] = [join(folder, 'evidence.json'), join(folder, 'policy.json')];
-      const line = ['audit-bundle', '--from', '2026-01-01', '--without-log', '--out', bundle];
+      const line = ['audit-bundle', '--from', '2026-01-01', '--without-log', '--out', bundle] as const;
       const refused = await command(...line);
       expect(refused.code).to.equal(1);
       expect(refused.err).to.match(/^mandate: No known key signed checkpoint 1: /);

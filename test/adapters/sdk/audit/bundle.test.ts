@@ -90,7 +90,8 @@ describe('An evidence bundle', function () {
     expect(made.err).to.include(brought);
     bundle = made.out;
     lines = bundle.slice(0, -1).split('\n');
-    withoutLog = (await runCommand(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings())).out;
+    withoutLog = (await runCommand(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings()))
+      .out;
   });
   after(() => ledger.close());
 
