@@ -58,9 +58,9 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
 }
 
 function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
-  const { settings, clock, clockWatch } = parts;
+  const { settings, clockWatch } = parts;
   return traceable(parts, (storage) => ({
-    countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
+    countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
     countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
     liftPendingUntil: async (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, await clockWatch.earliest()),
     backlog: () => storage.backlog(),

@@ -160,7 +160,16 @@ export function wire(given: Given): ServiceParts {
     'me',
     [
       ...(['openMe', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
-      ...(['providerKeys', 'sealedTrees', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
+      ...([
+        'providerKeys',
+        'sealedTrees',
+        'signingKeys',
+        'network',
+        'clock',
+        'clockWatch',
+        'log',
+        'randomness',
+      ] as const),
     ],
     ({ openMe, ...parts }) => openMe?.(parts),
   );

@@ -59,7 +59,7 @@ export type ConsoleNeeds = Pick<
 export type MeNeeds = Pick<
   Parts,
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'clockWatch' | 'log' | 'randomness')
 >;
 
 export type LogNeeds = Pick<

@@ -19,7 +19,7 @@ interface AcceptLogout {
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
-  readonly sharedTime: Pick<SharedTime, 'latest'>;
+  readonly sharedTime: SharedTime;
   readonly clients: readonly LogoutClient[];
   /** The operators' own provider and their client there; `undefined` if they sign in at the upstream one, or nowhere. */
   readonly operators?: OperatorsLogout | undefined;
@@ -78,8 +78,7 @@ async function decide(
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const latest = await sharedTime.latest();
-  const at = clock.now();
-  const times = { now: at, latest };
+  const times = { now: clock.now(), latest };
   // The claim is not trusted yet. It only says whose keys must verify it.
   const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
   const ofOperators = own && (await readToken(jws, { ...own, clients: [own.client] }, times, trace));
@@ -91,6 +90,7 @@ async function decide(
 
   // 2. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
   const { jti, forgetAt, loggedOut, issuedAt } = first;
+  const at = await sharedTime.earliest();
   const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
   const endsTasks = accepted.some((client) => client.endsTasks);
   return decisions.decide(logOut, {

@@ -3,13 +3,17 @@
  * accepted once no other accepts again.
  */
 
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { freePort } from '../../scripts/free-port.ts';
 import { databases, postgres } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { scrape } from '../support/metrics-scrape.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { OPERATORS } from '../support/operators.ts';
+import { scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 const [SEVEN_MINUTES, AN_HOUR] = [420, 3600];
 /** After the end of an assertion: the skew, and the minute for which its `jti` is kept. */
@@ -292,6 +296,103 @@ for (const database of databases) {
       expect(new Set(lines.map(({ event }) => event))).to.deep.equal(new Set(['token.denied']));
       expect((await mandate.introspect(running)).active).to.equal(true);
       expect((await exchange(agent.assertion())).status).to.equal(200);
+    });
+  });
+
+  describe(`A process on ${database.name} whose clock jumps past the end of a task`, () => {
+    const ME = 'https://mandate.test/me';
+    let world: MovedClock;
+    let mandate: Mandate;
+    let transmitter: Transmitter;
+    let agent: RegisteredAgent;
+    before(async () => {
+      world = movedClock();
+      transmitter = await startTransmitter(() => mandate.clock.seconds());
+      mandate = await startMandate({
+        ...{ database, clock: world.ofAnotherMachine(), databaseClock: world },
+        settings: {
+          ...{ ...transmitter.settings, ...scimSettings, ...OPERATORS, 'Service:Me:Audience': ME },
+          'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+        },
+      });
+      agent = await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' });
+    });
+    after(async () => {
+      await mandate.stop();
+      await transmitter.stop();
+    });
+
+    const my = (sub: string, method: string, path: string) => {
+      const token = agent.subjectToken({ sub, aud: ME });
+      return mandate.send(path, { method, headers: { authorization: `Bearer ${token}` } });
+    };
+    const KILLS: Readonly<Record<string, (person: string, task: Answer) => Promise<Answer>>> = {
+      'a kill of the task': (_, { body }) => mandate.admin('DELETE', `/admin/tasks/${body.task_id}`),
+      'a kill of the agent': () => mandate.admin('DELETE', `/admin/agents/${agent.id}/tasks`),
+      'a kill of the person': (person) => mandate.admin('DELETE', `/admin/sponsors/${person}/tasks`),
+      'a block': (person) => mandate.admin('PUT', `/admin/sponsors/${person}/block`),
+      "the person's stop": (person) => my(person, 'DELETE', '/me/tasks'),
+      "the person's pause": (person) => my(person, 'PUT', '/me/pause'),
+      'a revocation of the grant': (_, { body }) => agent.revoke(String(body.refresh_token)),
+      'a logout': (sub) => {
+        const logout_token = mandate.provider.signLogoutToken({
+          aud: 'people-desk',
+          sub,
+          iat: mandate.clock.seconds(),
+        });
+        return mandate.post('/backchannel-logout', { logout_token });
+      },
+      'a security event': (person) =>
+        mandate.send('/events', {
+          ...{ method: 'POST', headers: PUSH_HEADERS },
+          body: transmitter.event('https://schemas.openid.net/secevent/caep/event-type/session-revoked', person),
+        }),
+      'a SCIM write': (userName) =>
+        scimClient(mandate).send('POST', '/Users', {
+          schemas: [USER_SCHEMA],
+          userName,
+          externalId: userName,
+          active: false,
+        }),
+    };
+
+    for (const [name, kill] of Object.entries(KILLS)) {
+      it(`shows the task as live, and ends it by ${name}`, async () => {
+        const person = `person-${randomUUID()}`;
+        const task = await agent.exchangeFor({ sub: person });
+        expect(task.status, task.text).to.equal(200);
+        mandate.clock.jump(150);
+        const live = await mandate.admin('GET', `/admin/tasks?state=live&sponsor=${person}`);
+        expect((live.body.tasks as readonly unknown[]).length, live.text).to.equal(1);
+        const [shown] = (await my(person, 'GET', '/me/tasks')).body.tasks as readonly { readonly state: string }[];
+        expect(shown?.state).to.equal('live');
+        const lines = await mandate.recorded(async () => {
+          const answer = await kill(person, task);
+          expect(answer.status, answer.text).to.be.within(200, 204);
+        });
+        const ends = lines.filter(({ event }) => event === 'task.revoked');
+        expect(fieldsOf(ends, 'task_id')).to.deep.equal([[task.body.task_id]]);
+
+        mandate.clock.jump(-150);
+        const renewal = await mandate.recorded(() => agent.refresh(String(task.body.refresh_token)));
+        expect(fieldsOf(renewal, 'event', 'reason')).to.deep.equal([['token.denied', 'task_revoked']]);
+      });
+    }
+
+    it('revokes no task whose time is up by all clocks, before the sweeper has recorded its end', async () => {
+      const task = await agent.exchange();
+      world.advance(121);
+      const lines = await mandate.recorded(async () => {
+        const answer = await mandate.admin('DELETE', `/admin/tasks/${task.body.task_id}`);
+        expect(answer.body).to.deep.equal({ revoked_tasks: 0 });
+        await mandate.jobs.sweep();
+        world.advance(60);
+        await mandate.jobs.watchClocks();
+        world.advance(3);
+        await mandate.jobs.sweep();
+      });
+      const ofTask = lines.filter(({ task_id }) => task_id === task.body.task_id);
+      expect(fieldsOf(ofTask, 'event')).to.deep.equal([['task.expired']]);
     });
   });
 }
