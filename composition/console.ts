@@ -87,9 +87,9 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   };
 }
 
-function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: Storage) {
+function sessionService({ settings, clockWatch, randomness }: ConsoleNeeds, storage: Storage) {
   return {
-    ...{ decisions: storage, operatorSessions: storage.operatorSessions, clock, randomness },
+    ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness },
     digest: sessionDigest(settings),
   };
 }

@@ -5,9 +5,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { decodeJwt } from 'jose';
 import { freePort } from '../../scripts/free-port.ts';
+import { startConsole } from '../support/console/console-service.ts';
 import { databases, postgres } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { personBrowser, startWithPage } from '../support/me/person-browser.ts';
 import { scrape } from '../support/metrics-scrape.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
 import { OPERATORS } from '../support/operators.ts';
@@ -379,6 +382,24 @@ for (const database of databases) {
       });
     }
 
+    it('opens no task that lasts longer than its agent may, and dates no token ahead', async () => {
+      mandate.clock.jump(90);
+      const task = await agent.exchange();
+      const right = world.seconds();
+      expect(task.status, task.text).to.equal(200);
+      expect(Date.parse(String(task.body.task_expires_at)) / 1000).to.be.within(right + 118, right + 120);
+      const renewed = await agent.refresh(String(task.body.refresh_token));
+      for (const { body } of [task, renewed]) {
+        const { iat, exp } = decodeJwt(String(body.access_token));
+        expect(iat).to.be.within(right - 2, right);
+        expect(exp).to.be.at.most(right + 120);
+      }
+      mandate.clock.jump(-90);
+      world.advance(119);
+      const lines = await mandate.recorded(() => agent.refresh(String(task.body.refresh_token)));
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'task_ending']]);
+    });
+
     it('revokes no task whose time is up by all clocks, before the sweeper has recorded its end', async () => {
       const task = await agent.exchange();
       world.advance(121);
@@ -393,6 +414,56 @@ for (const database of databases) {
       });
       const ofTask = lines.filter(({ task_id }) => task_id === task.body.task_id);
       expect(fieldsOf(ofTask, 'event')).to.deep.equal([['task.expired']]);
+    });
+  });
+
+  describe(`Sessions of a process on ${database.name} whose clock jumps`, function () {
+    this.timeout(60_000);
+    const clocks = () => {
+      const world = movedClock();
+      return { world, clock: world.ofAnotherMachine(), databaseClock: world };
+    };
+
+    it('of the page end by the later clock, and begin by the earlier one', async () => {
+      const { world, ...times } = clocks();
+      const { mandate, stop } = await startWithPage(database, {}, { times });
+      const isSignedIn = async (cookie: string) => (await mandate.get('/me/callback', { cookie })).status === 302;
+      const signIn = async () => {
+        const person = personBrowser(mandate);
+        expect((await person.signIn()).status).to.be.within(200, 303);
+        return person.cookies();
+      };
+      const cookie = await signIn();
+      expect(await isSignedIn(cookie)).to.equal(true);
+      mandate.clock.jump(-600);
+      world.advance(898);
+      expect(await isSignedIn(cookie)).to.equal(true);
+      world.advance(901);
+      expect(await isSignedIn(cookie)).to.equal(false);
+
+      mandate.clock.jump(600 + 300);
+      const opened = await signIn();
+      mandate.clock.jump(-300);
+      expect(await isSignedIn(opened)).to.equal(true);
+      world.advance(902);
+      expect(await isSignedIn(opened)).to.equal(false);
+      await stop();
+    });
+
+    it('of the console end by the later clock', async () => {
+      const { world, ...times } = clocks();
+      const { mandate, signedIn, stop } = await startConsole(database, {}, times);
+      const own = await signedIn('viewer');
+      expect((await own.open('/')).status).to.equal(200);
+      mandate.clock.jump(-600);
+      world.advance(898);
+      expect((await own.open('/')).status).to.equal(200);
+      world.advance(901);
+      for (const path of ['/', '/stream']) {
+        const gone = await own.open(path);
+        expect([gone.status, gone.headers.get('location')], path).to.deep.equal([302, '/sign-in']);
+      }
+      await stop();
     });
   });
 }
