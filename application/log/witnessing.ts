@@ -5,6 +5,7 @@
 
 import { type Instant, instantFromSeconds, secondsBetween, toSeconds } from '../../domain/instant.ts';
 import { formatAddCheckpoint } from '../../domain/log/add-checkpoint.ts';
+import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../../domain/log/cosignature.ts';
 import {
   formatNote,
   formatSignatureLine,
@@ -51,12 +52,6 @@ const MAX_ATTEMPTS = 4;
  * and readers get a newer cosignature.
  */
 const SHOWN_AGAIN_SECONDS = 3600;
-
-/**
- * How far the time of a cosignature may be from the time of this service. Readers judge by it how fresh the note is. A clock
- * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §8.2).
- */
-const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
 
 /** The returned function runs one pass. It keeps when this process asked each witness. */
 export function logWitnessing(service: Witnessing): () => Promise<void> {
