@@ -454,7 +454,13 @@ for (const database of databases) {
       const { world, ...times } = clocks();
       const { mandate, signedIn, stop } = await startConsole(database, {}, times);
       const own = await signedIn('viewer');
-      expect((await own.open('/')).status).to.equal(200);
+      await (await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' })).exchange();
+      const live = async () => /Live tasks<\/h2>\s*<p class="value">(\d+)/.exec((await own.open('/')).text)?.[1];
+      expect(await live()).to.equal('1');
+      // The page counts by the earlier clock, so that operators see what runs.
+      mandate.clock.jump(150);
+      expect(await live()).to.equal('1');
+      mandate.clock.jump(-150);
       mandate.clock.jump(-600);
       world.advance(898);
       expect((await own.open('/')).status).to.equal(200);
