@@ -36,7 +36,9 @@ function meApi(parts: MeNeeds): Traceable<MeSurface> {
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
   const foreignAudience = settings['Service:UpstreamIdp:Audience'];
   const validation =
-    audience === undefined ? undefined : { providerKeys, clock, audience, foreignAudience, sponsorKeyClaim };
+    audience === undefined
+      ? undefined
+      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;
     const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };

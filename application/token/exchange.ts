@@ -39,7 +39,11 @@ export interface ExchangeRequest {
   readonly scope: Scope;
 }
 
-interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
+interface Exchange
+  extends Omit<AgentAuthentication, 'agents'>,
+    Omit<SubjectValidation, 'sharedTime'>,
+    SponsorCheck,
+    Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;

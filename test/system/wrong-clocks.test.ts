@@ -163,6 +163,17 @@ describe('A replica on Postgres whose clock is wrong', () => {
     }
   });
 
+  it('takes no expired token of a person while it is behind', async () => {
+    const behind = await replica(-180);
+    const expired = { exp: world.seconds() - 120 };
+    const lines = await right.recorded(async () => {
+      const actor_token = agent.assertion({ iat: undefined, exp: world.seconds() + 60 });
+      const form = agent.exchangeForm({ actor_token, subject_token: agent.subjectToken(expired) });
+      expect((await behind.post('/oauth2/token', form)).body.error).to.equal('invalid_grant');
+    });
+    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'subject_expired']]);
+  });
+
   it('takes no spent assertion again if the database is as wrong as another replica', async () => {
     const wrong = world.ofAnotherMachine();
     wrong.jump(AN_HOUR);
