@@ -26,8 +26,9 @@ export function toSeconds(instant: Instant): number {
   return Math.floor(instant / MICROS_PER_SECOND);
 }
 
+/** @param seconds fractions of a microsecond are rounded: an instant is a whole number, as databases store it */
 export function plusSeconds(instant: Instant, seconds: number): Instant {
-  return (instant + seconds * MICROS_PER_SECOND) as Instant;
+  return Math.round(instant + seconds * MICROS_PER_SECOND) as Instant;
 }
 
 /** Seconds from one instant to another, fractions included; negative when `until` is the earlier one. */

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
+import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
 import { readSettings } from '../../composition/settings/read-settings.ts';
@@ -179,6 +179,15 @@ interface Surroundings {
   readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network' | keyof Times>;
 }
 
+/** The system's monotonic clock has fractions of a microsecond, which no instant has. */
+function finely(monotonic: Monotonic): Monotonic {
+  let readings = 0;
+  return () => {
+    readings += 1;
+    return monotonic() + readings * 0.000_3;
+  };
+}
+
 async function startOn(surroundings: Surroundings): Promise<Mandate> {
   const { settings: given, provider, keyServer, sql, options } = surroundings;
   const { clock = movedClock() } = options;
@@ -201,7 +210,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
   };
   const settings = settingsFrom(everything);
   const service = await startService(settings, {
-    ...{ clock, monotonic: clock.monotonic, databaseClock },
+    ...{ clock, monotonic: finely(clock.monotonic), databaseClock },
     log,
     network: httpNetwork({ ca: testAuthority, ...options.network }),
     ...(options.timeLimits && { timeLimits: options.timeLimits }),
