@@ -55,6 +55,8 @@ export function transparencyLog({
   let hasRecordedKeys = false;
   let loggedAtStart: number | undefined;
   let lastProblem: string | undefined;
+  /** Why this process adds no checkpoint, though the stored log has not halted. */
+  let notBelieved: string | undefined;
 
   /** @param logged how many checkpoints the log had before the first pass, which adds those signed while it was off */
   async function recordKeysOnce(logged: number): Promise<void> {
@@ -68,6 +70,7 @@ export function transparencyLog({
     loggedAtStart ??= (await stored.state())?.size ?? 0;
     await witnessesAnswered();
     const outcome = await pass(shouldContinue);
+    notBelieved = outcome.kind === 'unknown_key' ? outcome.reason : undefined;
     if (outcome.kind !== 'other_origin') await recordKeysOnce(loggedAtStart);
     return outcome;
   }
@@ -114,7 +117,7 @@ export function transparencyLog({
         );
         if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
         const [state, problems] = read;
-        const problem = problemOf(chosen.origin, state?.origin, state?.halted);
+        const problem = problemOf(chosen.origin, state?.origin, state?.halted ?? notBelieved);
         if (problem !== undefined) return { status: 'Degraded', detail: problem };
         const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
         const ofWitnesses = pressing.map(describeProblem);
@@ -137,7 +140,7 @@ export function transparencyLog({
     },
     async grow(shouldContinue) {
       const outcome = await grow(shouldContinue);
-      const halted = outcome.kind === 'halted' ? outcome.reason : undefined;
+      const halted = outcome.kind === 'halted' ? outcome.reason : notBelieved;
       const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
       const problem = problemOf(chosen.origin, stored, halted);
       if (problem !== undefined && problem !== lastProblem)

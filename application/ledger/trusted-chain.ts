@@ -18,6 +18,8 @@ import type { Log } from '../ports/telemetry.ts';
 export interface TrustedChain {
   /** Compares the ledger with the memory, and adopts the newest checkpoint. May throw StorageUnavailable. */
   examine(): Promise<Examined>;
+  /** Why the signature of a checkpoint is not believed, by the rule for the newest one. `undefined` if it is. */
+  signatureFault(checkpoint: Checkpoint): Promise<SignatureFault | undefined>;
   /** Remembers a checkpoint that this process added. */
   sealed(checkpoint: Checkpoint): void;
   /** The newest known checkpoint, and why the last examination did not trust the ledger, in sentences. */
@@ -27,6 +29,8 @@ export interface TrustedChain {
 export type Examined =
   | { readonly kind: 'trusted'; readonly newest: Checkpoint | undefined }
   | { readonly kind: 'untrusted'; readonly faults: readonly Distrust[] };
+
+export type SignatureFault = Extract<Distrust, { kind: 'unknown_key' | 'invalid_signature' }>;
 
 interface ChainReading {
   readonly checkpoints: Pick<Checkpoints, 'newest' | 'page'>;
@@ -79,6 +83,7 @@ export function trustedChain(service: ChainReading): TrustedChain {
       adopt(newest);
       return { kind: 'trusted', newest };
     },
+    signatureFault: (checkpoint) => signatureFault(service, checkpoint),
     sealed: adopt,
     state: () => ({ known, distrust }),
   };
@@ -105,9 +110,8 @@ async function faultsOf(
 ): Promise<readonly Distrust[]> {
   if (isSameCheckpoint(known, newest)) return [];
   const broken = known && (await continuity(service, known, newest));
-  const unsigned = newest && (await signatureFault(service.verifier, newest));
-  const isExcused = service.isKeyGenerated && unsigned?.kind === 'unknown_key';
-  return [broken, isExcused ? undefined : unsigned].filter((fault) => fault !== undefined);
+  const unsigned = newest && (await signatureFault(service, newest));
+  return [broken, unsigned].filter((fault) => fault !== undefined);
 }
 
 async function continuity(
@@ -130,10 +134,14 @@ async function continuity(
   }
 }
 
-async function signatureFault(verifier: CheckpointVerifier, newest: Checkpoint): Promise<Distrust | undefined> {
-  const { checkpointId, kid, signature } = newest;
-  const verdict = await verifier.verify(kid, canonicalCheckpoint(newest), signature);
-  return verdict === 'verified' ? undefined : { kind: verdict, checkpointId, kid };
+async function signatureFault(
+  { verifier, isKeyGenerated }: ChainReading,
+  checkpoint: Checkpoint,
+): Promise<SignatureFault | undefined> {
+  const { checkpointId, kid, signature } = checkpoint;
+  const verdict = await verifier.verify(kid, canonicalCheckpoint(checkpoint), signature);
+  const isExcused = isKeyGenerated && verdict === 'unknown_key';
+  return verdict === 'verified' || isExcused ? undefined : { kind: verdict, checkpointId, kid };
 }
 
 /** Compares the signatures too, which no link covers: the same checkpoint as a verified one is verified. */

@@ -5,17 +5,20 @@
 
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { toHex } from '../../domain/ledger/checkpoint.ts';
+import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { entryHash, HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
+import { chainFault, describeFault } from '../../domain/ledger/verification.ts';
 import { formatTreeHead } from '../../domain/log/checkpoint-note.ts';
 import { edgeTiles, type GrowingTree, growingTree, grown, rootOf } from '../../domain/log/growing-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
 import { formatNote } from '../../domain/log/note.ts';
 import { TILE_WIDTH } from '../../domain/log/tiles.ts';
-import type { TrustedChain } from '../ledger/trusted-chain.ts';
+import { isSameCheckpoint, type TrustedChain } from '../ledger/trusted-chain.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { NoteSigner } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
 import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
+import { inclusionPath, isContinued } from './prove-in-log.ts';
 
 export interface LogGrowing {
   readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'withdraw' | 'halt'>;
@@ -24,7 +27,7 @@ export interface LogGrowing {
   readonly hash: Hash;
   readonly turn: Turn;
   /** What this process knows of the chain. */
-  readonly chain: Pick<TrustedChain, 'examine'>;
+  readonly chain: Pick<TrustedChain, 'examine' | 'signatureFault'>;
   /** Whether the witnesses are asked about a note before it is published. */
   readonly hasWitnesses: boolean;
 }
@@ -32,41 +35,48 @@ export interface LogGrowing {
 export type GrowOutcome =
   /** The log has every checkpoint. `size` is its number of leaves. */
   | { readonly kind: 'current'; readonly size: number }
-  /** Another instance stored its tree first. */
-  | { readonly kind: 'overtaken' }
   | { readonly kind: 'halted'; readonly reason: string }
-  /** The checkpoints cannot be trusted, so none is added. */
-  | { readonly kind: 'untrusted' }
+  | NotBelieved
   /** The stored log has another name: an operator must adopt the new one. */
   | { readonly kind: 'other_origin'; readonly stored: string };
+
+/** No checkpoint is added. Nothing is stored: a later pass may add them. */
+type NotBelieved =
+  /** The examination of the chain says why. */
+  | { readonly kind: 'untrusted' }
+  /** An operator has to configure a key. Another replica may have it, so the stored log does not halt. */
+  | { readonly kind: 'unknown_key'; readonly reason: string }
+  /** Another instance stored its tree first. */
+  | { readonly kind: 'overtaken' };
 
 /** Hashing a batch takes about two milliseconds. */
 const BATCH = 2 * TILE_WIDTH;
 
-/** The returned function runs one pass. It keeps the last tree of this process, to notice an older database. */
+/** The returned function runs one pass. It keeps the newest tree that this process signed or saw: only a restart forgets. */
 export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean) => Promise<GrowOutcome> {
-  const { log, chain, signer, hash, turn } = service;
+  const { log, signer, hash, turn } = service;
   const { name: origin } = signer.key;
   const emptyRoot = toHex(rootOf(hash, { size: 0, edge: [] }));
-  let last: Pick<LogState, 'size' | 'root'> | undefined;
+  let last: SignedTree | undefined;
 
   return async (shouldContinue = () => true) => {
+    const tail = chainTail(service);
     for (;;) {
       const state = await log.begin(origin, emptyRoot);
       if (state.origin !== origin) return { kind: 'other_origin', stored: state.origin };
       if (state.halted !== undefined) return { kind: 'halted', reason: state.halted };
-      const loss = lossSince(last, state);
-      // Readers may have seen a larger tree: the note of this one is not shown to them.
+      const loss = await lossSince(service, last, state);
+      // Readers may have seen another tree: the note of this one is not shown to them.
       if (loss !== undefined) await log.withdraw(origin, state.size);
-      const next = loss ?? (await extend(service, state));
+      const next = loss ?? (await extend(service, state, tail));
       if (typeof next === 'string') {
         await log.halt(next);
         return { kind: 'halted', reason: next };
       }
       last = state;
       if (next === undefined) return { kind: 'current', size: state.size };
+      if ('kind' in next) return next;
       const { tree, tiles } = next;
-      if (tree.size > state.size && (await chain.examine()).kind === 'untrusted') return { kind: 'untrusted' };
       const root = rootOf(hash, tree);
       const text = formatTreeHead({ origin, size: tree.size, root });
       const { keyId } = signer.key;
@@ -84,17 +94,30 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
   };
 }
 
-/** Why the log must halt: the stored tree is older than the last one of this process. */
-function lossSince(last: Pick<LogState, 'size' | 'root'> | undefined, { size, root }: LogState): string | undefined {
-  if (last === undefined || size > last.size || (size === last.size && root === last.root)) return undefined;
-  return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
+type SignedTree = Pick<LogState, 'size' | 'root'>;
+
+/** Why the log must halt: the stored tree does not continue the last one of this process. */
+async function lossSince(
+  service: LogGrowing,
+  last: SignedTree | undefined,
+  { size, root }: LogState,
+): Promise<string | undefined> {
+  if (last === undefined || (size === last.size && root === last.root)) return undefined;
+  if (size < last.size) {
+    return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
+  }
+  const [old, next] = [last, { size, root }].map((tree) => ({ size: tree.size, root: Buffer.from(tree.root, 'hex') }));
+  if (old !== undefined && next !== undefined && (await isContinued(service, old, next))) return undefined;
+  return `The stored tree of ${size} leaves does not continue the tree of ${last.size} that this process signed or saw: it was replaced.`;
 }
 
 /** The next tree; `undefined` if the stored one is signed and complete; or why the log must halt, as a sentence. */
 async function extend(
-  { log, checkpoints, hash }: LogGrowing,
+  service: LogGrowing,
   state: LogState,
-): Promise<ReturnType<typeof grown> | string | undefined> {
+  tail: ChainTail,
+): Promise<ReturnType<typeof grown> | NotBelieved | string | undefined> {
+  const { log, checkpoints, hash } = service;
   const { size } = state;
   // 1. The stored tree must be the one that was signed.
   const tree = growingTree(size, await log.tiles(edgeTiles(size)));
@@ -107,10 +130,108 @@ async function extend(
   const leaves = page.map((checkpoint) => entryHash(hash, logEntry(checkpoint)));
   const fault = contradiction(tree, start, page, leaves);
   if (fault !== undefined) return fault;
-  // 3. Add the new ones.
-  const added = leaves.slice(size - start);
-  if (added.length === 0 && state.note !== undefined) return undefined;
-  return grown(hash, tree, added);
+  if (page.length === size - start) return state.note === undefined ? grown(hash, tree, []) : undefined;
+  // 3. The new ones must be those that the service sealed.
+  const logged = page[size - start - 1] ?? (await lastLogged(service, state, tree));
+  if (typeof logged === 'string') return logged;
+  const added = await tail.believed(logged, page.slice(size - start));
+  if (typeof added !== 'number') return added;
+  // 4. Add them.
+  return grown(hash, tree, leaves.slice(size - start, size - start + added));
+}
+
+/** The last checkpoint of the tree, if the last tile is full; `undefined` for the empty tree. A sentence if it changed. */
+async function lastLogged(
+  service: LogGrowing,
+  { size }: LogState,
+  tree: GrowingTree,
+): Promise<Checkpoint | string | undefined> {
+  if (size === 0) return undefined;
+  const [checkpoint] = await service.checkpoints.page(size - 1, 1);
+  if (checkpoint?.checkpointId !== size) return `Checkpoint ${size} is missing, and is in the log.`;
+  const path = await inclusionPath(service, checkpoint, { size, root: rootOf(service.hash, tree) });
+  return path === undefined ? `Checkpoint ${size} is not the one that was logged.` : checkpoint;
+}
+
+interface ChainTail {
+  /**
+   * How many of the new checkpoints a tree may have; or why none, as a sentence if the log must halt.
+   *
+   * @param logged the last one of the tree
+   * @param added those that follow it
+   */
+  believed(logged: Checkpoint | undefined, added: readonly Checkpoint[]): Promise<number | NotBelieved | string>;
+}
+
+/**
+ * The end of the chain in one pass. An owner of the database can replace a checkpoint that is not the newest, and not in the
+ * log yet. So each new one must have the signature of a configured key, and the chain must lead without a gap from
+ * the log to the newest checkpoint that this process examined.
+ */
+function chainTail({ chain, checkpoints, hash, turn }: LogGrowing): ChainTail {
+  /** The checkpoints that end the batches up to the examined one. The links fix all before each of them. */
+  let ends: ReadonlyMap<number, Checkpoint> | undefined;
+
+  async function endsAfter(last: Checkpoint, newest: Checkpoint): Promise<ReadonlyMap<number, Checkpoint> | string> {
+    const found = new Map([[newest.checkpointId, newest]]);
+    for (let previous = last; previous.checkpointId < newest.checkpointId; await turn()) {
+      found.set(previous.checkpointId, previous);
+      const page = await checkpoints.page(previous.checkpointId, BATCH);
+      const upTo = page.filter(({ checkpointId }) => checkpointId <= newest.checkpointId);
+      const fault = linkFault(hash, previous, upTo);
+      if (fault !== undefined) return fault;
+      const end = upTo.at(-1);
+      if (end === undefined) return `Checkpoint ${previous.checkpointId + 1} is missing.`;
+      if (end.checkpointId === newest.checkpointId && !isSameCheckpoint(end, newest)) return replaced(newest);
+      previous = end;
+    }
+    return found;
+  }
+
+  return {
+    async believed(logged, added) {
+      const fault = linkFault(hash, logged, added);
+      if (fault !== undefined) return fault;
+      if (ends === undefined) {
+        const examined = await chain.examine();
+        const last = added.at(-1);
+        if (examined.kind === 'untrusted' || examined.newest === undefined || last === undefined) {
+          return { kind: 'untrusted' };
+        }
+        const walked = await endsAfter(last, examined.newest);
+        if (typeof walked === 'string') return walked;
+        ends = walked;
+      }
+      // A checkpoint that was sealed after the examination is added by the next pass.
+      const count = added.findLastIndex(({ checkpointId }) => ends?.has(checkpointId)) + 1;
+      const end = added[count - 1];
+      if (end !== undefined && !isSameCheckpoint(end, ends.get(end.checkpointId))) return replaced(end);
+      for (const checkpoint of added.slice(0, count)) {
+        const unsigned = await chain.signatureFault(checkpoint);
+        if (unsigned?.kind === 'unknown_key') return { kind: 'unknown_key', reason: unknownKey(checkpoint) };
+        if (unsigned !== undefined) return describeFault(unsigned);
+      }
+      return count === 0 ? { kind: 'overtaken' } : count;
+    },
+  };
+}
+
+function linkFault(hash: Hash, before: Checkpoint | undefined, chain: readonly Checkpoint[]): string | undefined {
+  let previous = before;
+  for (const next of chain) {
+    const fault = chainFault(hash, previous, next);
+    if (fault !== undefined) return describeFault(fault);
+    previous = next;
+  }
+  return undefined;
+}
+
+function replaced({ checkpointId }: Checkpoint): string {
+  return `Checkpoint ${checkpointId} was replaced while the log grew.`;
+}
+
+function unknownKey({ checkpointId, kid }: Checkpoint): string {
+  return `Checkpoint ${checkpointId} is signed with the key ${visibleKeyId(kid)}, which is not configured here: if this service signed with that key, configure its public half (Service:Signing:Keys:N). Otherwise another party signed the checkpoint.`;
 }
 
 function contradiction(
