@@ -12,7 +12,12 @@ import { listedKeys } from '../application/log/listed-keys.ts';
 import { proveInLog } from '../application/log/prove-in-log.ts';
 import { type LogReader, logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
-import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
+import {
+  describeProblem,
+  describeWithheld,
+  presentProblems,
+  pressingProblems,
+} from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { LogNeeds, LogParts } from './parts.ts';
@@ -122,6 +127,8 @@ export function transparencyLog({
         const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
         const ofWitnesses = pressing.map(describeProblem);
         if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
+        const withheld = state && describeWithheld(state, names.length > 0);
+        if (withheld !== undefined) return { status: 'Degraded', detail: withheld };
         return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
       },
     },

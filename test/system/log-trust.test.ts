@@ -159,6 +159,34 @@ for (const database of databases) {
       expect(of.log.lines.filter((line) => line.includes('the transparency log does not grow'))).to.have.length(1);
     }
 
+    it('says that readers do not get its newest note, if the database withholds it', async () => {
+      await start(LOG);
+      await sealTwo();
+      await grow();
+      for (const [change, undone, sentence] of [
+        [
+          'contradicted_size = 999999',
+          'contradicted_size = null',
+          'Readers do not get the newest note, of 2 leaves: the database says that a witness contradicted it.',
+        ],
+        [
+          'published_size = 999999',
+          'published_size = 2',
+          'Readers do not get the newest note, of 3 leaves: the database names a published note of 999999.',
+        ],
+      ] as const) {
+        await outside.sql(`update log_state set ${change}`);
+        await sealTwo();
+        await grow();
+        expect(await logCheck()).to.deep.include({ status: 'Degraded', detail: sentence });
+        await outside.sql(`update log_state set ${undone}`);
+      }
+      await sealTwo();
+      await grow();
+      expect(await sizeShown()).to.equal(4);
+      expect(await logCheck()).to.include({ status: 'Healthy' });
+    });
+
     it('signs no tree that does not begin with the one that the process signed', async () => {
       await start(LOG);
       for (let checkpoint = 1; checkpoint <= 3; checkpoint += 1) {
