@@ -124,7 +124,18 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'transparencyLog',
-    ['openLog', 'settings', 'storage', 'trustedChain', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
+    [
+      'openLog',
+      'settings',
+      'storage',
+      'sealedTrees',
+      'trustedChain',
+      'signingKeys',
+      'noteSigner',
+      'network',
+      'clock',
+      'log',
+    ],
     ({ openLog, ...parts }) => openLog?.(parts),
   );
   provide(

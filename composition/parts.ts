@@ -64,7 +64,7 @@ export type MeNeeds = Pick<
 
 export type LogNeeds = Pick<
   Parts,
-  'settings' | 'storage' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'
+  'settings' | 'storage' | 'sealedTrees' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'
 >;
 
 /** The transparency log of a running service. */

@@ -31,6 +31,7 @@ const READINESS_LIMIT_MS = 2000;
 export function transparencyLog({
   settings,
   storage,
+  sealedTrees: trees,
   trustedChain: chain,
   signingKeys,
   noteSigner,
@@ -43,7 +44,7 @@ export function transparencyLog({
   const signer = noteSigner;
   const { transparencyLog: stored, checkpoints, ledger } = storage;
   const keys = listedKeys({
-    ...{ log: stored, ledger, checkpoints, chain, signingKeys, signer, clock },
+    ...{ log: stored, ledger, checkpoints, trees, chain, signingKeys, signer, clock },
     ...{ verifierOf: checkpointVerifier, hash: sha256Bytes },
   });
   const reader = logReader({ log: stored, keys, checkpoints, clock });

@@ -9,6 +9,7 @@
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { continuityFault, type Distrust, describeDistrust } from '../../domain/ledger/distrust.ts';
+import { chainFault } from '../../domain/ledger/verification.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import { StorageUnavailable } from '../ports/decisions.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
@@ -20,6 +21,11 @@ export interface TrustedChain {
   examine(): Promise<Examined>;
   /** Why the signature of a checkpoint is not believed, by the rule for the newest one. `undefined` if it is. */
   signatureFault(checkpoint: Checkpoint): Promise<SignatureFault | undefined>;
+  /**
+   * The checkpoints with these ids from which the links lead to the known one. Empty if a link is broken, or if another
+   * checkpoint is in the place of the known one.
+   */
+  linked(ids: readonly number[]): Promise<ReadonlyMap<number, Checkpoint>>;
   /** Remembers a checkpoint that this process added. */
   sealed(checkpoint: Checkpoint): void;
   /** The newest known checkpoint, and why the last examination did not trust the ledger, in sentences. */
@@ -84,6 +90,7 @@ export function trustedChain(service: ChainReading): TrustedChain {
       return { kind: 'trusted', newest };
     },
     signatureFault: (checkpoint) => signatureFault(service, checkpoint),
+    linked: (ids) => linked(service, known, ids),
     sealed: adopt,
     state: () => ({ known, distrust }),
   };
@@ -132,6 +139,30 @@ async function continuity(
     previous = last;
     await turn();
   }
+}
+
+async function linked(
+  { checkpoints, hash, turn }: ChainReading,
+  known: Checkpoint | undefined,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Checkpoint>> {
+  const found = new Map<number, Checkpoint>();
+  const wanted = new Set(ids.filter((id) => known !== undefined && id <= known.checkpointId));
+  if (known === undefined || wanted.size === 0) return found;
+  let previous: Checkpoint | undefined;
+  for (let after = Math.min(...wanted) - 1; after < known.checkpointId; await turn()) {
+    const page = await checkpoints.page(after, PAGE_SIZE);
+    for (const next of page) {
+      const isNext = previous ? chainFault(hash, previous, next) === undefined : next.checkpointId === after + 1;
+      if (!isNext) return new Map();
+      if (wanted.has(next.checkpointId)) found.set(next.checkpointId, next);
+      if (next.checkpointId === known.checkpointId) return isSameCheckpoint(next, known) ? found : new Map();
+      previous = next;
+    }
+    if (page.length === 0) return new Map();
+    after = previous?.checkpointId ?? after;
+  }
+  return found;
 }
 
 async function signatureFault(

@@ -159,6 +159,54 @@ for (const database of databases) {
       expect(of.log.lines.filter((line) => line.includes('the transparency log does not grow'))).to.have.length(1);
     }
 
+    it('names a former key of checkpoints only if a sealed record names it, and the links lead to its checkpoint', async () => {
+      await start({});
+      await sealTwo();
+      const half = createPublicKey(real.pem).export({ type: 'spki', format: 'pem' }).toString();
+      const next = { 'Service:Signing:Keys:0:Pem': stranger.pem };
+      const both = { ...next, 'Service:Signing:Keys:1:Pem': half, 'Service:Signing:ActiveKid': stranger.signer.kid };
+      const rotated = await mandate.another(both);
+      await rotated.block('later', 'disabled');
+      await rotated.jobs.seal();
+      await rotated.stop();
+      const names = { event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' } as const;
+      const row = ({ signer, jwks }: SealingKey) => {
+        const since = database.engine === 'sqlite' ? '1' : "'2025-01-01Z'";
+        return `insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to) values
+          ('checkpoint', '${signer.kid}', '${signer.kid}', '${JSON.stringify(jwks.keys[0])}', ${since}, ${since})`;
+      };
+      const kids = async (of: Mandate) => {
+        const { keys } = (await of.get('/log/keys')).body as { keys: readonly { use: string; kid: string }[] };
+        return keys.flatMap(({ use, kid }) => (use === 'checkpoint' ? [kid] : []));
+      };
+
+      // Checkpoint 2 did not seal the record as it is now.
+      tampering = await startTampering(outside, database.engine);
+      await tampering.sql(
+        row(real),
+        `update ledger set event = 'key.retired', decision = 'allow', reason = 'checkpoint_key', detail = '${real.signer.kid}'
+          where seq = (select last_seq from checkpoints where checkpoint_id = 2)`,
+      );
+      const service = await mandate.another({ ...next, ...LOG });
+      expect(await kids(service)).to.deep.equal([stranger.signer.kid]);
+      await tampering.undo();
+      const own = await makeSealingKey();
+      for (const key of [real, own]) {
+        await storage.ledger.append({ ...names, at: mandate.clock.now(), detail: key.signer.kid });
+      }
+      await service.jobs.seal();
+      service.clock.advance(60);
+      expect(await kids(service)).to.have.members([real.signer.kid, stranger.signer.kid]);
+      await service.stop();
+
+      // A record of this key is sealed. But checkpoint 2 does not link to the checkpoint that the key signed.
+      await tampering.sql(row(own));
+      await sealAnew(storage, tampering, own.signer, 1, 1);
+      const restarted = await mandate.another({ ...next, ...LOG });
+      expect(await kids(restarted)).to.deep.equal([stranger.signer.kid]);
+      await restarted.stop();
+    });
+
     it('says that readers do not get its newest note, if the database withholds it', async () => {
       await start(LOG);
       await sealTwo();
