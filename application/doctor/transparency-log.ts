@@ -46,7 +46,7 @@ export function judgeLog(
   if (withheld !== undefined && present.length === 0) {
     return failed(
       withheld,
-      'Ask the witnesses which tree they cosigned. If none contradicted the log, another party changed the database.',
+      'After the last witness was removed, the next checkpoint publishes a note. Otherwise ask the witnesses which tree they cosigned: if none contradicted the log, another party changed the database.',
     );
   }
   if (present.length > 0) {
