@@ -68,7 +68,7 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
       const loss = await lossSince(service, last, state);
       // Readers may have seen another tree: the note of this one is not shown to them.
       if (loss !== undefined) await log.withdraw(origin, state.size);
-      const next = loss ?? (await extend(service, state, tail));
+      const next = loss ?? (await storedFault(service, last, state)) ?? (await extend(service, state, tail));
       if (typeof next === 'string') {
         await log.halt(next);
         return { kind: 'halted', reason: next };
@@ -78,13 +78,7 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
       if ('kind' in next) return next;
       const { tree, tiles } = next;
       const root = rootOf(hash, tree);
-      const text = formatTreeHead({ origin, size: tree.size, root });
-      const { keyId } = signer.key;
-      const note = formatNote({
-        text,
-        signatures: [{ name: origin, keyId, signature: signer.sign(Buffer.from(text)) }],
-      });
-      const to = { size: tree.size, root: toHex(root), note };
+      const to = { size: tree.size, root: toHex(root), note: signedNote(signer, { size: tree.size, root }) };
       const outcome = await log.grow({ origin, from: state, to, tiles, publish: !service.hasWitnesses });
       if (outcome === 'overtaken') return { kind: 'overtaken' };
       last = to;
@@ -92,6 +86,12 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
       await turn();
     }
   };
+}
+
+function signedNote(signer: NoteSigner, tree: { readonly size: number; readonly root: Uint8Array }): string {
+  const { name, keyId } = signer.key;
+  const text = formatTreeHead({ origin: name, ...tree });
+  return formatNote({ text, signatures: [{ name, keyId, signature: signer.sign(Buffer.from(text)) }] });
 }
 
 type SignedTree = Pick<LogState, 'size' | 'root'>;
@@ -109,6 +109,51 @@ async function lossSince(
   const [old, next] = [last, { size, root }].map((tree) => ({ size: tree.size, root: Buffer.from(tree.root, 'hex') }));
   if (old !== undefined && next !== undefined && (await isContinued(service, old, next))) return undefined;
   return `The stored tree of ${size} leaves does not continue the tree of ${last.size} that this process signed or saw: it was replaced.`;
+}
+
+/**
+ * Why a stored tree that the key of this process did not sign is not extended. Its leaves must be the checkpoints that lead
+ * to the examined one: a tree of another replica's key, or of a former name or key. An owner of the database can write any.
+ */
+async function storedFault(
+  { log, checkpoints, chain, signer, hash, turn }: LogGrowing,
+  last: SignedTree | undefined,
+  { size, root, note }: LogState,
+): Promise<NotBelieved | string | undefined> {
+  const from = last?.size ?? 0;
+  // Ed25519 signatures are deterministic (RFC 8032 §5.1.6).
+  if (size === from || note === signedNote(signer, { size, root: Buffer.from(root, 'hex') })) return undefined;
+  const examined = await chain.examine();
+  if (examined.kind === 'untrusted') return { kind: 'untrusted' };
+  const { newest } = examined;
+  if (newest === undefined) return 'Checkpoint 1 is missing, and is in the log.';
+  let tree = growingTree(from, await log.tiles(edgeTiles(from)));
+  let [previous] = from === 0 ? [] : await checkpoints.page(from - 1, 1);
+  for (let after = from; tree !== undefined && after < newest.checkpointId; await turn()) {
+    const page = (await checkpoints.page(after, BATCH)).filter(
+      ({ checkpointId }) => checkpointId <= newest.checkpointId,
+    );
+    const end = page.at(-1);
+    if (end === undefined) return `Checkpoint ${after + 1} is missing.`;
+    const fault = linkFault(hash, previous, page);
+    if (fault !== undefined) return fault;
+    for (const checkpoint of page) {
+      // The links fix what a key signed that is no longer configured.
+      const unsigned = await chain.signatureFault(checkpoint);
+      if (unsigned?.kind === 'invalid_signature') return describeFault(unsigned);
+    }
+    const leaves = page.filter(({ checkpointId }) => checkpointId <= size);
+    tree = grown(
+      hash,
+      tree,
+      leaves.map((checkpoint) => entryHash(hash, logEntry(checkpoint))),
+    ).tree;
+    [previous, after] = [end, end.checkpointId];
+  }
+  if (tree?.size !== size || toHex(rootOf(hash, tree)) !== root) {
+    return `The stored tree of ${size} leaves is not that of the checkpoints, and the key of this log did not sign it.`;
+  }
+  return isSameCheckpoint(previous, newest) ? undefined : replaced(newest);
 }
 
 /** The next tree; `undefined` if the stored one is signed and complete; or why the log must halt, as a sentence. */

@@ -243,6 +243,39 @@ for (const database of databases) {
       }
       await sealTwo();
       await replaceSigned(1, stranger.signer);
+      await writeTree();
+      for (let pass = 0; pass < 2; pass += 1) await grow();
+      expect((await storage.transparencyLog.state())?.note).to.equal(undefined);
+      expect(await sizeShown()).to.equal(3);
+      expect((await logCheck())?.detail).to.include(
+        'The stored tree of 4 leaves does not continue the tree of 3 that this process signed or saw: it was replaced.',
+      );
+    });
+
+    for (const [when, replacedId] of [
+      ['a running service', 4],
+      ['a restarted service', 2],
+    ] as const) {
+      it(`signs no stored tree over a checkpoint that another key signed, by ${when}`, async () => {
+        await start(LOG);
+        for (let checkpoint = 1; checkpoint <= 3; checkpoint += 1) {
+          await sealTwo();
+          await grow();
+        }
+        for (let checkpoint = 4; checkpoint <= 5; checkpoint += 1) await sealTwo();
+        await replaceSigned(replacedId, stranger.signer);
+        await writeTree();
+        const service = when === 'a running service' ? mandate : await mandate.another({});
+        for (let pass = 0; pass < 2; pass += 1) await grow(service);
+        expect((await storage.transparencyLog.state())?.note).to.equal(undefined);
+        const sentence = `The log signs no further tree. Checkpoint ${replacedId + 1} does not link to the one before it`;
+        expect((await logCheck(service))?.detail).to.include(sentence);
+        if (service !== mandate) await service.stop();
+      });
+    }
+
+    /** Stores the tree over the present checkpoints, not signed. */
+    async function writeTree(): Promise<void> {
       const leaves = (await storage.checkpoints.page(0, 10)).map((each) => entryHash(sha256Bytes, logEntry(each)));
       const { tree, tiles } = grown(sha256Bytes, { size: 0, edge: [] }, leaves);
       await tampering.sql(
@@ -254,12 +287,6 @@ for (const database of databases) {
         ),
         `update log_state set size = ${tree.size}, root = '${toHex(rootOf(sha256Bytes, tree))}', note = null`,
       );
-      for (let pass = 0; pass < 2; pass += 1) await grow();
-      expect((await storage.transparencyLog.state())?.note).to.equal(undefined);
-      expect(await sizeShown()).to.equal(3);
-      expect((await logCheck())?.detail).to.include(
-        'The stored tree of 4 leaves does not continue the tree of 3 that this process signed or saw: it was replaced.',
-      );
-    });
+    }
   });
 }
