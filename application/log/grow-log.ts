@@ -5,29 +5,30 @@
 
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { toHex } from '../../domain/ledger/checkpoint.ts';
-import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { entryHash, HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
-import { chainFault, describeFault } from '../../domain/ledger/verification.ts';
+import { describeFault } from '../../domain/ledger/verification.ts';
 import { formatTreeHead } from '../../domain/log/checkpoint-note.ts';
 import { edgeTiles, type GrowingTree, growingTree, grown, rootOf } from '../../domain/log/growing-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
 import { formatNote } from '../../domain/log/note.ts';
 import { TILE_WIDTH } from '../../domain/log/tiles.ts';
-import { isSameCheckpoint, type TrustedChain } from '../ledger/trusted-chain.ts';
-import type { Checkpoints } from '../ports/checkpoints.ts';
+import { isSameCheckpoint } from '../ledger/trusted-chain.ts';
 import type { NoteSigner } from '../ports/keys.ts';
-import type { Hash, Turn } from '../ports/runtime.ts';
 import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
+import {
+  BATCH,
+  type ChainReading,
+  type ChainTail,
+  chainTail,
+  linkFault,
+  type NotBelieved,
+  replaced,
+} from './chain-tail.ts';
 import { inclusionPath, isContinued } from './prove-in-log.ts';
 
-export interface LogGrowing {
+export interface LogGrowing extends ChainReading {
   readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'withdraw' | 'halt'>;
-  readonly checkpoints: Pick<Checkpoints, 'page'>;
   readonly signer: NoteSigner;
-  readonly hash: Hash;
-  readonly turn: Turn;
-  /** What this process knows of the chain. */
-  readonly chain: Pick<TrustedChain, 'examine' | 'signatureFault'>;
   /** Whether the witnesses are asked about a note before it is published. */
   readonly hasWitnesses: boolean;
 }
@@ -39,18 +40,6 @@ export type GrowOutcome =
   | NotBelieved
   /** The stored log has another name: an operator must adopt the new one. */
   | { readonly kind: 'other_origin'; readonly stored: string };
-
-/** No checkpoint is added. Nothing is stored: a later pass may add them. */
-type NotBelieved =
-  /** The examination of the chain says why. */
-  | { readonly kind: 'untrusted' }
-  /** An operator has to configure a key. Another replica may have it, so the stored log does not halt. */
-  | { readonly kind: 'unknown_key'; readonly reason: string }
-  /** Another instance stored its tree first. */
-  | { readonly kind: 'overtaken' };
-
-/** Hashing a batch takes about two milliseconds. */
-const BATCH = 2 * TILE_WIDTH;
 
 /** The returned function runs one pass. It keeps the newest tree that this process signed or saw: only a restart forgets. */
 export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean) => Promise<GrowOutcome> {
@@ -196,87 +185,6 @@ async function lastLogged(
   if (checkpoint?.checkpointId !== size) return `Checkpoint ${size} is missing, and is in the log.`;
   const path = await inclusionPath(service, checkpoint, { size, root: rootOf(service.hash, tree) });
   return path === undefined ? `Checkpoint ${size} is not the one that was logged.` : checkpoint;
-}
-
-interface ChainTail {
-  /**
-   * How many of the new checkpoints a tree may have; or why none, as a sentence if the log must halt.
-   *
-   * @param logged the last one of the tree
-   * @param added those that follow it
-   */
-  believed(logged: Checkpoint | undefined, added: readonly Checkpoint[]): Promise<number | NotBelieved | string>;
-}
-
-/**
- * The end of the chain in one pass. An owner of the database can replace a checkpoint that is not the newest, and not in the
- * log yet. So each new one must have the signature of a configured key, and the chain must lead without a gap from
- * the log to the newest checkpoint that this process examined.
- */
-function chainTail({ chain, checkpoints, hash, turn }: LogGrowing): ChainTail {
-  /** The checkpoints that end the batches up to the examined one. The links fix all before each of them. */
-  let ends: ReadonlyMap<number, Checkpoint> | undefined;
-
-  async function endsAfter(last: Checkpoint, newest: Checkpoint): Promise<ReadonlyMap<number, Checkpoint> | string> {
-    const found = new Map([[newest.checkpointId, newest]]);
-    for (let previous = last; previous.checkpointId < newest.checkpointId; await turn()) {
-      found.set(previous.checkpointId, previous);
-      const page = await checkpoints.page(previous.checkpointId, BATCH);
-      const upTo = page.filter(({ checkpointId }) => checkpointId <= newest.checkpointId);
-      const fault = linkFault(hash, previous, upTo);
-      if (fault !== undefined) return fault;
-      const end = upTo.at(-1);
-      if (end === undefined) return `Checkpoint ${previous.checkpointId + 1} is missing.`;
-      if (end.checkpointId === newest.checkpointId && !isSameCheckpoint(end, newest)) return replaced(newest);
-      previous = end;
-    }
-    return found;
-  }
-
-  return {
-    async believed(logged, added) {
-      const fault = linkFault(hash, logged, added);
-      if (fault !== undefined) return fault;
-      if (ends === undefined) {
-        const examined = await chain.examine();
-        const last = added.at(-1);
-        if (examined.kind === 'untrusted' || examined.newest === undefined || last === undefined) {
-          return { kind: 'untrusted' };
-        }
-        const walked = await endsAfter(last, examined.newest);
-        if (typeof walked === 'string') return walked;
-        ends = walked;
-      }
-      // A checkpoint that was sealed after the examination is added by the next pass.
-      const count = added.findLastIndex(({ checkpointId }) => ends?.has(checkpointId)) + 1;
-      const end = added[count - 1];
-      if (end !== undefined && !isSameCheckpoint(end, ends.get(end.checkpointId))) return replaced(end);
-      for (const checkpoint of added.slice(0, count)) {
-        const unsigned = await chain.signatureFault(checkpoint);
-        if (unsigned?.kind === 'unknown_key') return { kind: 'unknown_key', reason: unknownKey(checkpoint) };
-        if (unsigned !== undefined) return describeFault(unsigned);
-      }
-      return count === 0 ? { kind: 'overtaken' } : count;
-    },
-  };
-}
-
-function linkFault(hash: Hash, before: Checkpoint | undefined, chain: readonly Checkpoint[]): string | undefined {
-  let previous = before;
-  for (const next of chain) {
-    const fault = chainFault(hash, previous, next);
-    if (fault !== undefined) return describeFault(fault);
-    previous = next;
-  }
-  return undefined;
-}
-
-function replaced({ checkpointId }: Checkpoint): string {
-  return `Checkpoint ${checkpointId} was replaced while the log grew.`;
-}
-
-function unknownKey({ checkpointId, kid }: Checkpoint): string {
-  return `Checkpoint ${checkpointId} is signed with the key ${visibleKeyId(kid)}, which is not configured here: if this service signed with that key, configure its public half (Service:Signing:Keys:N). Otherwise another party signed the checkpoint.`;
 }
 
 function contradiction(
