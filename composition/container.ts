@@ -128,6 +128,7 @@ export function wire(given: Given): ServiceParts {
       'openLog',
       'settings',
       'storage',
+      'sealedTrees',
       'trustedChain',
       'signingKeys',
       'noteSigner',

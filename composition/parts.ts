@@ -64,7 +64,16 @@ export type MeNeeds = Pick<
 
 export type LogNeeds = Pick<
   Parts,
-  'settings' | 'storage' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'clockWatch' | 'log'
+  | 'settings'
+  | 'storage'
+  | 'sealedTrees'
+  | 'trustedChain'
+  | 'signingKeys'
+  | 'noteSigner'
+  | 'network'
+  | 'clock'
+  | 'clockWatch'
+  | 'log'
 >;
 
 /** The transparency log of a running service. */

@@ -12,7 +12,12 @@ import { listedKeys } from '../application/log/listed-keys.ts';
 import { proveInLog } from '../application/log/prove-in-log.ts';
 import { type LogReader, logReader } from '../application/log/read-log.ts';
 import { recordKeys } from '../application/log/record-keys.ts';
-import { describeProblem, presentProblems, pressingProblems } from '../application/log/witness-problems.ts';
+import {
+  describeProblem,
+  describeWithheld,
+  presentProblems,
+  pressingProblems,
+} from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
 import type { LogNeeds, LogParts } from './parts.ts';
@@ -26,6 +31,7 @@ const READINESS_LIMIT_MS = 2000;
 export function transparencyLog({
   settings,
   storage,
+  sealedTrees: trees,
   trustedChain: chain,
   signingKeys,
   noteSigner,
@@ -39,7 +45,7 @@ export function transparencyLog({
   const signer = noteSigner;
   const { transparencyLog: stored, checkpoints, ledger } = storage;
   const keys = listedKeys({
-    ...{ log: stored, ledger, checkpoints, chain, signingKeys, signer, clock },
+    ...{ log: stored, ledger, checkpoints, trees, chain, signingKeys, signer, clock },
     ...{ verifierOf: checkpointVerifier, hash: sha256Bytes },
   });
   const reader = logReader({ log: stored, keys, checkpoints, clock });
@@ -56,6 +62,8 @@ export function transparencyLog({
   let hasRecordedKeys = false;
   let loggedAtStart: number | undefined;
   let lastProblem: string | undefined;
+  /** Why this process adds no checkpoint, though the stored log has not halted. */
+  let notBelieved: string | undefined;
 
   /** @param logged how many checkpoints the log had before the first pass, which adds those signed while it was off */
   async function recordKeysOnce(logged: number): Promise<void> {
@@ -69,6 +77,7 @@ export function transparencyLog({
     loggedAtStart ??= (await stored.state())?.size ?? 0;
     await witnessesAnswered();
     const outcome = await pass(shouldContinue);
+    notBelieved = outcome.kind === 'unknown_key' ? outcome.reason : undefined;
     if (outcome.kind !== 'other_origin') await recordKeysOnce(loggedAtStart);
     return outcome;
   }
@@ -115,11 +124,13 @@ export function transparencyLog({
         );
         if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
         const [state, problems] = read;
-        const problem = problemOf(chosen.origin, state?.origin, state?.halted);
+        const problem = problemOf(chosen.origin, state?.origin, state?.halted ?? notBelieved);
         if (problem !== undefined) return { status: 'Degraded', detail: problem };
         const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
         const ofWitnesses = pressing.map(describeProblem);
         if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
+        const withheld = state && describeWithheld(state, names.length > 0);
+        if (withheld !== undefined) return { status: 'Degraded', detail: withheld };
         return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
       },
     },
@@ -138,7 +149,7 @@ export function transparencyLog({
     },
     async grow(shouldContinue) {
       const outcome = await grow(shouldContinue);
-      const halted = outcome.kind === 'halted' ? outcome.reason : undefined;
+      const halted = outcome.kind === 'halted' ? outcome.reason : notBelieved;
       const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
       const problem = problemOf(chosen.origin, stored, halted);
       if (problem !== undefined && problem !== lastProblem)

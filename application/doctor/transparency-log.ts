@@ -1,6 +1,6 @@
 /** Examines the transparency log (`Service:Audit:Log`): its name, its size, its witnesses, and whether it halted. */
 
-import { describeProblem, isAlarm, presentProblems } from '../log/witness-problems.ts';
+import { describeProblem, describeWithheld, isAlarm, presentProblems } from '../log/witness-problems.ts';
 import type { LogState, WitnessProblem } from '../ports/transparency-log.ts';
 import { type Finding, failed, ok, skipped, warning } from './examine.ts';
 
@@ -41,6 +41,13 @@ export function judgeLog(
   if (present.some(isAlarm)) {
     const named = present.filter(isAlarm).map(describeProblem).join(' ');
     return failed(named, 'Find out which history is true, as docs/operating.md says ("A log that halted").');
+  }
+  const withheld = describeWithheld(state, witnesses.length > 0);
+  if (withheld !== undefined && present.length === 0) {
+    return failed(
+      withheld,
+      'After the last witness was removed, the next checkpoint publishes a note. Otherwise ask the witnesses which tree they cosigned: if none contradicted the log, another party changed the database.',
+    );
   }
   if (present.length > 0) {
     const named = present.map(describeProblem).join(' ');

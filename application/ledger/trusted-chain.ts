@@ -9,6 +9,7 @@
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { continuityFault, type Distrust, describeDistrust } from '../../domain/ledger/distrust.ts';
+import { chainFault } from '../../domain/ledger/verification.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import { StorageUnavailable } from '../ports/decisions.ts';
 import type { CheckpointVerifier } from '../ports/keys.ts';
@@ -18,6 +19,13 @@ import type { Log } from '../ports/telemetry.ts';
 export interface TrustedChain {
   /** Compares the ledger with the memory, and adopts the newest checkpoint. May throw StorageUnavailable. */
   examine(): Promise<Examined>;
+  /** Why the signature of a checkpoint is not believed, by the rule for the newest one. `undefined` if it is. */
+  signatureFault(checkpoint: Checkpoint): Promise<SignatureFault | undefined>;
+  /**
+   * The checkpoints with these ids from which the links lead to the known one. Empty if a link is broken, or if another
+   * checkpoint is in the place of the known one.
+   */
+  linked(ids: readonly number[]): Promise<ReadonlyMap<number, Checkpoint>>;
   /** Remembers a checkpoint that this process added. */
   sealed(checkpoint: Checkpoint): void;
   /** The newest known checkpoint, and why the last examination did not trust the ledger, in sentences. */
@@ -27,6 +35,8 @@ export interface TrustedChain {
 export type Examined =
   | { readonly kind: 'trusted'; readonly newest: Checkpoint | undefined }
   | { readonly kind: 'untrusted'; readonly faults: readonly Distrust[] };
+
+export type SignatureFault = Extract<Distrust, { kind: 'unknown_key' | 'invalid_signature' }>;
 
 interface ChainReading {
   readonly checkpoints: Pick<Checkpoints, 'newest' | 'page'>;
@@ -79,6 +89,8 @@ export function trustedChain(service: ChainReading): TrustedChain {
       adopt(newest);
       return { kind: 'trusted', newest };
     },
+    signatureFault: (checkpoint) => signatureFault(service, checkpoint),
+    linked: (ids) => linked(service, known, ids),
     sealed: adopt,
     state: () => ({ known, distrust }),
   };
@@ -105,9 +117,8 @@ async function faultsOf(
 ): Promise<readonly Distrust[]> {
   if (isSameCheckpoint(known, newest)) return [];
   const broken = known && (await continuity(service, known, newest));
-  const unsigned = newest && (await signatureFault(service.verifier, newest));
-  const isExcused = service.isKeyGenerated && unsigned?.kind === 'unknown_key';
-  return [broken, isExcused ? undefined : unsigned].filter((fault) => fault !== undefined);
+  const unsigned = newest && (await signatureFault(service, newest));
+  return [broken, unsigned].filter((fault) => fault !== undefined);
 }
 
 async function continuity(
@@ -130,10 +141,38 @@ async function continuity(
   }
 }
 
-async function signatureFault(verifier: CheckpointVerifier, newest: Checkpoint): Promise<Distrust | undefined> {
-  const { checkpointId, kid, signature } = newest;
-  const verdict = await verifier.verify(kid, canonicalCheckpoint(newest), signature);
-  return verdict === 'verified' ? undefined : { kind: verdict, checkpointId, kid };
+async function linked(
+  { checkpoints, hash, turn }: ChainReading,
+  known: Checkpoint | undefined,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Checkpoint>> {
+  const found = new Map<number, Checkpoint>();
+  const wanted = new Set(ids.filter((id) => known !== undefined && id <= known.checkpointId));
+  if (known === undefined || wanted.size === 0) return found;
+  let previous: Checkpoint | undefined;
+  for (let after = Math.min(...wanted) - 1; after < known.checkpointId; await turn()) {
+    const page = await checkpoints.page(after, PAGE_SIZE);
+    for (const next of page) {
+      const isNext = previous ? chainFault(hash, previous, next) === undefined : next.checkpointId === after + 1;
+      if (!isNext) return new Map();
+      if (wanted.has(next.checkpointId)) found.set(next.checkpointId, next);
+      if (next.checkpointId === known.checkpointId) return isSameCheckpoint(next, known) ? found : new Map();
+      previous = next;
+    }
+    if (page.length === 0) return new Map();
+    after = previous?.checkpointId ?? after;
+  }
+  return found;
+}
+
+async function signatureFault(
+  { verifier, isKeyGenerated }: ChainReading,
+  checkpoint: Checkpoint,
+): Promise<SignatureFault | undefined> {
+  const { checkpointId, kid, signature } = checkpoint;
+  const verdict = await verifier.verify(kid, canonicalCheckpoint(checkpoint), signature);
+  const isExcused = isKeyGenerated && verdict === 'unknown_key';
+  return verdict === 'verified' || isExcused ? undefined : { kind: verdict, checkpointId, kid };
 }
 
 /** Compares the signatures too, which no link covers: the same checkpoint as a verified one is verified. */

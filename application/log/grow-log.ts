@@ -6,25 +6,29 @@
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { toHex } from '../../domain/ledger/checkpoint.ts';
 import { entryHash, HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
+import { describeFault } from '../../domain/ledger/verification.ts';
 import { formatTreeHead } from '../../domain/log/checkpoint-note.ts';
 import { edgeTiles, type GrowingTree, growingTree, grown, rootOf } from '../../domain/log/growing-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
 import { formatNote } from '../../domain/log/note.ts';
 import { TILE_WIDTH } from '../../domain/log/tiles.ts';
-import type { TrustedChain } from '../ledger/trusted-chain.ts';
-import type { Checkpoints } from '../ports/checkpoints.ts';
+import { isSameCheckpoint } from '../ledger/trusted-chain.ts';
 import type { NoteSigner } from '../ports/keys.ts';
-import type { Hash, Turn } from '../ports/runtime.ts';
 import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
+import {
+  BATCH,
+  type ChainReading,
+  type ChainTail,
+  chainTail,
+  linkFault,
+  type NotBelieved,
+  replaced,
+} from './chain-tail.ts';
+import { inclusionPath, isContinued } from './prove-in-log.ts';
 
-export interface LogGrowing {
+export interface LogGrowing extends ChainReading {
   readonly log: Pick<TransparencyLog, 'begin' | 'tiles' | 'grow' | 'withdraw' | 'halt'>;
-  readonly checkpoints: Pick<Checkpoints, 'page'>;
   readonly signer: NoteSigner;
-  readonly hash: Hash;
-  readonly turn: Turn;
-  /** What this process knows of the chain. */
-  readonly chain: Pick<TrustedChain, 'examine'>;
   /** Whether the witnesses are asked about a note before it is published. */
   readonly hasWitnesses: boolean;
 }
@@ -32,49 +36,38 @@ export interface LogGrowing {
 export type GrowOutcome =
   /** The log has every checkpoint. `size` is its number of leaves. */
   | { readonly kind: 'current'; readonly size: number }
-  /** Another instance stored its tree first. */
-  | { readonly kind: 'overtaken' }
   | { readonly kind: 'halted'; readonly reason: string }
-  /** The checkpoints cannot be trusted, so none is added. */
-  | { readonly kind: 'untrusted' }
+  | NotBelieved
   /** The stored log has another name: an operator must adopt the new one. */
   | { readonly kind: 'other_origin'; readonly stored: string };
 
-/** Hashing a batch takes about two milliseconds. */
-const BATCH = 2 * TILE_WIDTH;
-
-/** The returned function runs one pass. It keeps the last tree of this process, to notice an older database. */
+/** The returned function runs one pass. It keeps the newest tree that this process signed or saw: only a restart forgets. */
 export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean) => Promise<GrowOutcome> {
-  const { log, chain, signer, hash, turn } = service;
+  const { log, signer, hash, turn } = service;
   const { name: origin } = signer.key;
   const emptyRoot = toHex(rootOf(hash, { size: 0, edge: [] }));
-  let last: Pick<LogState, 'size' | 'root'> | undefined;
+  let last: SignedTree | undefined;
 
   return async (shouldContinue = () => true) => {
+    const tail = chainTail(service);
     for (;;) {
       const state = await log.begin(origin, emptyRoot);
       if (state.origin !== origin) return { kind: 'other_origin', stored: state.origin };
       if (state.halted !== undefined) return { kind: 'halted', reason: state.halted };
-      const loss = lossSince(last, state);
-      // Readers may have seen a larger tree: the note of this one is not shown to them.
+      const loss = await lossSince(service, last, state);
+      // Readers may have seen another tree: the note of this one is not shown to them.
       if (loss !== undefined) await log.withdraw(origin, state.size);
-      const next = loss ?? (await extend(service, state));
+      const next = loss ?? (await storedFault(service, last, state)) ?? (await extend(service, state, tail));
       if (typeof next === 'string') {
         await log.halt(next);
         return { kind: 'halted', reason: next };
       }
       last = state;
       if (next === undefined) return { kind: 'current', size: state.size };
+      if ('kind' in next) return next;
       const { tree, tiles } = next;
-      if (tree.size > state.size && (await chain.examine()).kind === 'untrusted') return { kind: 'untrusted' };
       const root = rootOf(hash, tree);
-      const text = formatTreeHead({ origin, size: tree.size, root });
-      const { keyId } = signer.key;
-      const note = formatNote({
-        text,
-        signatures: [{ name: origin, keyId, signature: signer.sign(Buffer.from(text)) }],
-      });
-      const to = { size: tree.size, root: toHex(root), note };
+      const to = { size: tree.size, root: toHex(root), note: signedNote(signer, { size: tree.size, root }) };
       const outcome = await log.grow({ origin, from: state, to, tiles, publish: !service.hasWitnesses });
       if (outcome === 'overtaken') return { kind: 'overtaken' };
       last = to;
@@ -84,17 +77,81 @@ export function logGrowing(service: LogGrowing): (shouldContinue?: () => boolean
   };
 }
 
-/** Why the log must halt: the stored tree is older than the last one of this process. */
-function lossSince(last: Pick<LogState, 'size' | 'root'> | undefined, { size, root }: LogState): string | undefined {
-  if (last === undefined || size > last.size || (size === last.size && root === last.root)) return undefined;
-  return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
+function signedNote(signer: NoteSigner, tree: { readonly size: number; readonly root: Uint8Array }): string {
+  const { name, keyId } = signer.key;
+  const text = formatTreeHead({ origin: name, ...tree });
+  return formatNote({ text, signatures: [{ name, keyId, signature: signer.sign(Buffer.from(text)) }] });
+}
+
+type SignedTree = Pick<LogState, 'size' | 'root'>;
+
+/** Why the log must halt: the stored tree does not continue the last one of this process. */
+async function lossSince(
+  service: LogGrowing,
+  last: SignedTree | undefined,
+  { size, root }: LogState,
+): Promise<string | undefined> {
+  if (last === undefined || (size === last.size && root === last.root)) return undefined;
+  if (size < last.size) {
+    return `The database went back in time: its log has ${size} leaves, and a log of ${last.size} was signed.`;
+  }
+  const [old, next] = [last, { size, root }].map((tree) => ({ size: tree.size, root: Buffer.from(tree.root, 'hex') }));
+  if (old !== undefined && next !== undefined && (await isContinued(service, old, next))) return undefined;
+  return `The stored tree of ${size} leaves does not continue the tree of ${last.size} that this process signed or saw: it was replaced.`;
+}
+
+/**
+ * Why a stored tree that the key of this process did not sign is not extended. Its leaves must be the checkpoints that lead
+ * to the examined one: a tree of another replica's key, or of a former name or key. An owner of the database can write any.
+ */
+async function storedFault(
+  { log, checkpoints, chain, signer, hash, turn }: LogGrowing,
+  last: SignedTree | undefined,
+  { size, root, note }: LogState,
+): Promise<NotBelieved | string | undefined> {
+  const from = last?.size ?? 0;
+  // Ed25519 signatures are deterministic (RFC 8032 §5.1.6).
+  if (size === from || note === signedNote(signer, { size, root: Buffer.from(root, 'hex') })) return undefined;
+  const examined = await chain.examine();
+  if (examined.kind === 'untrusted') return { kind: 'untrusted' };
+  const { newest } = examined;
+  if (newest === undefined) return 'Checkpoint 1 is missing, and is in the log.';
+  let tree = growingTree(from, await log.tiles(edgeTiles(from)));
+  let [previous] = from === 0 ? [] : await checkpoints.page(from - 1, 1);
+  for (let after = from; tree !== undefined && after < newest.checkpointId; await turn()) {
+    const page = (await checkpoints.page(after, BATCH)).filter(
+      ({ checkpointId }) => checkpointId <= newest.checkpointId,
+    );
+    const end = page.at(-1);
+    if (end === undefined) return `Checkpoint ${after + 1} is missing.`;
+    const fault = linkFault(hash, previous, page);
+    if (fault !== undefined) return fault;
+    for (const checkpoint of page) {
+      // The links fix what a key signed that is no longer configured.
+      const unsigned = await chain.signatureFault(checkpoint);
+      if (unsigned?.kind === 'invalid_signature') return describeFault(unsigned);
+    }
+    const leaves = page.filter(({ checkpointId }) => checkpointId <= size);
+    tree = grown(
+      hash,
+      tree,
+      leaves.map((checkpoint) => entryHash(hash, logEntry(checkpoint))),
+    ).tree;
+    [previous, after] = [end, end.checkpointId];
+  }
+  if (tree?.size !== size || toHex(rootOf(hash, tree)) !== root) {
+    return `The stored tree of ${size} leaves is not that of the checkpoints, and the key of this log did not sign it.`;
+  }
+  return isSameCheckpoint(previous, newest) ? undefined : replaced(newest);
 }
 
 /** The next tree; `undefined` if the stored one is signed and complete; or why the log must halt, as a sentence. */
 async function extend(
-  { log, checkpoints, hash }: LogGrowing,
+  service: LogGrowing,
   state: LogState,
-): Promise<ReturnType<typeof grown> | string | undefined> {
+  tail: ChainTail,
+): Promise<ReturnType<typeof grown> | NotBelieved | string | undefined> {
+  const { log, checkpoints, hash } = service;
   const { size } = state;
   // 1. The stored tree must be the one that was signed.
   const tree = growingTree(size, await log.tiles(edgeTiles(size)));
@@ -107,10 +164,27 @@ async function extend(
   const leaves = page.map((checkpoint) => entryHash(hash, logEntry(checkpoint)));
   const fault = contradiction(tree, start, page, leaves);
   if (fault !== undefined) return fault;
-  // 3. Add the new ones.
-  const added = leaves.slice(size - start);
-  if (added.length === 0 && state.note !== undefined) return undefined;
-  return grown(hash, tree, added);
+  if (page.length === size - start) return state.note === undefined ? grown(hash, tree, []) : undefined;
+  // 3. The new ones must be those that the service sealed.
+  const logged = page[size - start - 1] ?? (await lastLogged(service, state, tree));
+  if (typeof logged === 'string') return logged;
+  const added = await tail.believed(logged, page.slice(size - start));
+  if (typeof added !== 'number') return added;
+  // 4. Add them.
+  return grown(hash, tree, leaves.slice(size - start, size - start + added));
+}
+
+/** The last checkpoint of the tree, if the last tile is full; `undefined` for the empty tree. A sentence if it changed. */
+async function lastLogged(
+  service: LogGrowing,
+  { size }: LogState,
+  tree: GrowingTree,
+): Promise<Checkpoint | string | undefined> {
+  if (size === 0) return undefined;
+  const [checkpoint] = await service.checkpoints.page(size - 1, 1);
+  if (checkpoint?.checkpointId !== size) return `Checkpoint ${size} is missing, and is in the log.`;
+  const path = await inclusionPath(service, checkpoint, { size, root: rootOf(service.hash, tree) });
+  return path === undefined ? `Checkpoint ${size} is not the one that was logged.` : checkpoint;
 }
 
 function contradiction(

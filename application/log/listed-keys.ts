@@ -1,12 +1,14 @@
 /**
- * The keys that `GET /log/keys` names (supplement "Trust in the ledger"): the configured ones, and former ones whose use
- * this service sealed itself. An owner of the database can write any row into the table of keys, so a row alone proves
- * nothing. A former key is named only if
+ * The keys that `GET /log/keys` names (supplement "Trust in the ledger"): the configured ones, and former keys of
+ * checkpoints whose use this service sealed itself. An owner of the database can write any row into the table of keys, and
+ * any record before it is sealed, so neither proves anything alone. A former key of checkpoints is named only if
  *
  * - the row is sound: its thumbprint is that of its public key;
- * - a key of checkpoints signed one, and a checkpoint by a believed key follows its last one and seals a record that names
+ * - the key signed a checkpoint, and a checkpoint by a believed key follows its last one and seals a record that names
  *   the key (domain/ledger/recorded-keys.ts has the rule);
- * - a key of the log is named by such a record.
+ * - the record rebuilds the root of that checkpoint, and links lead from both checkpoints to the newest known one.
+ *
+ * No former key of the log is named: nothing that a believed key signed shows that the service used it.
  */
 
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -15,9 +17,11 @@ import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { checkpointKeys } from '../../domain/ledger/checkpoint-keys.ts';
 import { believedBefore, type KeyNaming, namedKey } from '../../domain/ledger/recorded-keys.ts';
 import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
-import { encodeBase64, formatVerifierKey, parseVerifierKey } from '../../domain/log/verifier-key.ts';
+import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import type { TrustedChain } from '../ledger/trusted-chain.ts';
+import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
+import type { SealedTrees } from '../ledger/sealed-trees.ts';
+import { isSameCheckpoint, type TrustedChain } from '../ledger/trusted-chain.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerifier, NoteSigner, SigningKeys } from '../ports/keys.ts';
 import type { Ledger, LedgerPosition } from '../ports/ledger.ts';
@@ -27,8 +31,9 @@ import type { LogKey, TransparencyLog } from '../ports/transparency-log.ts';
 export interface KeyListing {
   readonly log: Pick<TransparencyLog, 'keys' | 'signers'>;
   readonly ledger: Pick<Ledger, 'page'>;
-  readonly checkpoints: Pick<Checkpoints, 'sealing' | 'page'>;
-  readonly chain: Pick<TrustedChain, 'state'>;
+  readonly checkpoints: Pick<Checkpoints, 'sealing' | 'records'>;
+  readonly trees: SealedTrees;
+  readonly chain: Pick<TrustedChain, 'state' | 'linked'>;
   readonly signingKeys: Pick<SigningKeys, 'published'>;
   readonly signer: Pick<NoteSigner, 'key'>;
   readonly verifierOf: (keys: ReturnType<SigningKeys['published']>) => CheckpointVerifier;
@@ -83,70 +88,67 @@ function soundKey(hash: Hash, { kid, thumbprint, publicKey }: LogKey) {
     : undefined;
 }
 
-function isSoundLogKey(hash: Hash, { kid, thumbprint, publicKey }: LogKey): boolean {
-  const key = parseVerifierKey(hash, publicKey);
-  if (key === undefined || kid !== `${key.name}+${key.keyId}`) return false;
-  const x = encodeBase64(key.publicKey).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-  return thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }) === thumbprint;
-}
-
 interface FormerKey {
   readonly row: LogKey;
   readonly verifier: CheckpointVerifier;
 }
 
 async function believedRows(service: KeyListing, former: readonly LogKey[]): Promise<readonly LogKey[]> {
-  const { log, hash, signingKeys, verifierOf } = service;
+  const { log, chain, hash, signingKeys, verifierOf } = service;
   const keys = former.flatMap((row): readonly FormerKey[] => {
     const key = row.use === 'checkpoint' ? soundKey(hash, row) : undefined;
     return key === undefined ? [] : [{ row, verifier: verifierOf({ keys: [key] }) }];
   });
-  const logKeys = former.filter((row) => row.use === 'log' && isSoundLogKey(hash, row));
-  if (keys.length + logKeys.length === 0) return [];
-  const own = verifierOf(signingKeys.published());
-  const named = { checkpoint: await namings(service, 'checkpoint', own, keys), log: [] as readonly KeyNaming[] };
-  if (logKeys.length > 0) named.log = await namings(service, 'log', own, keys);
-  const believedCheckpointKeys = believedBefore(named.checkpoint);
+  if (keys.length === 0) return [];
+  // 1. What names the keys, and what they signed last. Only checkpoints of the chain count.
+  const named = await provenNamings(service, new Set(keys.map(({ row }) => row.thumbprint)));
   const uses = await log.signers(0);
-  const ofCheckpoints = await Promise.all(
-    keys.map(async ({ row, verifier }) => {
-      const lastId = uses.find(({ kid }) => kid === row.kid)?.lastId;
-      if (lastId === undefined || lastId >= (believedCheckpointKeys.get(row.thumbprint) ?? 0)) return [];
-      const [last] = await service.checkpoints.page(lastId - 1, 1);
-      return last !== undefined && (await isSigned(verifier, last)) ? [row] : [];
+  const lastOf = ({ row }: FormerKey) => uses.find(({ kid }) => kid === row.kid)?.lastId ?? 0;
+  const linked = await chain.linked([...named.map(({ by }) => by.checkpointId), ...keys.map(lastOf).filter(Boolean)]);
+  // 2. Which of the checkpoints that seal these records a believed key signed.
+  const own = verifierOf(signingKeys.published());
+  const namings: KeyNaming[] = [];
+  for (const { thumbprint, by } of named) {
+    const { checkpointId } = by;
+    const signer = isSameCheckpoint(by, linked.get(checkpointId)) ? await signerOf(by, own, keys) : undefined;
+    if (signer !== undefined) namings.push({ thumbprint, checkpointId, signer: signer.thumbprint });
+  }
+  const before = believedBefore(namings);
+  // 3. Which keys signed one before.
+  const rows = await Promise.all(
+    keys.map(async (key) => {
+      const last = linked.get(lastOf(key));
+      if (last === undefined || last.checkpointId >= (before.get(key.row.thumbprint) ?? 0)) return [];
+      return (await isSigned(key.verifier, last)) ? [key.row] : [];
     }),
   );
-  // A record that names a key of the log counts if a believed key sealed it.
-  const ofLog = logKeys.filter(({ thumbprint }) =>
-    named.log.some(
-      ({ checkpointId, signer, ...naming }) =>
-        naming.thumbprint === thumbprint &&
-        (signer === undefined || checkpointId < (believedCheckpointKeys.get(signer) ?? 0)),
-    ),
-  );
-  return [...ofCheckpoints.flat(), ...ofLog];
+  return rows.flat();
 }
 
-/** The sealed records that name keys of this use, if a configured or a former key sealed them. */
-async function namings(
-  { ledger, checkpoints, clock }: KeyListing,
-  use: LogKey['use'],
-  own: CheckpointVerifier,
-  former: readonly FormerKey[],
-): Promise<readonly KeyNaming[]> {
-  const found: KeyNaming[] = [];
+interface ProvenNaming {
+  readonly thumbprint: string;
+  /** The checkpoint that seals the record. */
+  readonly by: Checkpoint;
+}
+
+/** The records that name one of the keys, and that rebuild the root of their checkpoint. */
+async function provenNamings(
+  { ledger, checkpoints, trees, hash, clock }: KeyListing,
+  thumbprints: ReadonlySet<string>,
+): Promise<readonly ProvenNaming[]> {
+  const found: ProvenNaming[] = [];
+  const memory: BlockMemory = {};
   for (const event of ['key.activated', 'key.retired'] as const) {
     let after: LedgerPosition | undefined;
     do {
       const page = await ledger.page({ event, after, limit: PAGE_SIZE, now: clock.now() });
       for (const record of page.records) {
-        const thumbprint = namedKey(record, use);
-        const sealing = await checkpoints.sealing(record.seq);
-        if (thumbprint === undefined || sealing.kind === 'not_sealed') continue;
-        const signer = await signerOf(sealing.checkpoint, own, former);
-        if (signer !== undefined) {
-          found.push({ thumbprint, checkpointId: sealing.checkpoint.checkpointId, signer: signer.thumbprint });
-        }
+        const thumbprint = namedKey(record);
+        if (thumbprint === undefined || !thumbprints.has(thumbprint)) continue;
+        const outcome = await proveRecord({ checkpoints, trees, hash }, record.seq, memory);
+        // Not the record of the page, which may have been changed since.
+        const proven = outcome.kind === 'proof' && memory.last?.records.find(({ seq }) => seq === record.seq);
+        if (proven && namedKey(proven) === thumbprint) found.push({ thumbprint, by: outcome.proof.checkpoint });
       }
       after = page.next;
     } while (after !== undefined);

@@ -9,6 +9,7 @@ import {
   type ProofPlan,
   planConsistency,
   planInclusion,
+  provesConsistency,
   provesInclusion,
   readProof,
   tilesOf,
@@ -44,13 +45,36 @@ export async function proveInLog(
 ): Promise<LogProofOutcome> {
   const index = checkpoint.checkpointId - 1;
   if (published === undefined || index >= published.size) return { kind: 'not_logged' };
-  const path = await proof(service, planInclusion(index, published.size));
   const head = parseTreeHead(parseNote(published.note)?.text ?? '');
-  const leaf = entryHash(service.hash, logEntry(checkpoint));
-  if (path === undefined || head === undefined) return { kind: 'broken' };
-  if (!provesInclusion(service.hash, { leaf, index, path, size: head.size, root: head.root }))
-    return { kind: 'broken' };
+  const path = head && (await inclusionPath(service, checkpoint, head));
+  if (path === undefined) return { kind: 'broken' };
   return { kind: 'proof', proof: { checkpointIndex: index, inclusionPath: path.map(toHex), note: published.note } };
+}
+
+interface Tree {
+  readonly size: number;
+  readonly root: Uint8Array;
+}
+
+/** The path that proves that the tree has the checkpoint as its leaf; `undefined` if none does. */
+export async function inclusionPath(
+  service: LogProving,
+  checkpoint: Checkpoint,
+  { size, root }: Tree,
+): Promise<readonly Uint8Array[] | undefined> {
+  const index = checkpoint.checkpointId - 1;
+  if (index >= size) return undefined;
+  const path = await proof(service, planInclusion(index, size));
+  const leaf = entryHash(service.hash, logEntry(checkpoint));
+  return path !== undefined && provesInclusion(service.hash, { leaf, index, path, size, root }) ? path : undefined;
+}
+
+/** Whether the stored tiles prove that the tree begins with the old one. */
+export async function isContinued(service: LogProving, old: Tree, { size, root }: Tree): Promise<boolean> {
+  if (size < old.size) return false;
+  const path = await proof(service, planConsistency(old.size, size));
+  if (path === undefined) return false;
+  return provesConsistency(service.hash, { oldSize: old.size, oldRoot: old.root, size, root, path });
 }
 
 /** The proof that the tree of `size` leaves begins with that of `oldSize`. @throws if a tile is missing */

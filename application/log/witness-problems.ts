@@ -35,6 +35,19 @@ export function pressingProblems(
   });
 }
 
+/** Why readers do not get the newest note, though no witness has a problem, as a sentence. */
+export function describeWithheld(
+  { size, note, published, isWithheld }: Pick<LogState, 'size' | 'note' | 'published' | 'isWithheld'>,
+  hasWitnesses: boolean,
+): string | undefined {
+  const shown = published?.size ?? -1;
+  // Witnesses may not have cosigned the newest note yet.
+  const isCurrent = shown === size || (shown < size && hasWitnesses && !isWithheld);
+  if (note === undefined || isCurrent) return undefined;
+  const why = isWithheld ? 'says that a witness contradicted it' : `names a published note of ${Math.max(shown, 0)}`;
+  return `Readers do not get the newest note, of ${size} leaves: the database ${why}.`;
+}
+
 export function describeProblem({ witness, kind, detail = '' }: WitnessProblem): string {
   return `The witness ${witness} ${SENTENCES[kind]} ${detail}`.trimEnd();
 }

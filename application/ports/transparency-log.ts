@@ -11,6 +11,8 @@ export interface LogState {
   readonly note: string | undefined;
   /** The newest note with enough cosignatures, which readers get. */
   readonly published: PublishedNote | undefined;
+  /** Whether a witness contradicted a tree of this size or a larger one: the newest note is not published. */
+  readonly isWithheld: boolean;
   /** Why no further tree is signed; `undefined` while trees are signed. */
   readonly halted: string | undefined;
 }

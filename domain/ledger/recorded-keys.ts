@@ -9,13 +9,10 @@ import type { LedgerRecord } from './record.ts';
 /** How every report begins that needed such a key. It never says that the seal is intact. */
 export const VERIFIED_WITH_RECORDED_KEYS = 'Verified with keys that the ledger itself names';
 
-/** The RFC 7638 thumbprint of the key that the record names. @param use what the key signs */
-export function namedKey(
-  { event, reason, detail }: Pick<LedgerRecord, 'event' | 'reason' | 'detail'>,
-  use: 'checkpoint' | 'log' = 'checkpoint',
-) {
+/** The RFC 7638 thumbprint of the key of checkpoints that the record names. */
+export function namedKey({ event, reason, detail }: Pick<LedgerRecord, 'event' | 'reason' | 'detail'>) {
   const isKey = event === 'key.activated' || event === 'key.retired';
-  return isKey && reason === `${use}_key` ? detail : undefined;
+  return isKey && reason === 'checkpoint_key' ? detail : undefined;
 }
 
 /** A sealed record that names a key. */

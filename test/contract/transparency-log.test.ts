@@ -32,7 +32,8 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
   it('begins once, and keeps its name then', async () => {
     const begun = await log().begin(ORIGIN, EMPTY);
     expect(begun).to.deep.equal({
-      ...{ origin: ORIGIN, size: 0, root: EMPTY, note: undefined, published: undefined, halted: undefined },
+      ...{ origin: ORIGIN, size: 0, root: EMPTY, note: undefined, published: undefined },
+      ...{ isWithheld: false, halted: undefined },
     });
     expect(await log().begin('another.example', 'f'.repeat(64))).to.deep.equal(begun);
     expect(await log().state()).to.deep.equal(begun);
@@ -110,11 +111,12 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     await Promise.all(Array.from({ length: 5 }, () => log().withdraw(ORIGIN, first + 3)));
     const before = { size: first + 2, note: notes[2] };
     expect(await shown()).to.deep.equal(before);
-    expect(await stateOf()).to.deep.include({ size, root, note, halted: undefined });
+    expect(await stateOf()).to.deep.include({ size, root, note, isWithheld: true, halted: undefined });
     for (const again of [first + 3, first + 2]) await log().publish(ORIGIN, { size: again, note: 'again' });
     expect(await shown()).to.deep.equal(before);
     // A tree that was never published.
     expect(await log().grow(await growth({ publish: false }))).to.equal('grown');
+    expect((await stateOf()).isWithheld).to.equal(false);
     await log().withdraw(ORIGIN, first + 4);
     await log().withdraw(ORIGIN, first + 1);
     await log().publish(ORIGIN, { size: first + 4, note: 'again' });
@@ -182,7 +184,7 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
     const { size, root } = await stateOf();
     await log().halt('A reason.');
     await log().adoptOrigin('another.example');
-    const unsigned = { note: undefined, published: undefined, halted: undefined };
+    const unsigned = { note: undefined, published: undefined, isWithheld: false, halted: undefined };
     expect(await stateOf()).to.deep.equal({ origin: 'another.example', size, root, ...unsigned });
     expect([await log().cosignatures(), await log().problems()]).to.deep.equal([[], []]);
   });

@@ -73,6 +73,10 @@ async function signAnewWithOwnKey({ mandate, storage, tampering, engine, hasLog 
   await sealAnew(storage, tampering, { ...own.signer, kid: 'old-2025' });
 }
 
+async function signSecondWithOwnKey({ storage, tampering }: Kept): Promise<void> {
+  await sealAnew(storage, tampering, (await makeSealingKey()).signer, 2, 2);
+}
+
 const signAnewWithRealKey = ({ storage, tampering, key }: Kept) => sealAnew(storage, tampering, key.signer);
 const emptyLog = ({ tampering }: Kept) => tampering.sql(...KEPT_LOG.map((table) => `delete from ${table}`));
 
@@ -110,6 +114,9 @@ const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept) => Pr
     ...(['running', alter, remove, signAnewWithOwnKey] as const),
   ],
   'Own key, and the log emptied; service restarted': ['restarted', alter, remove, signAnewWithOwnKey, emptyLog],
+  'Own key for checkpoint 2 alone, and the log emptied; service restarted': [
+    ...(['restarted', alter, signSecondWithOwnKey, emptyLog] as const),
+  ],
   'Real key: records rewritten, all checkpoints signed anew with a copy of the real key': [
     ...(['running', alter, remove, signAnewWithRealKey] as const),
   ],

@@ -136,6 +136,11 @@ for (const database of databases) {
         ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
         detail: stranger.signer.kid,
       });
+      // Sealed too, and nothing shows that the service used this key of the log.
+      await storage.ledger.append({
+        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'log_key' },
+        detail: logThumbprint,
+      });
       const other = await mandate.another({});
       expect(await listedKids(other)).to.deep.equal(own);
       await other.jobs.seal();

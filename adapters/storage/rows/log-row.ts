@@ -12,7 +12,8 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
 import { type BindInstant, type Bound, storable } from './column.ts';
 
-export const STATE_COLUMNS = 'origin, size, root, note, published_size, published_note, halted';
+export const STATE_COLUMNS = `origin, size, root, note, published_size, published_note, halted,
+  coalesce(contradicted_size >= size, false) as is_withheld`;
 
 export interface LogStateRow {
   readonly origin: string;
@@ -22,15 +23,17 @@ export interface LogStateRow {
   readonly published_size: number | null;
   readonly published_note: string | null;
   readonly halted: string | null;
+  readonly is_withheld: boolean | number;
 }
 
 export function toLogState(row: LogStateRow): LogState {
-  const { origin, size, root, note, published_size, published_note, halted } = row;
+  const { origin, size, root, note, published_size, published_note, halted, is_withheld } = row;
   return {
     ...{ origin, size, root },
     note: note ?? undefined,
     published:
       published_size === null || published_note === null ? undefined : { size: published_size, note: published_note },
+    isWithheld: Boolean(is_withheld),
     halted: halted ?? undefined,
   };
 }

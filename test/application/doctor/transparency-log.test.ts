@@ -7,7 +7,10 @@ const LOG = { origin: 'mandate.test/ledger', witnesses: ['w.test/1', 'w.test/2']
 
 function state(changes: Partial<LogState> = {}): LogState {
   const published = { size: 9, note: 'a note' };
-  return { ...{ origin: LOG.origin, size: 9, root: '', note: 'a note', published, halted: undefined }, ...changes };
+  return {
+    ...{ origin: LOG.origin, size: 9, root: '', note: 'a note', published, isWithheld: false, halted: undefined },
+    ...changes,
+  };
 }
 
 function problem(kind: WitnessProblem['kind'], changes: Partial<WitnessProblem> = {}): WitnessProblem {
@@ -32,6 +35,9 @@ describe('The doctor, of the log', () => {
       'failed: The log signs no further tree. For a reason.',
     );
     expect(of(state(), [], 13)).to.equal('warning: The log has 9 of 13 checkpoints.');
+    expect(of(state({ ...behind, isWithheld: true }))).to.equal(
+      'failed: Readers do not get the newest note, of 9 leaves: the database says that a witness contradicted it.',
+    );
     expect(of(state({ published: undefined }))).to.match(/^warning: .* publishes 0: witnesses do not cosign the rest/);
   });
 

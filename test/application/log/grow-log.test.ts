@@ -26,12 +26,18 @@ describe('The transparency log', () => {
   afterEach(() => fixture.close());
 
   /** A process with the key of the log. */
-  async function process(changes: Partial<TransparencyLog> = {}, name = ORIGIN): Promise<() => Promise<GrowOutcome>> {
+  async function process(
+    changes: Partial<TransparencyLog> = {},
+    name = ORIGIN,
+    beforeExamined = async () => {},
+  ): Promise<() => Promise<GrowOutcome>> {
     const read = await readNoteSigner(PEM, { hash: sha256Bytes, name, type: ED25519 });
     if (read.kind !== 'read') throw new Error(read.problem);
     const { checkpoints } = fixture.storage;
+    const trusted = chainOf(checkpoints);
+    const chain = { ...trusted, examine: () => beforeExamined().then(trusted.examine) };
     const grow = logGrowing({
-      ...{ log: { ...log, ...changes }, checkpoints, chain: chainOf(checkpoints), signer: read.signer },
+      ...{ log: { ...log, ...changes }, checkpoints, chain, signer: read.signer },
       ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: false },
     });
     return () => grow();
@@ -124,6 +130,38 @@ describe('The transparency log', () => {
     sql('delete from checkpoints where checkpoint_id = 2');
     await expectHalt(grow, /^Checkpoint 2 is missing\.$/);
   });
+
+  it('halts if a new checkpoint is not the one that this process examined', async () => {
+    // A holder of the real key can sign it, and put the true one back: every signature of these is believed.
+    const grow = await process({}, ORIGIN, async () => sql('update checkpoints set closed_at = closed_at - 1000'));
+    await seal(1);
+    sql('update checkpoints set closed_at = closed_at + 1000');
+    await expectHalt(grow, /^Checkpoint 1 was replaced while the log grew\.$/);
+  });
+
+  it('halts if a checkpoint of a later batch is replaced after the first batch was added', async () => {
+    let growths = 0;
+    const grow = await process({
+      grow: async (growth: LogGrowth) => {
+        const outcome = await log.grow(growth);
+        growths += 1;
+        // The second batch ends with it, so the batch alone has no link that contradicts it.
+        if (growths === 1) sql('update checkpoints set closed_at = closed_at + 1000 where checkpoint_id = 1024');
+        return outcome;
+      },
+    });
+    await seal(1030);
+    await expectHalt(grow, /^Checkpoint 1024 was replaced while the log grew\.$/);
+    expect(growths).to.equal(1);
+  }).timeout(120_000);
+
+  it('halts if the last checkpoint of a full tile was changed, and a new one follows it', async () => {
+    await seal(256);
+    await (await process())();
+    sql("update checkpoints set signature = 'other' where checkpoint_id = 256");
+    await seal(1);
+    await expectHalt(await process(), /^Checkpoint 256 is not the one that was logged\.$/);
+  }).timeout(60_000);
 
   it('signs nothing under another name, until that name is adopted with the same tree', async () => {
     await seal(2);

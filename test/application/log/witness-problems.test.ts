@@ -6,7 +6,7 @@ import { NOON } from '../../support/domain-fixtures.ts';
 
 describe('The problems of witnesses', () => {
   const stateOf = (published: number): LogState => ({
-    ...{ origin: 'mandate.test/ledger', size: 9, root: '', note: 'a note', halted: undefined },
+    ...{ origin: 'mandate.test/ledger', size: 9, root: '', note: 'a note', isWithheld: false, halted: undefined },
     published: { size: published, note: 'a note' },
   });
   const problem = (kind: WitnessProblem['kind']): WitnessProblem => ({

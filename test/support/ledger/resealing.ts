@@ -12,16 +12,18 @@ import type { Tampering } from './tampering.ts';
  * Gives the checkpoints the roots of the present records, links and signs them. Ids, ranges and times stay.
  *
  * @param from the id of the first checkpoint to sign
+ * @param through the id of the last one
  */
 export async function sealAnew(
   { checkpoints }: Pick<Storage, 'checkpoints'>,
   tampering: Tampering,
   signer: CheckpointSigner,
   from = 1,
+  through = Number.MAX_SAFE_INTEGER,
 ): Promise<void> {
   let previous: Checkpoint | undefined;
   for (const stored of await checkpoints.page(0, 1000)) {
-    if (stored.checkpointId >= from) {
+    if (stored.checkpointId >= from && stored.checkpointId <= through) {
       const tree = treeBuilder(sha256Bytes);
       for (const record of await checkpoints.records(stored, 0, 1000)) {
         tree.add(leafHash(sha256Bytes, canonicalRecord(record)));
