@@ -1,3 +1,4 @@
+import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 
@@ -21,6 +22,12 @@ export type Sealing =
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
   /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
+
+/** The last archived checkpoint. All before it are archived as well. */
+export interface ArchivedThrough extends Checkpoint {
+  /** The start of the first month that stays. */
+  readonly archivedBefore: Instant;
+}
 
 /**
  * The checkpoints, append-only like the ledger, and the records in sequence order, in which they are sealed. All
@@ -55,6 +62,6 @@ export interface Checkpoints {
   /** Whether a number is sealed, and by which checkpoint. */
   sealing(seq: number): Promise<Sealing>;
 
-  /** The last archived checkpoint. All before it are archived as well. `undefined` if none is. */
-  archivedThrough(): Promise<Checkpoint | undefined>;
+  /** `undefined` if no checkpoint is archived. */
+  archivedThrough(): Promise<ArchivedThrough | undefined>;
 }

@@ -3,7 +3,7 @@
  * seal"). A fault names its kind and the checkpoint; it never shows the content of a record.
  */
 
-import { type Instant, secondsBetween } from '../instant.ts';
+import { type Instant, plusSeconds, secondsBetween } from '../instant.ts';
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import type { Month } from './time-range.ts';
@@ -79,6 +79,14 @@ export function unmatchedMark(
   const newestId = newest?.checkpointId ?? 0;
   const unmatched = marks.find((mark) => mark.checkpointId > newestId);
   return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
+}
+
+/** Only a clock that is wrong by more dates a record so long before the end of an earlier checkpoint. */
+const DATED_BACK_SECONDS = 24 * 3600;
+
+/** Whether the checkpoint after `previous` may hold a record from before this time. */
+export function mayReachBefore(previous: Pick<Checkpoint, 'closedAt'> | undefined, time: Instant): boolean {
+  return previous === undefined || previous.closedAt < plusSeconds(time, DATED_BACK_SECONDS);
 }
 
 /** Checkpoints that were closed long after the oldest record that they seal. A warning, not a fault. */

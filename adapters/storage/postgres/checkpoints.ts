@@ -2,13 +2,15 @@
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import {
+  type ArchivedRow,
   CHECKPOINT_COLUMNS,
   type CheckpointRow,
   checkpointColumns,
   checkpointValues,
-  NEWEST_ARCHIVED,
+  SELECT_ARCHIVED,
   type SealingRow,
   selectSealing,
+  toArchivedThrough,
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
@@ -47,7 +49,7 @@ const selectSealingOf = { name: 'sealing', text: selectSealing('$1') };
 
 const selectArchived = {
   name: 'archived_through',
-  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`,
+  text: SELECT_ARCHIVED,
 };
 
 type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
@@ -88,8 +90,8 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
     },
 
     async archivedThrough() {
-      const { rows } = await run<CheckpointRow>(selectArchived);
-      return rows[0] && toCheckpoint(rows[0]);
+      const { rows } = await run<ArchivedRow>(selectArchived);
+      return rows[0] && toArchivedThrough(rows[0]);
     },
   };
 }

@@ -6,13 +6,15 @@
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import {
+  type ArchivedRow,
   CHECKPOINT_COLUMNS,
   type CheckpointRow,
   checkpointColumns,
   checkpointValues,
-  NEWEST_ARCHIVED,
+  SELECT_ARCHIVED,
   type SealingRow,
   selectSealing,
+  toArchivedThrough,
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
@@ -34,8 +36,6 @@ const selectPage = `select ${CHECKPOINT_COLUMNS} from checkpoints c
   where c.checkpoint_id > ? order by c.checkpoint_id limit ?`;
 
 const selectSealingOf = selectSealing('?');
-
-const selectArchived = `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`;
 
 const selectStored = 'select 1 from ledger where seq = ?';
 
@@ -78,8 +78,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
 
     archivedThrough: () =>
       read((run) => {
-        const row = run<CheckpointRow>(selectArchived).rows[0];
-        return row && toCheckpoint(row);
+        const row = run<ArchivedRow>(SELECT_ARCHIVED).rows[0];
+        return row && toArchivedThrough(row);
       }),
   };
 }
