@@ -21,8 +21,11 @@ import type { DraftExport, ExportFolder, Lines, OpenExport, StoredExport } from 
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
+import { recordPages } from './record-pages.ts';
 import { type VerifiableLedger, verifyLedger } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
+
+const RECORDS_AT_ONCE = 500;
 
 export interface Archiving {
   readonly archives: Archives;
@@ -81,8 +84,9 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   if (held.leftBefore) return { kind: 'archived_before', month, partition };
   if (held.undelivered) return { kind: 'undelivered', month };
 
-  // 1. Check that every record of the month is sealed.
+  // 1. Check that every record of the month is sealed, and that earlier exports have those that will not be exported.
   const exported = await archiving.archives.exported();
+  if (!(await isAccountedFor(held, exported, archiving))) return { kind: 'not_exported', month };
   const last = await lastToExport(held, exported, archiving.checkpoints);
   if (last === 'not_sealed') return { kind: 'not_sealed', month };
   const range = last && rangeAfter(exported, last);
@@ -160,6 +164,26 @@ async function lastToExport(
   if (lastSeq === undefined || lastSeq <= exported.lastSeq) return undefined;
   const sealing = await checkpoints.sealing(lastSeq);
   return sealing.kind === 'not_sealed' ? 'not_sealed' : sealing.checkpoint;
+}
+
+/**
+ * Whether earlier exports can have the month's records up to the last exported number. Only the last exported checkpoint may
+ * have such records. Its records of the earlier month must have left. The rows of `ledger_archives` are not sealed.
+ */
+async function isAccountedFor(
+  { firstSeq = Number.POSITIVE_INFINITY }: HeldMonth,
+  { lastCheckpoint, lastSeq }: Exported,
+  { checkpoints, turn }: Archiving,
+): Promise<boolean> {
+  if (lastCheckpoint === 0) return lastSeq === 0;
+  const [last] = await checkpoints.page(lastCheckpoint - 1, 1);
+  if (last?.checkpointId !== lastCheckpoint || last.lastSeq !== lastSeq || firstSeq < last.firstSeq) return false;
+  if (firstSeq > lastSeq) return true;
+  let held = 0;
+  for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: RECORDS_AT_ONCE }, last)) {
+    held += page.length;
+  }
+  return held < last.treeSize;
 }
 
 function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
