@@ -161,6 +161,7 @@ declare
   v_until timestamptz;
   v_newest timestamptz;
   v_first bigint;
+  v_written integer;
 begin
   perform pg_advisory_xact_lock_shared(1296105476, 0);
   select min(at), max(at) into v_from, v_until from unnest(p_entries);
@@ -180,7 +181,11 @@ begin
     insert into @schema@.outbox (seq, due_at, failures)
       select seq, '-infinity', 0 from written where (select queueing from @schema@.outbox_queueing where only_row)
   )
-  select min(seq) into v_first from written;
+  select min(seq), count(*) into v_first, v_written from written;
+  -- A trigger that is not ours can pass over an insert, and Postgres then reports no error.
+  if v_written <> cardinality(p_entries) then
+    raise exception 'the ledger did not take a record' using errcode = '55006';
+  end if;
   -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
   -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
   if (select min(last_seq) from @schema@.checkpoints where last_seq >= v_first) is not null then
