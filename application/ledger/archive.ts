@@ -208,6 +208,7 @@ function ledgerThrough(
         ? []
         : checkpoints.records({ ...range, lastSeq: Math.min(range.lastSeq, lastSeq) }, after, limit),
     archivedThrough: checkpoints.archivedThrough,
+    outside: checkpoints.outside,
   };
 }
 

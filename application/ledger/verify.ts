@@ -27,7 +27,7 @@ import type { Hash, Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 /** The parts of a ledger that a verification reads. */
-export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough'>;
+export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough' | 'outside'>;
 
 export interface LedgerVerification {
   readonly ledger: VerifiableLedger;
@@ -259,7 +259,13 @@ async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined>
     if (seq < 1) outside ??= seq;
     walk.counts.unsealed += 1;
   });
-  return outside === undefined ? undefined : { kind: 'record_outside', seq: outside };
+  const seq = outside ?? (await walk.ledger.outside());
+  return seq === undefined ? undefined : { kind: 'record_outside', seq: shortest(seq) };
+}
+
+/** Beyond the safe integers a number is text. */
+function shortest(seq: number | string): number | string {
+  return Number.isSafeInteger(Number(seq)) ? Number(seq) : seq;
 }
 
 function afterNewest({ newest }: Walk): number {

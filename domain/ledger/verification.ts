@@ -22,8 +22,11 @@ export type VerificationFault =
   | { readonly kind: 'tree_size'; readonly checkpointId: number; readonly sealed: number; readonly held: number }
   /** The number of records is right, but a record or the order has changed. */
   | { readonly kind: 'root_mismatch'; readonly checkpointId: number }
-  /** No checkpoint covers the record: its number is below the first range, or, in an export, above the last one. */
-  | { readonly kind: 'record_outside'; readonly seq: number }
+  /**
+   * No checkpoint covers the record: its number is below the first range, or, in an export, above the last one; or beyond
+   * the safe integers, and then text.
+   */
+  | { readonly kind: 'record_outside'; readonly seq: number | string }
   /** The ledger's checkpoint has another root than the mark that names it. */
   | { readonly kind: 'mark_contradicted'; readonly checkpointId: number }
   /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */

@@ -14,7 +14,7 @@ import {
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
-import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { type LedgerRow, RECORD_COLUMNS, SELECT_OUTSIDE, toLedgerRecord } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 
@@ -29,6 +29,8 @@ const selectRecords = {
   name: 'sealed_records',
   text: `select ${RECORD_COLUMNS} from ledger where seq > $1 and seq <= $2 order by seq fetch first $3 rows with ties`,
 };
+
+const selectOutside = { name: 'record_outside', text: SELECT_OUTSIDE };
 
 const addCheckpoint = {
   name: 'add_checkpoint',
@@ -72,6 +74,11 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
     async add(checkpoint) {
       const { rows } = await run<{ added: boolean }>(addCheckpoint, checkpointValues(checkpoint, bindInstant));
       return rows[0]?.added === true ? 'added' : 'overtaken';
+    },
+
+    async outside() {
+      const { rows } = await run<{ seq: string | null }>(selectOutside);
+      return rows[0]?.seq ?? undefined;
     },
 
     async newest() {

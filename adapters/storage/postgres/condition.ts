@@ -22,7 +22,7 @@ import { readFacts } from './facts.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
-import { isSetBack } from './readiness.ts';
+import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 
@@ -57,9 +57,10 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       const { rows } = await run<{ name: string }>(partitions);
       return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
     },
-    async isSetBack() {
+    async numbering() {
+      if ((await run<{ beyond: boolean }>(isBeyond)).rows[0]?.beyond === true) return 'beyond';
       const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
-      return rows[0]?.set_back === true;
+      return rows[0]?.set_back === true ? 'set_back' : 'ok';
     },
     async sealing(): Promise<SealingCondition> {
       const backlog = await sealingBacklog(run);

@@ -70,6 +70,8 @@ create table @schema@.ledger (
     octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
       + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
     <= 131072),
+  -- A larger number cannot be sealed: it is no exact number in JSON.
+  constraint ledger_number check (seq <= 9007199254740991),
   primary key (ts, seq)
 ) partition by range (ts);
 alter sequence @schema@.ledger_seq owned by @schema@.ledger.seq;
@@ -383,6 +385,9 @@ begin
   perform pg_advisory_xact_lock(1296105476, 0);
   select * into previous from @schema@.checkpoints order by checkpoint_id desc limit 1;
   select max(seq) into highest from @schema@.ledger where seq > coalesce(previous.last_seq, 0);
+  if highest > 9007199254740991 then
+    raise exception 'the ledger holds a record with a number beyond 2^53 - 1' using errcode = '22003';
+  end if;
   -- A number was used twice, or will be. Such a range must not be signed.
   if @schema@.last_number() < greatest(previous.last_seq, highest) then
     raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';

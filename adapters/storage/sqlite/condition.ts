@@ -6,6 +6,7 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
 import type { Run } from './handle.ts';
+import { isBeyond } from './ledger.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { findBlocks } from './queries.ts';
 
@@ -21,7 +22,7 @@ const selectSigners = 'select kid from checkpoints group by kid order by max(che
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
-  'server' | 'schema' | 'guards' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
+  'server' | 'schema' | 'guards' | 'numbering' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -41,6 +42,8 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
           ),
         };
       }),
+    // AUTOINCREMENT never reuses a number.
+    numbering: () => read((run) => (isBeyond(run) ? 'beyond' : 'ok')),
     sealing: () =>
       read((run) => ({
         ...sealingBacklog(run),

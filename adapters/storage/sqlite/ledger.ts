@@ -18,7 +18,7 @@ import {
   startAfter,
   toPage,
 } from '../rows/ledger-page.ts';
-import { entryColumns, entryValues } from '../rows/ledger-row.ts';
+import { entryColumns, entryValues, selectBeyond } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -78,9 +78,16 @@ export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): 
   run(queueLast, [count]);
 }
 
+const selectLast = "select seq from sqlite_sequence where name = 'ledger'";
+
 /** The highest number that the ledger has given to a record. */
 export function lastNumber(run: Run): number {
-  return run<{ seq: number }>("select seq from sqlite_sequence where name = 'ledger'").rows[0]?.seq ?? 0;
+  return run<{ seq: number }>(selectLast).rows[0]?.seq ?? 0;
+}
+
+/** Whether a record has, or the next one would get, a number beyond the safe integers. */
+export function isBeyond(run: Run): boolean {
+  return run<{ beyond: number }>(selectBeyond(selectLast)).rows[0]?.beyond === 1;
 }
 
 const insertAct = `insert into operator_acts (seq, explains, ${actColumns.join(', ')})

@@ -134,6 +134,7 @@ describe('verifying the ledger', () => {
       verifier: { verify: async () => 'verified' },
       ledger: {
         archivedThrough: async () => undefined,
+        outside: async () => undefined,
         page: async (after, limit) => linked.filter(({ checkpointId }) => checkpointId > after).slice(0, limit),
         async records({ firstSeq, lastSeq }, after, limit) {
           pages += 1;
@@ -415,7 +416,7 @@ describe('verifying the ledger', () => {
   it('throws if the ledger cannot be read, and does not report a fault', async () => {
     await sealSome(3);
     const { checkpoints } = fixture.storage;
-    for (const method of ['page', 'records', 'archivedThrough'] as const) {
+    for (const method of ['page', 'records', 'archivedThrough', 'outside'] as const) {
       const ledger = { ...checkpoints, [method]: () => Promise.reject(new Error('away')) };
       expect(await fixture.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
     }
