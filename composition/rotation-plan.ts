@@ -1,7 +1,7 @@
 /**
  * The three steps of a key rotation, with the settings of each: publish the next key everywhere, sign with it, retire the
- * former key, of which the public half stays. Every verifier has a key before the first signature with it, and as long as its signatures must
- * verify (specification "Configuration rules", "Ledger and seal", tool-server contract).
+ * former key, of which the public half stays. Every verifier has a key before the first signature with it, and as long as
+ * its signatures must verify (specification "Configuration rules", "Ledger and seal", tool-server contract).
  */
 
 import type { ReplicaAnswer, RotationStep, SettingLine } from '../adapters/cli/key-report.ts';
@@ -35,9 +35,10 @@ interface RotationPlan {
 }
 
 /**
- * @param keys the configured keys, with or without the next one @param activeKid the kid of the key that signs by the
- * current settings @param next the next key; `index` is its number in the settings, or a free number if it is not configured yet @param maxTokenTtl
- * `Service:Agents:MaxTokenTtl`, in seconds
+ * @param keys the configured keys, with or without the next one
+ * @param activeKid the kid of the key that signs by the current settings
+ * @param next the next key; `index` is its number in the settings, or a free number if it is not configured yet
+ * @param maxTokenTtl `Service:Agents:MaxTokenTtl`, in seconds
  */
 export function rotationPlan(
   keys: readonly PlannedKey[],
@@ -63,6 +64,8 @@ export function rotationPlan(
       settings: signingSettings(all, signedBefore ?? next.kid),
       unset: [],
       conditions: [],
+      acts: [],
+      afterwards: undefined,
       check: 'GET /.well-known/jwks.json of every replica lists the next key (--server asks them).',
     },
     {
@@ -75,6 +78,8 @@ export function rotationPlan(
         `wait ${reload} from when step 1 had reached the last replica: tool servers keep the key set for ${formatDuration(TOOL_SERVER_CACHE)}, and caches on the way for ${formatDuration(SHARED_CACHE)}.`,
         'with SponsorCheck:Mode poll, the identity provider must have read the new key set too: it verifies the authentication of this service with it.',
       ],
+      acts: [],
+      afterwards: undefined,
       check:
         'the header of a new task token, and the newest of GET /audit/checkpoints, name the next key; a replica that is not up to date shows another kid there.',
     },
@@ -85,16 +90,16 @@ export function rotationPlan(
       done: isRetired,
       settings: signingSettings(all, next.kid),
       unset: [],
-      conditions: [
-        'step 2 has reached every replica: one that still signs with the former key could not start again.',
+      conditions: ['step 2 has reached every replica: one that still signs with the former key could not start again.'],
+      acts: [
         ...retiring.map(({ kid, source, index }) =>
           source.kind === 'path'
             ? `run mandate keys retire --kid ${kid} for each copy of ${source.path}; the setting keeps naming the file.`
             : `replace ${variableOf(`Service:Signing:Keys:${index}:Pem`)} by the public half, which mandate keys retire --kid ${kid} prints.`,
         ),
-        `optional: remove the settings of the former key ${lastToken} after step 2 had reached the last replica (Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept), and once a checkpoint by the next key follows its last one. Its checkpoints then verify only with --jwks and a key set that was kept before: mandate keys show --json > published-keys.json.`,
       ],
       check: 'mandate keys show calls the former key "public half only" on every replica.',
+      afterwards: `the settings of the former key may be removed ${lastToken} after step 2 had reached the last replica (Service:Agents:MaxTokenTtl, the clock skew, and the time a key set is kept), and once a checkpoint by the next key follows its last one. Its checkpoints then verify only with --jwks and a key set that was kept before: mandate keys show --json > published-keys.json.`,
     },
   ];
   return { steps, next: steps.find(({ done }) => !done)?.number };

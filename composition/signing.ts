@@ -9,7 +9,7 @@ import type { Log } from '../application/ports/telemetry.ts';
 import type { JwkSet } from '../domain/agents/public-key.ts';
 import { ED25519 } from '../domain/log/verifier-key.ts';
 import { logChoice, type SigningKeyChoice, signingKeyChoices } from './settings/alternatives.ts';
-import type { Settings } from './settings/settings.ts';
+import type { Settings, SettingsSection } from './settings/settings.ts';
 import { describeSettingError, type SettingError, StartupError } from './startup-error.ts';
 
 const KEY_FILE =
@@ -146,7 +146,7 @@ const LOG_KEY_FILE = 'one Ed25519 private key in PEM (PKCS#8, not encrypted), wh
 
 /** The key of the transparency log; `undefined` if the log is off. @throws StartupError for an unusable key */
 export async function loadNoteSigner(
-  settings: Settings,
+  settings: SettingsSection<'Service:Audit:Log'>,
   signingKeys: Pick<SigningKeys, 'published'>,
 ): Promise<NoteSigner | undefined> {
   const chosen = logChoice(settings);

@@ -37,8 +37,12 @@ export interface RotationStep {
   readonly unset: readonly string[];
   /** What must hold before the step. The first step has no conditions. */
   readonly conditions: readonly string[];
+  /** What to do besides the settings. */
+  readonly acts: readonly string[];
   /** How to check that the step has reached every replica. */
   readonly check: string;
+  /** What may be done after the step. */
+  readonly afterwards: string | undefined;
 }
 
 export interface ReplicaAnswer {
@@ -101,7 +105,7 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
     return jsonLine({
       next_step: next ?? null,
       key: { ...presentKey(key), made },
-      steps: steps.map(({ number, purpose, done, settings, unset, conditions, check }) => ({
+      steps: steps.map(({ number, purpose, done, settings, unset, conditions, acts, check, afterwards = null }) => ({
         step: number,
         purpose,
         done,
@@ -109,6 +113,8 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
         unchanged: settings.flatMap(({ name, value }) => (value === undefined ? [name] : [])),
         unset,
         conditions,
+        acts,
+        afterwards,
         check,
       })),
       replicas: replicas.map(({ server, published, missing, surplus }) => ({
@@ -127,13 +133,16 @@ export function renderRotation({ key, made, next, steps, replicas }: Rotation, j
   ]);
 }
 
-function stepLines({ number, purpose, done, settings, unset, conditions, check }: RotationStep): readonly string[] {
+function stepLines(step: RotationStep): readonly string[] {
+  const { number, purpose, done, settings, unset, conditions, acts, check, afterwards } = step;
   return [
     `Step ${number}${done ? ' (in the current settings)' : ''}: ${purpose}`,
     ...conditions.map((condition) => `  Before it: ${condition}`),
+    ...acts.map((act) => `  Do: ${act}`),
     ...settings.map((line) => `  ${assignment(line)}`),
     ...unset.map((name) => `  ${name}=                    (unset it)`),
     `  Then: ${check}`,
+    ...(afterwards === undefined ? [] : [`  Afterwards: ${afterwards}`]),
   ];
 }
 

@@ -9,11 +9,13 @@ import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type BelievedKey, bundleReader, runningDigest } from '../../adapters/sdk/audit/bundle.ts';
 import type { LedgerReading } from '../../adapters/storage/storage.ts';
 import { type BundleStop, bundleLog, type MadeBundle, makeBundle } from '../../application/log/make-bundle.ts';
+import type { LogState } from '../../application/ports/transparency-log.ts';
 import { toShortText } from '../../domain/instant.ts';
 import type { Completeness } from '../../domain/log/bundle.ts';
-import { parseVerifierKey } from '../../domain/log/verifier-key.ts';
+import { formatVerifierKey, parseVerifierKey, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { Json } from '../../domain/tokens/strict-json.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
+import { loadNoteSigner } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
 import { OutputLost, printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
@@ -45,21 +47,29 @@ interface Sources {
 }
 
 async function write(
-  { selection, jwks, withoutLog }: BundleRequest,
+  { selection, jwks, recordedKeys, withoutLog }: BundleRequest,
   { settings, storage }: Sources,
   target: (text: string) => Promise<void>,
 ): Promise<MadeBundle> {
-  const recorded = await storage.transparencyLog.keys();
+  // The database has the records too: its keys vouch for nothing unless the operator asks for them.
+  const recorded = recordedKeys ? await storage.transparencyLog.keys() : [];
   const believed = await auditorKeySet(jwks, settings);
   const checkpointKeys = [...believed, ...recordedJwks(recorded)];
   const verifier = readCheckpointVerifier({ keys: checkpointKeys });
   if (verifier === undefined) throw new StartupError([NO_KEYS]);
-  const logKeys = recorded.flatMap(({ use, publicKey }) => (use === 'log' ? [publicKey] : []));
+  const state = withoutLog ? undefined : await storage.transparencyLog.state();
+  const ownLogKey = state && (await configuredLogKey(settings, state.origin));
+  const logKeys = [
+    ...(ownLogKey === undefined ? [] : [ownLogKey]),
+    ...recorded.flatMap(({ use, publicKey }) =>
+      use === 'log' ? (parseVerifierKey(sha256Bytes, publicKey) ?? []) : [],
+    ),
+  ];
   const text = makeBundle(
     {
       ...{ ledger: storage.ledger, checkpoints: storage.checkpoints, hash: sha256Bytes, digest: runningDigest },
       ...{ verifier, clock: systemClock(), turn: eventLoopTurn, keys: knownKeys(checkpointKeys) },
-      log: withoutLog ? undefined : await logOf({ settings, storage }, logKeys),
+      log: state && (await logOf({ settings, storage }, state, logKeys)),
     },
     selection,
   );
@@ -71,35 +81,49 @@ async function write(
     if (part.done === true && part.value.stop !== undefined) throw new StartupError([stopSentence(part.value.stop)]);
     if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
     if (part.done === true) {
-      if (verdict?.verified === true) sayBroughtKeys(verdict.keys, believed);
+      if (verdict?.verified === true) sayBroughtKeys(verdict.keys, believed, ownLogKey);
       return part.value;
     }
     await target(part.value);
   }
 }
 
-/** A bundle may bring a key that only the ledger names. It has to be said, because the database has both. */
-function sayBroughtKeys(keys: readonly BelievedKey[], believed: readonly Json[]): void {
+/** With `--recorded-keys`. @param ownLogKey the configured key of the log */
+function sayBroughtKeys(
+  keys: readonly BelievedKey[],
+  believed: readonly Json[],
+  ownLogKey: VerifierKey | undefined,
+): void {
   const known = knownKeys(believed).map(({ thumbprint }) => thumbprint);
-  const brought = keys.flatMap(({ use, thumbprint }) =>
-    use === 'checkpoint' && !known.includes(thumbprint) ? [thumbprint] : [],
-  );
+  const ofLog = ownLogKey && formatVerifierKey(ownLogKey);
+  const brought = keys.flatMap(({ use, thumbprint, vkey }) => {
+    if (use === 'checkpoint') return known.includes(thumbprint) ? [] : [thumbprint];
+    return use === 'log' && vkey !== ofLog ? [thumbprint] : [];
+  });
   if (brought.length === 0) return;
   printError(
     `Signed with keys that only the ledger names: ${brought.join(', ')}. Compare them with a key set that you kept, before a policy names them.`,
   );
 }
 
-async function logOf({ settings, storage: { transparencyLog } }: Sources, logKeys: readonly string[]) {
-  const state = await transparencyLog.state();
-  if (state === undefined) return undefined;
+/** The key of `Service:Audit:Log:Key`, under the name of the stored log, which a note begins with. */
+async function configuredLogKey(settings: SettingSources, origin: string): Promise<VerifierKey | undefined> {
+  const own = { ...validSection(settings, 'Service:Audit:Log'), 'Service:Audit:Log:Origin': origin };
+  return (await loadNoteSigner(own, { published: () => ({ keys: [] }) }))?.key;
+}
+
+async function logOf(
+  { settings, storage: { transparencyLog } }: Sources,
+  state: LogState,
+  logKeys: readonly VerifierKey[],
+) {
   const witnesses = validSection(settings, 'Service:Audit:Log')['Service:Audit:Log:Witnesses'];
-  const keys = [...logKeys.map((text) => parseVerifierKey(sha256Bytes, text)), ...witnesses.map(({ VKey }) => VKey)];
-  const known = keys.filter((key) => key !== undefined);
+  const known = [...logKeys, ...witnesses.flatMap(({ VKey }) => VKey ?? [])];
+  if (logKeys.length === 0) throw new StartupError([NO_LOG_KEY]);
   const log = state.published && bundleLog(state.published.note, known, verifyEd25519);
   if (state.published === undefined || log === undefined) {
     throw new StartupError([
-      'The transparency log has no note yet that its recorded key signed: try again in a minute, or leave the log out with --without-log.',
+      'The transparency log has no note that its key signed: try again in a minute, or leave the log out with --without-log.',
     ]);
   }
   if (log.leftOut > 0) {
@@ -109,6 +133,9 @@ async function logOf({ settings, storage: { transparencyLog } }: Sources, logKey
   }
   return { ...log, size: state.published.size, tiles: transparencyLog.tiles };
 }
+
+const NO_LOG_KEY =
+  'The key of the transparency log is not configured here (Service:Audit:Log:Key). Configure it, leave the log out with --without-log, or believe the key that the database names with --recorded-keys.';
 
 interface Target {
   write(text: string): Promise<void>;
@@ -182,7 +209,7 @@ function stopSentence(stop: BundleStop): string {
     case 'broken':
       return `The records of checkpoint ${stop.checkpointId} do not produce the root that was signed: run audit-verify.`;
     case 'unknown_key':
-      return `No known key signed checkpoint ${stop.checkpointId}: give the key set that you kept with --jwks.`;
+      return `No known key signed checkpoint ${stop.checkpointId}: give the key set that you kept with --jwks, or believe the keys that the database names with --recorded-keys.`;
     case 'not_in_log':
       return `Checkpoint ${stop.checkpointId} or the tiles do not lead to the root of the log's note: /readyz says more.`;
     case 'archived':

@@ -32,7 +32,7 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { printError, processSettings, runReport, validSection } from './run-command.ts';
+import { printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
 
 const STANDARD_OUTPUT = '-';
 const SIGNING_KEYS = 'Service:Signing:Keys';
@@ -203,8 +203,9 @@ export async function keysRetire(request: RetireRequest, overrides: readonly Set
     }
     if (!canSign(key)) throw new StartupError([`${choice.setting} holds only the public half already.`]);
     if (choice.source.kind === 'pem') {
+      await writeOutput(publicPem(key));
       throw new StartupError([
-        `${choice.setting} is a text, not a file. Replace it yourself, on every replica, by the public half:\n${publicPem(key).trimEnd()}`,
+        `${choice.setting} is a text, not a file. Replace it yourself, on every replica, by the public half, which is on standard output.`,
       ]);
     }
     const { path } = choice.source;

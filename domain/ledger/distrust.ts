@@ -46,7 +46,7 @@ export function continuityFault(hash: Hash, known: Checkpoint, chain: readonly C
 export function describeDistrust(fault: Distrust): string {
   switch (fault.kind) {
     case 'unknown_key':
-      return `The newest checkpoint, ${fault.checkpointId}, is signed with the key ${visibleKeyId(fault.kid)}, which is not configured here. If this service signed with that key, configure its public half; if another replica signs with it, configure it here too. Otherwise another party signed the checkpoint.`;
+      return `The newest checkpoint, ${fault.checkpointId}, is signed with the key ${visibleKeyId(fault.kid)}, which is not configured here. Compare that key with the key set that you kept. If the set has it, configure its public half; if another replica signs with it, configure it here too. Otherwise another party signed the checkpoint: never configure a key only because the ledger names it.`;
     case 'invalid_signature':
       return `The newest checkpoint, ${fault.checkpointId}, names the configured key ${visibleKeyId(fault.kid)}, but that key did not make its signature: another party altered or signed it.`;
     case 'unreadable':

@@ -113,7 +113,7 @@ export type BundleVerdict =
     }
   | {
       readonly verified: false;
-      /** `policy`: the bundle is intact, and does not meet the policy. */
+      /** `policy`: the bundle agrees with itself, and does not meet the policy. */
       readonly fault: BundleFaultKind | 'policy';
       /** Counted from 1; `undefined` if the bundle does not meet the policy. */
       readonly line: number | undefined;

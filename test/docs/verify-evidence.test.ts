@@ -62,7 +62,7 @@ describe('docs/verify-evidence.html', function () {
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: ledger.thumbprints() }));
     await page.getByRole('heading', { name: 'The bundle is intact, and meets the policy' }).waitFor();
     await choose(/^Policy/, 'policy.json', JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
-    await page.getByRole('heading', { name: 'The bundle is intact, but does not meet the policy' }).waitFor();
+    await page.getByRole('heading', { name: 'The bundle agrees with itself, but does not meet the policy' }).waitFor();
     await choose(/^Policy/, 'policy.json', '{}');
     await page.getByRole('heading', { name: 'The policy cannot be read' }).waitFor();
   });

@@ -58,8 +58,13 @@ describe('audit-bundle', function () {
 
       it('writes the history of a task for its owner only, and it verifies without any setting', async () => {
         const file = path(`${kind.engine}-task.json`);
+        const refused = await bundle('--task', task, '--out', file);
+        expect([refused.code, existsSync(file)]).to.deep.equal([1, false]);
+        expect(refused.err).to.match(/^mandate: No known key signed checkpoint 2: .* --recorded-keys\.\n$/);
         const brought = `mandate: Signed with keys that only the ledger names: ${ledger.thumbprints()[1]}. Compare them with a key set that you kept, before a policy names them.\n`;
-        expect(await bundle('--task', task, '--out', file)).to.deep.equal({ code: 0, out: '', err: brought });
+        expect(await bundle('--task', task, '--recorded-keys', '--out', file)).to.deep.equal({
+          ...{ code: 0, out: '', err: brought },
+        });
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         expect(eventsOf(readFileSync(file, 'utf8'))).to.deep.equal(TASK);
         const { code, out, err } = await verify('--bundle', file);
@@ -100,7 +105,7 @@ describe('audit-bundle', function () {
 
       it('makes no bundle and no file if no record can be proved', async () => {
         const file = path('none.json');
-        const made = await bundle('--task', unfinished, '--out', file);
+        const made = await bundle('--task', unfinished, '--recorded-keys', '--out', file);
         expect(made).to.include({ code: 1, out: '' });
         expect(made.err).to.match(/^mandate: No record that can be proved matches: /);
         expect(existsSync(file)).to.equal(false);
@@ -129,7 +134,7 @@ describe('audit-bundle', function () {
             `update ledger set reason = 'another' where task_id = '${task}' and event = 'token.denied'`,
           );
           const file = path('altered.json');
-          const made = await bundle('--task', task, '--out', file);
+          const made = await bundle('--task', task, '--recorded-keys', '--out', file);
           expect(made.code).to.equal(1);
           expect(made.err).to.match(/^mandate: The records of checkpoint 2 do not produce the root that was signed: /);
           expect(existsSync(file)).to.equal(false);
@@ -181,10 +186,10 @@ describe('audit-bundle', function () {
       const unmet = await verify('--bundle', file, '--policy', policy);
       expect(unmet).to.deep.equal({
         ...{ code: 3, err: '' },
-        out: 'The bundle is intact, but does not meet the policy.\nA key that signed a checkpoint is not one of the checkpoint_keys of the policy.\n',
+        out: 'The bundle agrees with itself, but does not meet the policy.\nA key that signed a checkpoint is not one of the checkpoint_keys of the policy.\n',
       });
       expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
-        policy: 'not_met',
+        ...{ intact: null, policy: 'not_met' },
       });
       writeFileSync(policy, '{"log_keys":[],"log_keys":[]}');
       expect(await verify('--bundle', file, '--policy', policy)).to.include({ code: 1, out: '' });
@@ -243,7 +248,8 @@ describe('audit-bundle', function () {
       const task = await ledger.task(10);
       await ledger.publish();
       await ledger.rotate();
-      const sentence = 'mandate: No known key signed checkpoint 1: give the key set that you kept with --jwks.\n';
+      const sentence =
+        'mandate: No known key signed checkpoint 1: give the key set that you kept with --jwks, or believe the keys that the database names with --recorded-keys.\n';
       expect(await bundleOf(ledger, '--task', task)).to.deep.equal({ code: 1, out: '', err: sentence });
       writeFileSync(path('keys.json'), ledger.jwks());
       const { code, out } = await bundleOf(ledger, '--task', task, '--jwks', path('keys.json'));
@@ -268,7 +274,7 @@ describe('audit-bundle', function () {
         await ledger.task(20 + rotation);
         await ledger.publish();
       }
-      expect((await bundleOf(ledger, '--task', task, '--out', file)).code).to.equal(0);
+      expect((await bundleOf(ledger, '--task', task, '--recorded-keys', '--out', file)).code).to.equal(0);
       writeFileSync(path('all-keys.json'), ledger.jwks());
       const archived = await runCommand(
         ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')],

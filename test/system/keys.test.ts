@@ -261,9 +261,9 @@ describe('mandate keys', () => {
 
     it('refuses the active key, a key by Pem, an unknown kid and a file with a second name, and changes nothing', async () => {
       const pem = readFileSync(files.former, 'utf8');
-      const refused = async (kid: string, problem: RegExp) => {
+      const refused = async (kid: string, problem: RegExp, printed = '') => {
         const { code, out, err } = await retire('--kid', kid);
-        expect([code, out]).to.deep.equal([1, '']);
+        expect([code, out]).to.deep.equal([1, printed]);
         expect(err).to.match(problem).and.not.include(privatePart(pem)).and.not.include('PRIVATE KEY');
         expect(readFileSync(files.former, 'utf8')).to.equal(pem);
       };
@@ -273,7 +273,8 @@ describe('mandate keys', () => {
       await refused(kids.former, /has a second name \(a hard link\)/);
       settings = { ...settings, Service__Signing__Keys__0__Pem: pem };
       delete settings.Service__Signing__Keys__0__Path;
-      await refused(kids.former, /Keys:0:Pem is a text, not a file\. [\s\S]*-----BEGIN PUBLIC KEY-----/);
+      const half = createPublicKey(pem).export({ type: 'spki', format: 'pem' }).toString();
+      await refused(kids.former, /Keys:0:Pem is a text, not a file\. .* which is on standard output\.$/m, half);
     });
   });
 });

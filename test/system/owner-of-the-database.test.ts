@@ -159,7 +159,11 @@ for (const database of databases) {
 
     it('gives bundles that say whose keys they bring, and that the policy of an auditor does not accept', async () => {
       const [bundle, policy] = [join(folder, 'evidence.json'), join(folder, 'policy.json')];
-      const made = await command('audit-bundle', '--from', '2026-01-01', '--without-log', '--out', bundle);
+      const line = ['audit-bundle', '--from', '2026-01-01', '--without-log', '--out', bundle] as const;
+      const refused = await command(...line);
+      expect(refused.code).to.equal(1);
+      expect(refused.err).to.match(/^mandate: No known key signed checkpoint 1: /);
+      const made = await command(...line, '--recorded-keys');
       expect(made).to.deep.equal({
         ...{ code: 0, out: '' },
         err: `mandate: Signed with keys that only the ledger names: ${own.signer.kid}. Compare them with a key set that you kept, before a policy names them.\n`,

@@ -11,6 +11,8 @@ export interface BundleRequest {
   readonly out: string | undefined;
   /** `undefined`: the configured keys. */
   readonly jwks: KeySource | undefined;
+  /** Also believes the keys that only the database names. */
+  readonly recordedKeys: boolean;
   /** Leaves the transparency log out, also if the service keeps one. */
   readonly withoutLog: boolean;
 }
@@ -75,9 +77,12 @@ export function auditBundleCommand(
         })
         .option('jwks', {
           type: 'string',
-          describe:
-            'Keys of checkpoints: a file or an https URL. By default the configured keys. Keys that only the ledger names are brought too, and said',
+          describe: 'Keys of checkpoints: a file or an https URL. By default the configured keys',
           coerce: once('--jwks', readKeySource),
+        })
+        .option('recorded-keys', {
+          ...flag,
+          describe: 'Also believe keys that only the database names, of checkpoints and of the log, and print them',
         })
         .option('without-log', { ...flag, describe: 'Leave out the transparency log, and prove by checkpoints alone' })
         .check(({ task, sponsor, agent, from, to }) => {
@@ -87,8 +92,13 @@ export function auditBundleCommand(
           if (task === undefined && sponsor === undefined && agent === undefined && !isRange) return NOTHING;
           return from !== undefined && to !== undefined && to < from ? BACKWARDS : true;
         }),
-    run: ({ task, sponsor, agent, from, to, out, jwks, 'without-log': withoutLog }, settings) =>
-      run({ selection: { taskId: task, sponsor, agentId: agent, from, to }, out, jwks, withoutLog }, settings),
+    run: (
+      { task, sponsor, agent, from, to, out, jwks, 'recorded-keys': recordedKeys, 'without-log': withoutLog },
+      settings,
+    ) => {
+      const selection = { taskId: task, sponsor, agentId: agent, from, to };
+      return run({ selection, out, jwks, recordedKeys, withoutLog }, settings);
+    },
   });
 }
 

@@ -13,7 +13,7 @@ export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, j
     ? [...verified(verdict, hasPolicy), ...keyLines(verdict, hasPolicy)]
     : [
         verdict.fault === 'policy'
-          ? 'The bundle is intact, but does not meet the policy.'
+          ? 'The bundle agrees with itself, but does not meet the policy.'
           : 'The bundle is not intact.',
         verdict.message,
       ];
@@ -67,7 +67,8 @@ function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
 function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {
   if (!verdict.verified) {
     const { fault, line = null, message } = verdict;
-    if (fault === 'policy') return { intact: true, policy: 'not_met', sentence: message };
+    // Keys that the policy does not name prove nothing.
+    if (fault === 'policy') return { intact: null, policy: 'not_met', sentence: message };
     return { intact: false, fault: { kind: fault, line, sentence: message } };
   }
   const { selection, completeness, checkpoints, log = null, keys } = verdict;

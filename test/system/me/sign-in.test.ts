@@ -314,6 +314,8 @@ for (const database of databases) {
         const accept = 'text/html';
         const alone = await mandate.get('/me', { accept, cookie: `\u00a0${planted}` });
         expect([alone.status, alone.headers.get('location')]).to.deep.equal([302, '/me/sign-in']);
+        const spaces = await mandate.get('/me', { accept, cookie: '\u00a0'.repeat(8 * 1024) });
+        expect([spaces.status, spaces.headers.get('location')]).to.deep.equal([302, '/me/sign-in']);
         for (const both of [`\u00a0${planted}; ${cookie}`, `${cookie};\t\u00a0${planted}`]) {
           const { status, text } = await mandate.get('/me', { accept, cookie: both });
           expect([status, text.includes('Signed in as <bdi>ada</bdi>')]).to.deep.equal([200, true]);

@@ -174,12 +174,16 @@ describe('mandate audit-bundle', () => {
       [['--agent', 'jira', '--to', '2026-10-31'], { agentId: 'jira', to }],
       [['--from', '2026-10-01'], { from: parseRangeStart('2026-10-01') }],
     ] as const) {
-      const request = { selection: { ...nothing, ...selection }, jwks: undefined, withoutLog: false };
+      const request = {
+        selection: { ...nothing, ...selection },
+        jwks: undefined,
+        ...{ recordedKeys: false, withoutLog: false },
+      };
       expect((await run('audit-bundle', ...argv)).asked).to.deep.equal([{ ...request, out: undefined }]);
-      const more = ['--out', 'a', '--jwks', 'keys', '--without-log'];
+      const more = ['--out', 'a', '--jwks', 'keys', '--recorded-keys', '--without-log'];
       const jwks = { kind: 'file', path: 'keys' };
       expect((await run('audit-bundle', ...argv, ...more)).asked).to.deep.equal([
-        { ...request, out: 'a', jwks, withoutLog: true },
+        { ...request, out: 'a', jwks, recordedKeys: true, withoutLog: true },
       ]);
     }
   });

@@ -83,14 +83,15 @@ describe('An evidence bundle', function () {
     await ledger.task(13);
     await ledger.publish();
     const range = ['--agent', 'agent-1', '--from', '2026-01-01', '--to', '2027-01-01'];
-    const made = await runCommand(['audit-bundle', ...range], ledger.settings());
+    const made = await runCommand(['audit-bundle', ...range, '--recorded-keys'], ledger.settings());
     // The settings name the newest key only.
     const brought = `only the ledger names: ${ledger.thumbprints()[0]}. `;
     expect(made.code).to.equal(0);
     expect(made.err).to.include(brought);
     bundle = made.out;
     lines = bundle.slice(0, -1).split('\n');
-    withoutLog = (await runCommand(['audit-bundle', ...range, '--without-log'], ledger.settings())).out;
+    withoutLog = (await runCommand(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings()))
+      .out;
   });
   after(() => ledger.close());
 
