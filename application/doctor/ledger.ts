@@ -6,6 +6,7 @@
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
+import { visibleText } from '../../domain/visible.ts';
 import {
   type GuardCondition,
   NUMBERS_BEYOND,
@@ -19,7 +20,7 @@ import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from '
 export function judgeGuards({ tables, missing }: GuardCondition): Finding {
   if (missing.length === 0) return ok(`All ${tables} tables of the ledger refuse to be changed.`);
   return failed(
-    `The ledger can be changed: ${summarizeList(missing.map(({ table, what }) => `${table}: ${what}`))}.`,
+    `The ledger can be changed: ${summarizeList(missing.map(({ table, what }) => visibleText(`${table}: ${what}`)))}.`,
     'Find out who lifted the guard and run `mandate audit-verify`; then put it back as the migrations make it.',
   );
 }

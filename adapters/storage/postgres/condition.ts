@@ -14,7 +14,7 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
-import { evenlySpaced } from '../rows/migrations.ts';
+import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
@@ -112,6 +112,29 @@ const guards = {
       from guarded order by name`,
 };
 
+/** What no migration makes on the ledger's tables or `tasks`: it could change what is written, or hide what was. */
+const foreign = {
+  name: 'condition_foreign',
+  text: `
+    with ours as (
+      select oid, relname::text as name, relkind, relrowsecurity or relforcerowsecurity as hides from pg_class
+        where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass, 'tasks'::regclass)
+          or oid in (select inhrelid from pg_inherits where inhparent = 'ledger'::regclass)
+    )
+    select name, 'row-level security' as what from ours where hides
+    union all select name, 'the policy ' || polname from ours join pg_policy on polrelid = ours.oid
+    union all select name, 'the rule ' || rulename from ours join pg_rewrite on ev_class = ours.oid
+    union all select name, 'a relation of the kind ' || relkind::text from ours where relkind not in ('r', 'p')
+    union all
+    select name, 'the child table ' || inhrelid::regclass::text from ours join pg_inherits on inhparent = ours.oid
+      where ours.oid <> 'ledger'::regclass
+    union all
+    select name, 'the trigger ' || tgname from ours join pg_trigger on tgrelid = ours.oid
+      where not tgisinternal and (name = 'tasks'
+        or tgfoid <> all (select f.oid from ${ourFunctions('ledger')} where f.proname = 'refuse_ledger_change' and f.pronargs = 0))
+    order by 1, 2`,
+};
+
 /** Mandate's functions. With another language, a body of ours could do something else. */
 const bodies = {
   name: 'condition_function_bodies',
@@ -172,6 +195,7 @@ async function guardCondition(connections: Connections): Promise<GuardCondition>
   const [state] = (await run<{ fires: string }>(firing)).rows;
   const changed = await changedFunctions(connections);
   const open = (await run<{ name: string }>(unpinned)).rows;
+  const others = (await run<{ name: string; what: string }>(foreign)).rows;
   return {
     tables: rows.length,
     missing: [
@@ -184,6 +208,7 @@ async function guardCondition(connections: Connections): Promise<GuardCondition>
         : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),
       ...open.map(({ name }) => ({ table: 'ledger', what: `${name} finds functions of other roles` })),
       ...rows.flatMap(missingFrom),
+      ...others.map(({ name, what }) => ({ table: name, what: `${what} ${IS_FOREIGN}` })),
     ],
   };
 }
