@@ -29,7 +29,7 @@ const UNAVAILABLE_STATES = new Set([
   '25P03', // idle in transaction for too long
   '25P04', // a transaction for too long
   '55P03', // lock not available within the limit
-  '55006', // the ledger did not take a record (schema.sql)
+  '55006', // a record was not stored (schema.sql)
   'XX001', // data corrupted
   'XX002', // index corrupted
 ]);

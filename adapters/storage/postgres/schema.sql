@@ -186,7 +186,7 @@ begin
   select min(seq), count(*) into v_first, v_written from written;
   -- A trigger that is not ours can pass over an insert, and Postgres then reports no error.
   if v_written <> cardinality(p_entries) then
-    raise exception 'the ledger did not take a record' using errcode = '55006';
+    raise exception 'a record was not stored' using errcode = '55006';
   end if;
   -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
   -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
@@ -386,7 +386,7 @@ begin
   select * into previous from @schema@.checkpoints order by checkpoint_id desc limit 1;
   select max(seq) into highest from @schema@.ledger where seq > coalesce(previous.last_seq, 0);
   if highest > 9007199254740991 then
-    raise exception 'the ledger holds a record with a number beyond 2^53 - 1' using errcode = '22003';
+    raise exception 'a record has a number beyond 2^53 - 1' using errcode = '22003';
   end if;
   -- A number was used twice, or will be. Such a range must not be signed.
   if @schema@.last_number() < greatest(previous.last_seq, highest) then
