@@ -13,7 +13,7 @@ import { differsTooMuch, earlierOf, secondsAhead } from '../../domain/clocks.ts'
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
 import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
+import { type Month, monthOf, startOfMonth } from '../../domain/ledger/time-range.ts';
 import type { ExportFault } from '../../domain/ledger/verification.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
@@ -167,17 +167,20 @@ async function lastToExport(
 }
 
 /**
- * Whether earlier exports can have the month's records up to the last exported number. Only the last exported checkpoint may
- * have such records. Its records of the earlier month must have left. The rows of `ledger_archives` are not sealed.
+ * Whether earlier exports can have the month's records up to the last exported number. The rows of `ledger_archives` are not
+ * sealed. So they must name a checkpoint with its last number, of which records of the earlier month have left, and no month
+ * that is still there.
  */
 async function isAccountedFor(
-  { firstSeq = Number.POSITIVE_INFINITY }: HeldMonth,
+  { month, firstSeq = Number.POSITIVE_INFINITY }: HeldMonth,
   { lastCheckpoint, lastSeq }: Exported,
   { checkpoints, turn }: Archiving,
 ): Promise<boolean> {
   if (lastCheckpoint === 0) return lastSeq === 0;
   const [last] = await checkpoints.page(lastCheckpoint - 1, 1);
-  if (last?.checkpointId !== lastCheckpoint || last.lastSeq !== lastSeq || firstSeq < last.firstSeq) return false;
+  if (last?.checkpointId !== lastCheckpoint || last.lastSeq !== lastSeq) return false;
+  const archived = await checkpoints.archivedThrough();
+  if (archived !== undefined && startOfMonth(month) < archived.archivedBefore) return false;
   if (firstSeq > lastSeq) return true;
   let held = 0;
   for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: RECORDS_AT_ONCE }, last)) {
