@@ -6,14 +6,21 @@
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { visibleKeyId } from '../../domain/ledger/distrust.ts';
 import { type Month, monthOf, nextMonth } from '../../domain/ledger/time-range.ts';
-import type { GuardCondition, OutboxCondition, SealingCondition } from '../ports/storage.ts';
+import { visibleText } from '../../domain/visible.ts';
+import {
+  type GuardCondition,
+  NUMBERS_BEYOND,
+  type Numbering,
+  type OutboxCondition,
+  type SealingCondition,
+} from '../ports/storage.ts';
 import { ago, type Finding, failed, ok, skipped, summarizeList, warning } from './examine.ts';
 
 /** Judges whether the ledger, its checkpoints and every partition refuse changes. */
 export function judgeGuards({ tables, missing }: GuardCondition): Finding {
   if (missing.length === 0) return ok(`All ${tables} tables of the ledger refuse to be changed.`);
   return failed(
-    `The ledger can be changed: ${summarizeList(missing.map(({ table, what }) => `${table}: ${what}`))}.`,
+    `The ledger can be changed: ${summarizeList(missing.map(({ table, what }) => visibleText(`${table}: ${what}`)))}.`,
     'Find out who lifted the guard and run `mandate audit-verify`; then put it back as the migrations make it.',
   );
 }
@@ -35,9 +42,14 @@ export function judgePartitions(months: readonly Month[] | undefined, now: Insta
   return failed(`${sentence} Nothing can be recorded now, and so nothing decided.`, remedy);
 }
 
-/** @param isSetBack whether the sequence of record numbers is below numbers in use */
-export function judgeNumbering(isSetBack: boolean): Finding {
-  if (!isSetBack) return ok('New records get numbers that were never taken.');
+export function judgeNumbering(numbering: Numbering): Finding {
+  if (numbering === 'beyond') {
+    return failed(
+      NUMBERS_BEYOND,
+      'No service takes such a number: find out who moved the sequence or inserted the record. See docs/operating.md ("The ledger is not intact").',
+    );
+  }
+  if (numbering === 'ok') return ok('New records get numbers that were never taken.');
   return failed(
     'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded.',
     'Set it as its owner, as docs/auditing.md says ("After a failover that carries no sequences").',

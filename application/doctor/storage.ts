@@ -98,7 +98,7 @@ export function storageExaminations(
     inSchema('ledger partitions', async (condition) =>
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
     ),
-    inSchema('ledger numbering', async (condition) => judgeNumbering(await condition.isSetBack())),
+    inSchema('ledger numbering', async (condition) => judgeNumbering(await condition.numbering())),
     inSchema('ledger sealing', async (condition) =>
       judgeSealing(await condition.sealing(), clock.now(), checkpointInterval),
     ),

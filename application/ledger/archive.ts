@@ -13,7 +13,7 @@ import { differsTooMuch, earlierOf, secondsAhead } from '../../domain/clocks.ts'
 import { formatCheckpoint } from '../../domain/ledger/archive-format.ts';
 import { type ArchiveStop, archivedEntry } from '../../domain/ledger/archiving.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
-import { type Month, monthOf } from '../../domain/ledger/time-range.ts';
+import { type Month, monthOf, startOfMonth } from '../../domain/ledger/time-range.ts';
 import type { ExportFault } from '../../domain/ledger/verification.ts';
 import type { Archives, Exported, ExportedRange, HeldMonth } from '../ports/archives.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
@@ -21,8 +21,11 @@ import type { DraftExport, ExportFolder, Lines, OpenExport, StoredExport } from 
 import type { CheckpointVerifier } from '../ports/keys.ts';
 import type { Clock, Hash, Turn } from '../ports/runtime.ts';
 import { checkpointPages, type ExportContent, exportLines } from './export-lines.ts';
+import { recordPages } from './record-pages.ts';
 import { type VerifiableLedger, verifyLedger } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
+
+const RECORDS_AT_ONCE = 500;
 
 export interface Archiving {
   readonly archives: Archives;
@@ -81,8 +84,9 @@ async function archiveMonth(held: HeldMonth, archiving: Archiving): Promise<Arch
   if (held.leftBefore) return { kind: 'archived_before', month, partition };
   if (held.undelivered) return { kind: 'undelivered', month };
 
-  // 1. Check that every record of the month is sealed.
+  // 1. Check that every record of the month is sealed, and that earlier exports have those that will not be exported.
   const exported = await archiving.archives.exported();
+  if (!(await isAccountedFor(held, exported, archiving))) return { kind: 'not_exported', month };
   const last = await lastToExport(held, exported, archiving.checkpoints);
   if (last === 'not_sealed') return { kind: 'not_sealed', month };
   const range = last && rangeAfter(exported, last);
@@ -162,6 +166,29 @@ async function lastToExport(
   return sealing.kind === 'not_sealed' ? 'not_sealed' : sealing.checkpoint;
 }
 
+/**
+ * Whether earlier exports can have the month's records up to the last exported number. The rows of `ledger_archives` are not
+ * sealed. So they must name a checkpoint with its last number, of which records of the earlier month have left, and no month
+ * that is still there.
+ */
+async function isAccountedFor(
+  { month, firstSeq = Number.POSITIVE_INFINITY }: HeldMonth,
+  { lastCheckpoint, lastSeq }: Exported,
+  { checkpoints, turn }: Archiving,
+): Promise<boolean> {
+  if (lastCheckpoint === 0) return lastSeq === 0;
+  const [last] = await checkpoints.page(lastCheckpoint - 1, 1);
+  if (last?.checkpointId !== lastCheckpoint || last.lastSeq !== lastSeq) return false;
+  const archived = await checkpoints.archivedThrough();
+  if (archived !== undefined && startOfMonth(month) < archived.archivedBefore) return false;
+  if (firstSeq > lastSeq) return true;
+  let held = 0;
+  for await (const page of recordPages({ ledger: checkpoints, turn, pageSize: RECORDS_AT_ONCE }, last)) {
+    held += page.length;
+  }
+  return held < last.treeSize;
+}
+
 function rangeAfter(exported: Exported, last: Checkpoint): ExportedRange {
   return {
     firstCheckpoint: exported.lastCheckpoint + 1,
@@ -184,6 +211,7 @@ function ledgerThrough(
         ? []
         : checkpoints.records({ ...range, lastSeq: Math.min(range.lastSeq, lastSeq) }, after, limit),
     archivedThrough: checkpoints.archivedThrough,
+    outside: checkpoints.outside,
   };
 }
 

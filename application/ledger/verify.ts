@@ -17,16 +17,17 @@ import {
   contradictedMark,
   type LateSeals,
   lateSeals,
+  mayReachBefore,
   unmatchedMark,
   type VerificationFault,
 } from '../../domain/ledger/verification.ts';
-import type { Checkpoints, SeqRange } from '../ports/checkpoints.ts';
+import type { ArchivedThrough, Checkpoints, SeqRange } from '../ports/checkpoints.ts';
 import type { CheckpointVerdict, CheckpointVerifier } from '../ports/keys.ts';
 import type { Hash, Turn } from '../ports/runtime.ts';
 import { recordPages } from './record-pages.ts';
 
 /** The parts of a ledger that a verification reads. */
-export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough'>;
+export type VerifiableLedger = Pick<Checkpoints, 'page' | 'records' | 'archivedThrough' | 'outside'>;
 
 export interface LedgerVerification {
   readonly ledger: VerifiableLedger;
@@ -87,7 +88,7 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
   const walk: Walk = {
     ...verification,
     marks,
-    archivedThrough: (await ledger.archivedThrough())?.checkpointId ?? 0,
+    archived: await ledger.archivedThrough(),
     counts: { checkpoints: 0, records: 0, archived: 0, unsealed: 0 },
     newest: undefined,
     recordedKeys: recordedKeys(verification.recorded ?? []),
@@ -109,11 +110,11 @@ export async function verifyLedger(verification: LedgerVerification): Promise<Ve
 /** The progress of a verification. */
 interface Walk extends LedgerVerification {
   readonly marks: readonly Mark[];
-  readonly archivedThrough: number;
   readonly counts: VerificationCounts;
   readonly total: number;
   readonly recordedKeys: ReturnType<typeof recordedKeys>;
   readonly late: ReturnType<typeof lateSeals>;
+  archived: ArchivedThrough | undefined;
   /** The last verified checkpoint. */
   newest: Checkpoint | undefined;
 }
@@ -218,7 +219,7 @@ async function rootFault(
   });
   if (outside !== undefined) return { kind: 'record_outside', seq: outside };
   // Archived records may be missing. If all of them are still there, they are verified like any others.
-  if (tree.size < treeSize && (await hasLeft(walk, checkpointId))) {
+  if (tree.size < treeSize && (await hasLeft(walk, checkpoint, tree.size))) {
     walk.counts.archived += 1;
     return undefined;
   }
@@ -231,9 +232,24 @@ async function rootFault(
   return undefined;
 }
 
-/** Reads `archivedThrough` again if needed: a month may be archived while its records are read. */
-async function hasLeft({ ledger, archivedThrough }: Walk, checkpointId: number): Promise<boolean> {
-  return checkpointId <= archivedThrough || checkpointId <= ((await ledger.archivedThrough())?.checkpointId ?? 0);
+/**
+ * Whether the missing records of a checkpoint were archived. Those that remain must then be of a month that stays, and
+ * cannot be verified. So this is believed only of a checkpoint across the month's end, which its signed times show.
+ *
+ * Reads the records again: a month may have been archived after some of them were read.
+ */
+async function hasLeft(walk: Walk, checkpoint: Checkpoint, held: number): Promise<boolean> {
+  const { ledger, turn, newest } = walk;
+  const isArchived = () => checkpoint.checkpointId <= (walk.archived?.checkpointId ?? 0);
+  if (!isArchived()) walk.archived = await ledger.archivedThrough();
+  if (walk.archived === undefined || !isArchived()) return false;
+  if (held === 0) return true;
+  const { archivedBefore } = walk.archived;
+  if (!mayReachBefore(newest, archivedBefore)) return false;
+  for await (const page of recordPages({ ledger, turn, pageSize: RECORDS_AT_ONCE }, checkpoint)) {
+    if (page.some(({ at }) => at < archivedBefore)) return false;
+  }
+  return true;
 }
 
 async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined> {
@@ -243,7 +259,13 @@ async function countUnsealed(walk: Walk): Promise<VerificationFault | undefined>
     if (seq < 1) outside ??= seq;
     walk.counts.unsealed += 1;
   });
-  return outside === undefined ? undefined : { kind: 'record_outside', seq: outside };
+  const seq = outside ?? (await walk.ledger.outside());
+  return seq === undefined ? undefined : { kind: 'record_outside', seq: shortest(seq) };
+}
+
+/** Beyond the safe integers a number is text. */
+function shortest(seq: number | string): number | string {
+  return Number.isSafeInteger(Number(seq)) ? Number(seq) : seq;
 }
 
 function afterNewest({ newest }: Walk): number {

@@ -14,7 +14,8 @@ export interface HeldMonth {
   readonly month: Month;
   /** The name of its table. */
   readonly partition: string;
-  /** The highest sequence number in the month; `undefined` if it is empty. */
+  /** The lowest and the highest sequence number in the month; `undefined` if it is empty. */
+  readonly firstSeq: number | undefined;
   readonly lastSeq: number | undefined;
   /** Whether this month has been archived before, and its partition was created again. */
   readonly leftBefore: boolean;

@@ -1,3 +1,4 @@
+import type { Instant } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 
@@ -21,6 +22,12 @@ export type Sealing =
   | { readonly kind: 'archived'; readonly checkpoint: Checkpoint }
   /** A checkpoint covers the number. A record with it may exist, may have been deleted, or may never have existed. */
   | { readonly kind: 'sealed'; readonly checkpoint: Checkpoint };
+
+/** The last archived checkpoint. All before it are archived as well. */
+export interface ArchivedThrough extends Checkpoint {
+  /** The start of the first month that stays. */
+  readonly archivedBefore: Instant;
+}
 
 /**
  * The checkpoints, append-only like the ledger, and the records in sequence order, in which they are sealed. All
@@ -52,9 +59,15 @@ export interface Checkpoints {
   /** Up to `limit` checkpoints whose id is above `after`, oldest first. */
   page(after: number, limit: number): Promise<readonly Checkpoint[]>;
 
+  /**
+   * The number of a record that no checkpoint can seal, as text: below 1, or beyond the safe integers, which `records` does
+   * not read. `undefined` if there is none. Only tampering can store one.
+   */
+  outside(): Promise<string | undefined>;
+
   /** Whether a number is sealed, and by which checkpoint. */
   sealing(seq: number): Promise<Sealing>;
 
-  /** The last archived checkpoint. All before it are archived as well. `undefined` if none is. */
-  archivedThrough(): Promise<Checkpoint | undefined>;
+  /** `undefined` if no checkpoint is archived. */
+  archivedThrough(): Promise<ArchivedThrough | undefined>;
 }

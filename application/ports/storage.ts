@@ -86,6 +86,12 @@ export interface DatabaseLine {
  * The condition of the database, read from outside the service (doctor, metrics). Nothing is written. Every method may
  * throw StorageUnavailable, and gives up within a few seconds.
  */
+/** What `/readyz` and `mandate doctor` say of the numbering `beyond`. */
+export const NUMBERS_BEYOND =
+  'The ledger holds a record with a number beyond 2^53 - 1, or its next number is one: nothing more is recorded or sealed.';
+
+export type Numbering = 'ok' | 'set_back' | 'beyond';
+
 export interface StorageCondition {
   /** For example `Postgres 18.1`. */
   server(): Promise<string>;
@@ -99,8 +105,11 @@ export interface StorageCondition {
   guards(): Promise<GuardCondition>;
   /** The months with a partition for records; `undefined` if the ledger is not partitioned. */
   months(): Promise<readonly Month[] | undefined>;
-  /** Whether the sequence of record numbers was set back, so that new records would get numbers already in use. */
-  isSetBack(): Promise<boolean>;
+  /**
+   * The numbers of new records: `set_back` if they would be numbers already in use, `beyond` if they, or a stored one, are
+   * beyond the safe integers.
+   */
+  numbering(): Promise<Numbering>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */

@@ -23,6 +23,8 @@ export type ArchiveStop =
   | { readonly kind: 'archived_before'; readonly month: Month; readonly partition: string }
   | { readonly kind: 'undelivered'; readonly month: Month }
   | { readonly kind: 'not_sealed'; readonly month: Month }
+  /** The database says that records of the month were exported with an earlier one, but they cannot have been. */
+  | { readonly kind: 'not_exported'; readonly month: Month }
   | { readonly kind: 'not_intact'; readonly month: Month; readonly fault: VerificationFault }
   /** The written file does not read back as the intended content. It has been deleted. */
   | {
@@ -57,6 +59,8 @@ export function describeStop(stop: ArchiveStop): string {
       return `The sink has not received every record of ${stop.month} yet: run the command again when it has.`;
     case 'not_sealed':
       return `Not every record of ${stop.month} is sealed yet: run the command again after the service's next sealing pass.`;
+    case 'not_exported':
+      return `${stop.month} holds records that no export can have, but ledger_archives lists them as exported: compare its rows with your exports before you archive the month.`;
     case 'not_intact':
       return `${stop.month} was not exported, because the seal is not intact. ${describeFault(stop.fault)}`;
     case 'read_back':

@@ -3,7 +3,7 @@
  * seal"). A fault names its kind and the checkpoint; it never shows the content of a record.
  */
 
-import { type Instant, secondsBetween } from '../instant.ts';
+import { type Instant, plusSeconds, secondsBetween } from '../instant.ts';
 import { type Checkpoint, checkpointHash, type Mark } from './checkpoint.ts';
 import type { Hash } from './merkle-tree.ts';
 import type { Month } from './time-range.ts';
@@ -22,8 +22,11 @@ export type VerificationFault =
   | { readonly kind: 'tree_size'; readonly checkpointId: number; readonly sealed: number; readonly held: number }
   /** The number of records is right, but a record or the order has changed. */
   | { readonly kind: 'root_mismatch'; readonly checkpointId: number }
-  /** No checkpoint covers the record: its number is below the first range, or, in an export, above the last one. */
-  | { readonly kind: 'record_outside'; readonly seq: number }
+  /**
+   * No checkpoint covers the record: its number is below the first range, or, in an export, above the last one; or beyond
+   * the safe integers, and then text.
+   */
+  | { readonly kind: 'record_outside'; readonly seq: number | string }
   /** The ledger's checkpoint has another root than the mark that names it. */
   | { readonly kind: 'mark_contradicted'; readonly checkpointId: number }
   /** A mark names a missing checkpoint: the ledger's end was cut off. `newestId` is 0 if there are no checkpoints. */
@@ -79,6 +82,14 @@ export function unmatchedMark(
   const newestId = newest?.checkpointId ?? 0;
   const unmatched = marks.find((mark) => mark.checkpointId > newestId);
   return unmatched && { kind: 'mark_unmatched', checkpointId: unmatched.checkpointId, newestId };
+}
+
+/** Only a clock that is wrong by more dates a record so long before the end of an earlier checkpoint. */
+const DATED_BACK_SECONDS = 24 * 3600;
+
+/** Whether the checkpoint after `previous` may hold a record from before this time. */
+export function mayReachBefore(previous: Pick<Checkpoint, 'closedAt'> | undefined, time: Instant): boolean {
+  return previous === undefined || previous.closedAt < plusSeconds(time, DATED_BACK_SECONDS);
 }
 
 /** Checkpoints that were closed long after the oldest record that they seal. A warning, not a fault. */

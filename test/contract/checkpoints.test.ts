@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { plusSeconds } from '../../domain/instant.ts';
+import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { appendsEntries, type Role } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -332,7 +332,10 @@ onEveryDatabase('the checkpoints', ({ storage, database, outside, kind }) => {
           values ('${month}', ${time}, ${time}, ${values.map((value) => value ?? 'null').join(', ')})`);
     await archive('2026-07', [1, 2, 1, second.lastSeq]);
     await archive('2026-08', [null, null, null, null]);
-    expect(await checkpoints().archivedThrough()).to.deep.equal(second);
+    expect(await checkpoints().archivedThrough()).to.deep.equal({
+      ...second,
+      archivedBefore: instantFromMillis(Date.parse('2026-09-01')),
+    });
     for (const [seq, checkpoint] of [
       [first.firstSeq, first],
       [first.lastSeq, first],

@@ -97,6 +97,22 @@ async function markAsArchived({ tampering, engine }: Kept): Promise<void> {
   );
 }
 
+/** No checkpoint's range has it. */
+const insertOutside = ({ tampering }: Kept) =>
+  tampering.sql(
+    "insert into ledger (seq, ts, event, sponsor, decision) select -9007199254740995, ts, event, 'ceo', 'allow' from ledger where seq = 1",
+  );
+
+/** The row of an archive that never was. The other record of the checkpoint is still there. */
+const listAsArchived = ({ tampering, engine }: Kept) => {
+  const at = engine === 'sqlite' ? '1' : "'2026-02-01Z'";
+  return tampering.sql(
+    `insert into ledger_archives
+        (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+      select '2026-01', ${at}, ${at}, 1, max(checkpoint_id), 1, max(last_seq) from checkpoints`,
+  );
+};
+
 const changeAll = ({ tampering }: Kept) => tampering.sql("update ledger set reason = 'harmless'");
 
 /** By the first cell of each row. */
@@ -105,7 +121,9 @@ const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept) => Pr
   'A sealed record changed': ['running', alter],
   'A sealed record deleted': ['running', remove],
   'Records inserted, an unsealed record changed': ['running', changeUnsealed, insert],
+  'A record inserted with a number below 1': ['running', insertOutside],
   'Sealed records deleted, and marked as archived': ['running', markAsArchived],
+  'A sealed record changed, the other deleted, and all marked as archived': ['running', alter, remove, listAsArchived],
   'The end cut off, with its checkpoint': ['running', cutOff],
   'The end cut off; service restarted': ['restarted', cutOff],
   'Records rewritten, all checkpoints deleted': ['running', alter, remove, removeCheckpoints],

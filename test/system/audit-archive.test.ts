@@ -508,6 +508,46 @@ describe('audit-archive on Postgres', function () {
       expect(readdirSync(made.directory)).to.deep.equal([]);
     });
 
+    it('a month of which a record was deleted from the checkpoint that ledger_archives names', async () => {
+      const made = await fixture();
+      await tamper(made.owner, 'delete from ledger where seq = 11');
+      const row = (month: string, before: string) =>
+        made.owner.sql(
+          `insert into ledger_archives
+              (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+            select '${month}', '${before}', now(), 1, 2, 1, last_seq from checkpoints where checkpoint_id = 2`,
+        );
+      await row('2020-01', '2020-02-01Z');
+      expect(await refusal(made, THIS_MONTH)).to.deep.include({
+        kind: 'not_intact',
+        fault: { kind: 'tree_size', checkpointId: 2, sealed: 10, held: 9 },
+      });
+      await row('2020-02', '2026-10-01Z');
+      expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+    });
+
+    for (const [what, row] of [
+      ['whole checkpoints of the month', '1, 2, 1, max(last_seq)'],
+      ['one checkpoint, whose records are all still there', '1, 1, 1, min(last_seq)'],
+      ['checkpoints without their numbers', '1, max(1), null, null'],
+      ['numbers without their checkpoints', 'null, null, 1, max(last_seq)'],
+    ]) {
+      it(`a month of which ledger_archives lists as exported with another month: ${what}`, async () => {
+        const made = await emptyScene();
+        await append(made.storage, 4, SEPTEMBER);
+        await seal(made.storage, key.signer, SEPTEMBER);
+        await append(made.storage, 4, SEPTEMBER, 4);
+        await seal(made.storage, key.signer, SEPTEMBER);
+        await made.owner.sql(
+          `insert into ledger_archives
+              (month, archived_before, archived_at, first_checkpoint, last_checkpoint, first_seq, last_seq)
+            select '2020-01', '2020-02-01Z', now(), ${row} from checkpoints`,
+        );
+        expect(await refusal(made, THIS_MONTH)).to.deep.equal({ kind: 'not_exported', month: '2026-09' });
+        expect(readdirSync(made.directory)).to.deep.equal([]);
+      });
+    }
+
     it('a run while another audit-archive runs', async () => {
       const made = await fixture();
       const other = openPostgresArchives(

@@ -110,12 +110,13 @@ function monthOfPartition(name: string): Month | undefined {
 
 async function heldMonth(run: Run, month: Month): Promise<HeldMonth> {
   const partition = partitionOf(startOfMonth(month));
-  const { rows } = await run<{ last_seq: number | null }>(highestIn(partition));
+  const { rows } = await run<NumbersRow>(numbersIn(partition));
   const lastSeq = rows[0]?.last_seq ?? undefined;
   const left = await run<{ left: boolean }>(hasLeft, [month]);
   return {
     month,
     partition,
+    firstSeq: rows[0]?.first_seq ?? undefined,
     lastSeq,
     leftBefore: left.rows[0]?.left === true,
     undelivered: await isUndelivered(run, lastSeq),
@@ -128,8 +129,16 @@ async function isUndelivered(run: Run, lastSeq: number | undefined): Promise<boo
 }
 
 /** @param partition named by `partitionOf`, so that it needs no quotes */
-function highestIn(partition: string): Prepared {
-  return { name: `highest_in_${partition}`, text: `select max(seq) as last_seq from ${partition}` };
+function numbersIn(partition: string): Prepared {
+  return {
+    name: `numbers_in_${partition}`,
+    text: `select min(seq) as first_seq, max(seq) as last_seq from ${partition}`,
+  };
+}
+
+interface NumbersRow {
+  readonly first_seq: number | null;
+  readonly last_seq: number | null;
 }
 
 async function readExported(run: Run): Promise<Exported> {
@@ -170,7 +179,7 @@ async function leave(run: Run, { month, at, before, range, entry }: Departure): 
   const unchanged = exported.lastCheckpoint === before.lastCheckpoint && exported.lastSeq === before.lastSeq;
   const { rows } = await run<{ name: string }>(partitions);
   if (!unchanged || !rows.some(({ name }) => name === partition)) throw new RolledBack('overtaken');
-  const highest = (await run<{ last_seq: number | null }>(highestIn(partition))).rows[0]?.last_seq ?? 0;
+  const highest = (await run<NumbersRow>(numbersIn(partition))).rows[0]?.last_seq ?? 0;
   if (highest > (range?.lastSeq ?? before.lastSeq)) throw new RolledBack('gained');
   if (await isUndelivered(run, highest)) throw new RolledBack('undelivered');
 

@@ -2,17 +2,19 @@
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import {
+  type ArchivedRow,
   CHECKPOINT_COLUMNS,
   type CheckpointRow,
   checkpointColumns,
   checkpointValues,
-  NEWEST_ARCHIVED,
+  SELECT_ARCHIVED,
   type SealingRow,
   selectSealing,
+  toArchivedThrough,
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
-import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { type LedgerRow, RECORD_COLUMNS, SELECT_OUTSIDE, toLedgerRecord } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 
@@ -27,6 +29,8 @@ const selectRecords = {
   name: 'sealed_records',
   text: `select ${RECORD_COLUMNS} from ledger where seq > $1 and seq <= $2 order by seq fetch first $3 rows with ties`,
 };
+
+const selectOutside = { name: 'record_outside', text: SELECT_OUTSIDE };
 
 const addCheckpoint = {
   name: 'add_checkpoint',
@@ -47,7 +51,7 @@ const selectSealingOf = { name: 'sealing', text: selectSealing('$1') };
 
 const selectArchived = {
   name: 'archived_through',
-  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`,
+  text: SELECT_ARCHIVED,
 };
 
 type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
@@ -72,6 +76,11 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
       return rows[0]?.added === true ? 'added' : 'overtaken';
     },
 
+    async outside() {
+      const { rows } = await run<{ seq: string | null }>(selectOutside);
+      return rows[0]?.seq ?? undefined;
+    },
+
     async newest() {
       const { rows } = await run<CheckpointRow>(selectNewest);
       return rows[0] && toCheckpoint(rows[0]);
@@ -88,8 +97,8 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
     },
 
     async archivedThrough() {
-      const { rows } = await run<CheckpointRow>(selectArchived);
-      return rows[0] && toCheckpoint(rows[0]);
+      const { rows } = await run<ArchivedRow>(selectArchived);
+      return rows[0] && toArchivedThrough(rows[0]);
     },
   };
 }

@@ -14,7 +14,7 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
-import { evenlySpaced } from '../rows/migrations.ts';
+import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
@@ -23,7 +23,7 @@ import { readFacts } from './facts.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
-import { isSetBack } from './readiness.ts';
+import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 
@@ -58,9 +58,10 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
       const { rows } = await run<{ name: string }>(partitions);
       return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
     },
-    async isSetBack() {
+    async numbering() {
+      if ((await run<{ beyond: boolean }>(isBeyond)).rows[0]?.beyond === true) return 'beyond';
       const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
-      return rows[0]?.set_back === true;
+      return rows[0]?.set_back === true ? 'set_back' : 'ok';
     },
     async sealing(): Promise<SealingCondition> {
       const backlog = await sealingBacklog(run);
@@ -109,6 +110,29 @@ const guards = {
             where acl.privilege_type in ('UPDATE', 'DELETE', 'TRUNCATE')
         ) as granted
       from guarded order by name`,
+};
+
+/** What no migration makes on the ledger's tables or `tasks`: it could change what is written, or hide what was. */
+const foreign = {
+  name: 'condition_foreign',
+  text: `
+    with ours as (
+      select oid, relname::text as name, relkind, relrowsecurity or relforcerowsecurity as hides from pg_class
+        where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass, 'tasks'::regclass)
+          or oid in (select inhrelid from pg_inherits where inhparent = 'ledger'::regclass)
+    )
+    select name, 'row-level security' as what from ours where hides
+    union all select name, 'the policy ' || polname from ours join pg_policy on polrelid = ours.oid
+    union all select name, 'the rule ' || rulename from ours join pg_rewrite on ev_class = ours.oid
+    union all select name, 'a relation of the kind ' || relkind::text from ours where relkind not in ('r', 'p')
+    union all
+    select name, 'the child table ' || inhrelid::regclass::text from ours join pg_inherits on inhparent = ours.oid
+      where ours.oid <> 'ledger'::regclass
+    union all
+    select name, 'the trigger ' || tgname from ours join pg_trigger on tgrelid = ours.oid
+      where not tgisinternal and (name = 'tasks'
+        or tgfoid <> all (select f.oid from ${ourFunctions('ledger')} where f.proname = 'refuse_ledger_change' and f.pronargs = 0))
+    order by 1, 2`,
 };
 
 /** Mandate's functions. With another language, a body of ours could do something else. */
@@ -171,6 +195,7 @@ async function guardCondition(connections: Connections): Promise<GuardCondition>
   const [state] = (await run<{ fires: string }>(firing)).rows;
   const changed = await changedFunctions(connections);
   const open = (await run<{ name: string }>(unpinned)).rows;
+  const others = (await run<{ name: string; what: string }>(foreign)).rows;
   return {
     tables: rows.length,
     missing: [
@@ -183,6 +208,7 @@ async function guardCondition(connections: Connections): Promise<GuardCondition>
         : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),
       ...open.map(({ name }) => ({ table: 'ledger', what: `${name} finds functions of other roles` })),
       ...rows.flatMap(missingFrom),
+      ...others.map(({ name, what }) => ({ table: name, what: `${what} ${IS_FOREIGN}` })),
     ],
   };
 }

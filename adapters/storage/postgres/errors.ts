@@ -29,6 +29,7 @@ const UNAVAILABLE_STATES = new Set([
   '25P03', // idle in transaction for too long
   '25P04', // a transaction for too long
   '55P03', // lock not available within the limit
+  '55006', // a record was not stored (schema.sql)
   'XX001', // data corrupted
   'XX002', // index corrupted
 ]);
@@ -113,6 +114,7 @@ function isUnavailable(error: unknown): boolean {
     UNAVAILABLE_STATES.has(state) ||
     isIndexTaken(error) ||
     isMissingPartition(error) ||
+    isBeyond(error) ||
     isSetBack(error)
   );
 }
@@ -120,6 +122,11 @@ function isUnavailable(error: unknown): boolean {
 /** Whether the ledger has no partition for the month: Postgres then reports a check violation that names no constraint. */
 function isMissingPartition(error: pg.DatabaseError): boolean {
   return error.code === CHECK_VIOLATION && error.constraint === undefined;
+}
+
+/** Whether the ledger's sequence returned a number that is too large. */
+function isBeyond(error: pg.DatabaseError): boolean {
+  return error.code === CHECK_VIOLATION && error.constraint === 'ledger_number';
 }
 
 function isLostConnection(error: unknown): boolean {

@@ -6,7 +6,9 @@
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
 import { FAILED_WRITE_MS, type Writes } from '../last-writes.ts';
+import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
 import { isReadOnly } from './errors.ts';
@@ -27,6 +29,8 @@ const hasPartition = {
 const HIGHEST = 'greatest((select max(seq) from ledger), (select max(last_seq) from checkpoints))';
 
 export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${HIGHEST} as set_back` };
+
+export const isBeyond = { name: 'is_beyond', text: selectBeyond('select last_number()') };
 
 const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
 
@@ -52,6 +56,8 @@ export function postgresReadiness(
       if (rows[0]?.there !== true) {
         return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
       }
+      const beyond = await connections.run<{ beyond: boolean }>(isBeyond);
+      if (beyond.rows[0]?.beyond === true) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
       return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
     } catch (error) {

@@ -70,6 +70,8 @@ create table @schema@.ledger (
     octet_length(event) + coalesce(octet_length(audience), 0) + coalesce(octet_length(scope), 0)
       + coalesce(octet_length(jti), 0) + coalesce(octet_length(reason), 0) + coalesce(octet_length(detail), 0)
     <= 131072),
+  -- A larger number cannot be sealed: it is no exact number in JSON.
+  constraint ledger_number check (seq <= 9007199254740991),
   primary key (ts, seq)
 ) partition by range (ts);
 alter sequence @schema@.ledger_seq owned by @schema@.ledger.seq;
@@ -161,6 +163,7 @@ declare
   v_until timestamptz;
   v_newest timestamptz;
   v_first bigint;
+  v_written integer;
 begin
   perform pg_advisory_xact_lock_shared(1296105476, 0);
   select min(at), max(at) into v_from, v_until from unnest(p_entries);
@@ -180,7 +183,11 @@ begin
     insert into @schema@.outbox (seq, due_at, failures)
       select seq, '-infinity', 0 from written where (select queueing from @schema@.outbox_queueing where only_row)
   )
-  select min(seq) into v_first from written;
+  select min(seq), count(*) into v_first, v_written from written;
+  -- A trigger that is not ours can pass over an insert, and Postgres then reports no error.
+  if v_written <> cardinality(p_entries) then
+    raise exception 'a record was not stored' using errcode = '55006';
+  end if;
   -- A sequence that was set back, for example by a failover that copies no sequences, returns numbers that are already
   -- sealed. `min` reads one entry of the index. With `exists` the planner may read the whole table.
   if (select min(last_seq) from @schema@.checkpoints where last_seq >= v_first) is not null then
@@ -378,6 +385,9 @@ begin
   perform pg_advisory_xact_lock(1296105476, 0);
   select * into previous from @schema@.checkpoints order by checkpoint_id desc limit 1;
   select max(seq) into highest from @schema@.ledger where seq > coalesce(previous.last_seq, 0);
+  if highest > 9007199254740991 then
+    raise exception 'a record has a number beyond 2^53 - 1' using errcode = '22003';
+  end if;
   -- A number was used twice, or will be. Such a range must not be signed.
   if @schema@.last_number() < greatest(previous.last_seq, highest) then
     raise exception 'ledger_seq was set back below numbers that are taken' using errcode = '55000';

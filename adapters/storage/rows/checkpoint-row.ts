@@ -1,6 +1,6 @@
 /** Converts between checkpoints (specification "Checkpoint") and rows of the `checkpoints` table. */
 
-import type { Sealing } from '../../../application/ports/checkpoints.ts';
+import type { ArchivedThrough, Sealing } from '../../../application/ports/checkpoints.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { type BindInstant, type Bound, storable } from './column.ts';
@@ -32,8 +32,14 @@ export const checkpointColumns = [
 
 export const CHECKPOINT_COLUMNS = checkpointColumns.map((column) => `c.${column}`).join(', ');
 
-/** Selects the id of the last checkpoint whose records were archived. */
-export const NEWEST_ARCHIVED = 'select max(last_checkpoint) from ledger_archives';
+/** Selects the last checkpoint whose records were archived, and the start of the first month that stays. */
+export const SELECT_ARCHIVED = `select ${CHECKPOINT_COLUMNS}, a.archived_before
+  from (select max(last_checkpoint) as id, max(archived_before) as archived_before from ledger_archives) a
+    join checkpoints c on c.checkpoint_id = a.id`;
+
+export interface ArchivedRow extends CheckpointRow {
+  readonly archived_before: Instant;
+}
 
 /** The values of a checkpoint in the order of `checkpointColumns`. */
 export function checkpointValues(checkpoint: Checkpoint, instant: BindInstant): readonly Bound[] {
@@ -62,6 +68,10 @@ export function toCheckpoint(row: CheckpointRow): Checkpoint {
     kid: row.kid,
     signature: row.signature,
   };
+}
+
+export function toArchivedThrough(row: ArchivedRow): ArchivedThrough {
+  return { ...toCheckpoint(row), archivedBefore: row.archived_before };
 }
 
 /** The checkpoint that covers a record, and whether its records were archived. */

@@ -1,8 +1,19 @@
 /** Converts between ledger entries or records and rows of the `ledger` table. */
 
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/ledger/record.ts';
 import { type BindInstant, type Bound, storableOrNull } from './column.ts';
+
+/** JSON has no exact larger number (schema.sql). */
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+export const BEYOND = 'the ledger holds a record with a number beyond 2^53 - 1: run `mandate audit-verify`';
+
+/** Selects whether a record has, or the next one would get, a number beyond the safe integers. @param last the last number given */
+export function selectBeyond(last: string): string {
+  return `select coalesce((${last}) >= ${LARGEST} or (select max(seq) from ledger) > ${LARGEST}, false) as beyond`;
+}
 
 export interface LedgerRow {
   readonly seq: number;
@@ -48,6 +59,11 @@ export const SEALED_BY =
 /** Every column of a record, for a `select` from `ledger`. */
 export const RECORD_COLUMNS = [...ledgerColumns.map((column) => `ledger.${column}`), SEALED_BY].join(', ');
 
+/** Selects the number of a record that no checkpoint can seal, as text: beyond the safe integers a number would be rounded. */
+export const SELECT_OUTSIDE = `select cast(coalesce(
+    (select min(seq) from ledger where seq < 1), (select max(seq) from ledger where seq > ${LARGEST})
+  ) as text) as seq`;
+
 type ValuesOf<Columns extends readonly (keyof LedgerRow)[]> = {
   readonly [At in keyof Columns]: LedgerRow[Columns[At]];
 };
@@ -76,7 +92,9 @@ export function entryValues(entry: LedgerEntry, instant: BindInstant): readonly 
   ];
 }
 
+/** @throws StorageUnavailable for a number that was rounded: no reader may get a record under another number */
 export function toLedgerRecord(row: LedgerRow): LedgerRecord {
+  if (!Number.isSafeInteger(row.seq)) throw new StorageUnavailable(BEYOND);
   return {
     seq: row.seq,
     checkpoint: row.checkpoint ?? undefined,

@@ -71,6 +71,9 @@ export function evenlySpaced(sql: string): string {
   return sql.replace(/\s+/g, ' ').trim();
 }
 
+/** What `mandate doctor` says of an object on our tables that could change what is written or read. */
+export const IS_FOREIGN = 'is not of the migrations';
+
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
 /**

@@ -4,28 +4,34 @@
  */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import {
+  type ArchivedRow,
   CHECKPOINT_COLUMNS,
   type CheckpointRow,
   checkpointColumns,
   checkpointValues,
-  NEWEST_ARCHIVED,
+  SELECT_ARCHIVED,
   type SealingRow,
   selectSealing,
+  toArchivedThrough,
   toCheckpoint,
   toSealing,
 } from '../rows/checkpoint-row.ts';
-import { type LedgerValues, RECORD_COLUMNS, readLedgerValues } from '../rows/ledger-row.ts';
+import { BEYOND, type LedgerValues, RECORD_COLUMNS, readLedgerValues, SELECT_OUTSIDE } from '../rows/ledger-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
 const selectNewest = `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`;
 
-const selectHighest = 'select max(seq) as highest from ledger where seq > ?';
+const selectHighest = `select max(seq) as highest, max(seq) > ${Number.MAX_SAFE_INTEGER} as beyond from ledger where seq > ?`;
 
 const selectRecords = `select ${RECORD_COLUMNS} from ledger
   where seq > ? and seq <= ? order by seq limit ?`;
+
+/** `seq` is the primary key, but tampering can remove that and add a second record with a number. Both are read. */
+const selectNumbered = `select ${RECORD_COLUMNS} from ledger where seq = ?`;
 
 const insert = `insert into checkpoints (${checkpointColumns.join(', ')})
   values (${checkpointColumns.map(() => '?').join(', ')})`;
@@ -35,8 +41,6 @@ const selectPage = `select ${CHECKPOINT_COLUMNS} from checkpoints c
 
 const selectSealingOf = selectSealing('?');
 
-const selectArchived = `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id = (${NEWEST_ARCHIVED})`;
-
 const selectStored = 'select 1 from ledger where seq = ?';
 
 export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
@@ -45,7 +49,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
       read((run) => {
         const previous = findNewest(run);
         const sealed = previous?.lastSeq ?? 0;
-        const { rows } = run<{ highest: number | null }>(selectHighest, [sealed]);
+        const { rows } = run<{ highest: number | null; beyond: number | null }>(selectHighest, [sealed]);
+        if (rows[0]?.beyond) throw new StorageUnavailable(BEYOND);
         const lastSeq = rows[0]?.highest ?? undefined;
         return lastSeq === undefined ? undefined : { firstSeq: sealed + 1, lastSeq, previous };
       }),
@@ -53,7 +58,11 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
     records: ({ firstSeq, lastSeq }, after, limit) =>
       read((run) => {
         const { rows } = run<LedgerValues>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit], 'list');
-        return rows.map(readLedgerValues);
+        const records = rows.map(readLedgerValues);
+        const last = records.at(-1)?.seq;
+        if (last === undefined || records.length < limit) return records;
+        const ofLast = run<LedgerValues>(selectNumbered, [last], 'list').rows.map(readLedgerValues);
+        return [...records.filter(({ seq }) => seq < last), ...ofLast];
       }),
 
     add: (checkpoint) =>
@@ -70,6 +79,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
         return 'added';
       }),
 
+    outside: () => read((run) => run<{ seq: string | null }>(SELECT_OUTSIDE).rows[0]?.seq ?? undefined),
+
     newest: () => read(findNewest),
 
     page: (after, limit) => read((run) => run<CheckpointRow>(selectPage, [after, limit]).rows.map(toCheckpoint)),
@@ -78,8 +89,8 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
 
     archivedThrough: () =>
       read((run) => {
-        const row = run<CheckpointRow>(selectArchived).rows[0];
-        return row && toCheckpoint(row);
+        const row = run<ArchivedRow>(SELECT_ARCHIVED).rows[0];
+        return row && toArchivedThrough(row);
       }),
   };
 }

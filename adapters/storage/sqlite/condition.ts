@@ -3,10 +3,11 @@
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Backlog, OutboxBacklog, SealingBacklog, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import { evenlySpaced } from '../rows/migrations.ts';
+import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
 import type { Run } from './handle.ts';
+import { isBeyond } from './ledger.ts';
 import { readSchemaStatus, schemaInMemory } from './migrate.ts';
 import { findBlocks } from './queries.ts';
 
@@ -14,13 +15,13 @@ import { findBlocks } from './queries.ts';
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
 
 const selectVersion = 'select sqlite_version() as version';
-const selectTriggers = "select name, tbl_name, sql from sqlite_schema where type = 'trigger'";
+const selectGuards = "select type, name, tbl_name, sql from sqlite_schema where type in ('trigger', 'table')";
 const selectSigners = 'select kid from checkpoints group by kid order by max(checkpoint_id) desc';
 
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
-  'server' | 'schema' | 'guards' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
+  'server' | 'schema' | 'guards' | 'numbering' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -28,19 +29,29 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
   return {
     server: () => read((run) => `SQLite ${run<{ version: string }>(selectVersion).rows[0]?.version ?? ''}`),
     schema: () => readSchemaStatus(connection),
-    guards: () =>
-      read((run) => {
-        const found = new Map(run<TriggerRow>(selectTriggers).rows.map((trigger) => [trigger.name, trigger]));
-        return {
-          tables: GUARDED.length,
-          missing: guards()
-            .filter((guard) => !isSameTrigger(guard, found.get(guard.name)))
-            .map(({ name, tbl_name: table }) => ({
-              table,
-              what: `the trigger ${name} is not there, or not as the migrations make it`,
-            })),
-        };
-      }),
+    async guards() {
+      const isCurrent = (await readSchemaStatus(connection)) === 'current';
+      const found = await read((run) => run<GuardRow>(selectGuards).rows);
+      const made = madeByMigrations();
+      // A newer release may have more triggers, and tables with more columns.
+      const missing = made.filter((guard) => isGuard(guard, isCurrent) && !found.some((one) => isSame(guard, one)));
+      const foreign = found.filter(({ type, name }) => type === 'trigger' && !made.some((one) => one.name === name));
+      return {
+        tables: GUARDED.length,
+        missing: [
+          ...missing.map(({ type, name, tbl_name: table }) => ({
+            table,
+            what: `the ${type} ${name} is not there, or not as the migrations make it`,
+          })),
+          ...(isCurrent ? foreign : []).map(({ name, tbl_name: table }) => ({
+            table,
+            what: `the trigger ${name} ${IS_FOREIGN}`,
+          })),
+        ],
+      };
+    },
+    // AUTOINCREMENT never reuses a number.
+    numbering: () => read((run) => (isBeyond(run) ? 'beyond' : 'ok')),
     sealing: () =>
       read((run) => ({
         ...sealingBacklog(run),
@@ -56,26 +67,36 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
   };
 }
 
-interface TriggerRow {
+interface GuardRow {
+  readonly type: 'trigger' | 'table';
   readonly name: string;
   readonly tbl_name: string;
-  readonly sql: string;
+  readonly sql: string | null;
 }
 
-/** The triggers that the schema has on the ledger's tables. */
-function guards(): readonly TriggerRow[] {
+/** The tables and triggers of the schema. */
+function madeByMigrations(): readonly GuardRow[] {
   const schema = schemaInMemory();
   try {
-    const triggers = schema.prepare<TriggerRow>(selectTriggers).all();
-    return GUARDED.flatMap((table) => triggers.filter((trigger) => trigger.tbl_name === table));
+    return schema.prepare<GuardRow>(selectGuards).all();
   } finally {
     schema.close();
   }
 }
 
+/** The ledger's triggers, and the tables that have them. */
+function isGuard({ type, tbl_name }: GuardRow, isCurrent: boolean): boolean {
+  return GUARDED.some((table) => table === tbl_name) && (type === 'trigger' || isCurrent);
+}
+
 /** By the whole text: a trigger of the same name may be on another table, or have a condition that is never true. */
-function isSameTrigger(one: TriggerRow, other: TriggerRow | undefined): boolean {
-  return other?.tbl_name === one.tbl_name && evenlySpaced(other.sql) === evenlySpaced(one.sql);
+function isSame(one: GuardRow, other: GuardRow): boolean {
+  return (
+    one.type === other.type &&
+    one.name === other.name &&
+    one.tbl_name === other.tbl_name &&
+    evenlySpaced(one.sql ?? '') === evenlySpaced(other.sql ?? '')
+  );
 }
 
 export function readBacklog({ read }: Connection): Promise<Backlog> {

@@ -35,8 +35,12 @@ export function isUnwritable(error: unknown): boolean {
   return error instanceof Database.SqliteError && UNWRITABLE.test(error.code);
 }
 
+/** The constraint of `schema.sql` on the number of a record, which a sequence set too far breaks. */
+const NUMBER_CHECK = /^CHECK constraint failed: ledger_number/;
+
 export function asUnavailable(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError) || !UNAVAILABLE.test(error.code)) return error;
+  if (!(error instanceof Database.SqliteError)) return error;
+  if (!UNAVAILABLE.test(error.code) && !NUMBER_CHECK.test(error.message)) return error;
   return new StorageUnavailable('SQLite could not answer or write', { cause: error });
 }
 

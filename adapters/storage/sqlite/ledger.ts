@@ -4,6 +4,7 @@
  */
 
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
@@ -17,7 +18,7 @@ import {
   startAfter,
   toPage,
 } from '../rows/ledger-page.ts';
-import { entryColumns, entryValues } from '../rows/ledger-row.ts';
+import { entryColumns, entryValues, selectBeyond } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -29,43 +30,64 @@ const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryC
 const queueLast = `insert into outbox (seq, due_at, failures)
   select seq, 0, 0 from ledger where seq > last_insert_rowid() - ? and (select queueing from outbox_queueing)`;
 
-/** Appends the entries in order, and queues them for the sink. */
+/** A trigger that is not ours can pass over an insert, and SQLite then reports no error. @throws StorageUnavailable */
+function refuseLoss(inserted: number, wanted: number): void {
+  if (inserted !== wanted) throw new StorageUnavailable('the ledger did not take a record');
+}
+
+/** Appends the entries in order, and queues them for the sink. @throws StorageUnavailable if a record is not there */
 export function appendEntries(run: Run, entries: readonly LedgerEntry[]): void {
+  let inserted = 0;
   let dated: { readonly from: Instant; readonly at: Instant } | undefined;
   for (const entry of entries) {
     if (dated?.from !== entry.at) dated = { from: entry.at, at: dateOf(run, entry.at) };
-    run(insert, entryValues({ ...entry, at: dated.at }, bindInstant));
+    inserted += run(insert, entryValues({ ...entry, at: dated.at }, bindInstant)).count;
   }
+  refuseLoss(inserted, entries.length);
   if (entries.length > 0) run(queueLast, [entries.length]);
 }
 
 /** Records of an ended task repeat the task's columns, so SQLite builds them: 1 sums up renewals, 2 is the end. */
-const insertEnds = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
+const RECORDS_OF_ENDS = `with given (at, renewals) as (values (?, ?)), ended (nth, task_id, event, reason) as materialized (
     select key, value ->> 'taskId', value ->> 'event', value ->> 'reason' from json_each(?)
   ), record (nth, part, task_id, event, reason, count) as (
     select nth, 1, task_id, given.renewals, null,
         (select sum(unrecorded) from task_grants g where g.task_id = ended.task_id) from ended, given
     union all
     select nth, 2, task_id, event, reason, null from ended
-  )
+  )`;
+const OF_ENDED_TASKS = `from given cross join record cross join tasks t using (task_id)
+    where record.part = 2 or record.count > 0`;
+
+const insertEnds = `${RECORDS_OF_ENDS}
   insert into ledger (
     ts, event, task_id, agent_id, sponsor, audience, scope, delegation_depth, decision, reason, count
   )
   select given.at, record.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, t.delegation_depth, 'allow',
       record.reason, record.count
-    from given cross join record cross join tasks t using (task_id)
-    where record.part = 2 or record.count > 0 order by record.nth, record.part`;
+    ${OF_ENDED_TASKS} order by record.nth, record.part`;
 
-/** Appends the records of ended tasks, and queues them for the sink. */
+const countEnds = `${RECORDS_OF_ENDS} select count(*) as wanted ${OF_ENDED_TASKS}`;
+
+/** Appends the records of ended tasks, and queues them for the sink. @throws StorageUnavailable if a record is not there */
 export function appendEnds(run: Run, { tasks, at, renewalsEvent }: EndedTasks): void {
   const ended = tasks.map(({ taskId, end }) => ({ taskId, ...end.record }));
-  const { count } = run(insertEnds, [dateOf(run, at), renewalsEvent, JSON.stringify(ended)]);
+  const values = [dateOf(run, at), renewalsEvent, JSON.stringify(ended)];
+  const { count } = run(insertEnds, values);
+  refuseLoss(count, run<{ wanted: number }>(countEnds, values).rows[0]?.wanted ?? 0);
   run(queueLast, [count]);
 }
 
+const selectLast = "select seq from sqlite_sequence where name = 'ledger'";
+
 /** The highest number that the ledger has given to a record. */
 export function lastNumber(run: Run): number {
-  return run<{ seq: number }>("select seq from sqlite_sequence where name = 'ledger'").rows[0]?.seq ?? 0;
+  return run<{ seq: number }>(selectLast).rows[0]?.seq ?? 0;
+}
+
+/** Whether a record has, or the next one would get, a number beyond the safe integers. */
+export function isBeyond(run: Run): boolean {
+  return run<{ beyond: number }>(selectBeyond(selectLast)).rows[0]?.beyond === 1;
 }
 
 const insertAct = `insert into operator_acts (seq, explains, ${actColumns.join(', ')})

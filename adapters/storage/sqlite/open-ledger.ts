@@ -65,8 +65,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     now: async () => undefined,
     role: async () => undefined,
     months: async () => undefined,
-    // AUTOINCREMENT never reuses a number.
-    isSetBack: async () => false,
+    numbering: ask('numbering'),
     close,
   };
 }

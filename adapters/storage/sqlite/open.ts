@@ -114,6 +114,7 @@ export function checkpointsOf(call: Call<DatabaseMethods>): Checkpoints {
     unsealed: ask('unsealed'),
     records: ask('sealedRecords'),
     add: ask('addCheckpoint'),
+    outside: ask('recordOutside'),
     newest: ask('newestCheckpoint'),
     page: ask('checkpointPage'),
     sealing: ask('sealing'),

@@ -4,9 +4,11 @@
  */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
+import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
 import { FAILED_WRITE_MS } from '../last-writes.ts';
 import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
+import { isBeyond } from './ledger.ts';
 import { WRITE_PROBE_MS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { NO_ANSWER } from './no-answer.ts';
@@ -44,6 +46,7 @@ async function ask(connection: Connection): Promise<Verdict> {
     if (file?.wasReplaced()) return REPLACED;
     const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;
+    if (await connection.read(isBeyond)) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
     // On a nearly full disk a row can be written when a decision cannot.
     if (writes.failedWithin(FAILED_WRITE_MS)) return NO_WRITES;
     try {

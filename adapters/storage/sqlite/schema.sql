@@ -241,7 +241,8 @@ create index operator_sessions_by_expiry on operator_sessions (expires_at);
 -- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.
 create table ledger (
   -- AUTOINCREMENT never reuses a number, not even that of a deleted last row.
-  seq integer primary key autoincrement,
+  -- A larger number cannot be sealed: it is no exact number in JSON.
+  seq integer primary key autoincrement constraint ledger_number check (seq <= 9007199254740991),
   ts integer not null,
   event text not null,
   task_id text,

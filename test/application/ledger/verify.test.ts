@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { VerificationOutcome } from '../../../application/ledger/verify.ts';
 import type { CheckpointVerifier } from '../../../application/ports/keys.ts';
+import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import { type Checkpoint, checkpointHash, formatMark } from '../../../domain/ledger/checkpoint.ts';
 import { type LedgerFixture, ledgerFixture, newKeys } from '../../support/ledger-fixture.ts';
 
@@ -133,6 +134,7 @@ describe('verifying the ledger', () => {
       verifier: { verify: async () => 'verified' },
       ledger: {
         archivedThrough: async () => undefined,
+        outside: async () => undefined,
         page: async (after, limit) => linked.filter(({ checkpointId }) => checkpointId > after).slice(0, limit),
         async records({ firstSeq, lastSeq }, after, limit) {
           pages += 1;
@@ -335,9 +337,14 @@ describe('verifying the ledger', () => {
   });
 
   describe('with archived months', () => {
+    const through = (checkpoint: Checkpoint | undefined) =>
+      checkpoint && { ...checkpoint, archivedBefore: fixture.clock.now() };
     /** An archive through this checkpoint. Its records of the next month are still stored. */
-    const archived = (through: Checkpoint | undefined) => ({
-      ledger: { ...fixture.storage.checkpoints, archivedThrough: async () => through },
+    const archived = (last: Checkpoint | undefined, archivedBefore: Instant = fixture.clock.now()) => ({
+      ledger: {
+        ...fixture.storage.checkpoints,
+        archivedThrough: async () => last && { ...last, archivedBefore },
+      },
     });
 
     it('verifies signatures and links of archived checkpoints, and the records of all others too', async () => {
@@ -370,15 +377,46 @@ describe('verifying the ledger', () => {
       const { checkpoints } = fixture.storage;
       let asked = 0;
       fixture.withoutTriggers.exec('delete from ledger where seq < 10');
-      const ledger = { ...checkpoints, archivedThrough: async () => (asked++ === 0 ? undefined : second) };
+      const ledger = { ...checkpoints, archivedThrough: async () => (asked++ === 0 ? undefined : through(second)) };
       expect(await fixture.verify({ ledger })).to.have.property('kind', 'intact');
+    });
+
+    it('detects that a month is archived between two pages of a checkpoint', async () => {
+      const sealed = await fixture.sealed(1200);
+      const { checkpoints } = fixture.storage;
+      let pages = 0;
+      const ledger = {
+        ...checkpoints,
+        archivedThrough: async () => (pages === 0 ? undefined : through(sealed)),
+        async records(...asked: Parameters<typeof checkpoints.records>) {
+          const page = await checkpoints.records(...asked);
+          if (pages++ === 0) fixture.withoutTriggers.exec('delete from ledger');
+          return page;
+        },
+      };
+      expect((await fixture.verify({ ledger })).counts).to.include({ archived: 1, records: 0 });
+    });
+
+    it('counts a checkpoint as archived only if the records that remain are of a month that stays', async () => {
+      const [, second] = await sealSome(2);
+      const records = await fixture.storage.checkpoints.records({ firstSeq: 6, lastSeq: 12 }, 0, 10);
+      const [gone, , staying] = records.map(({ at }) => at);
+      if (gone === undefined || staying === undefined) throw new Error('too few');
+      fixture.withoutTriggers.exec('delete from ledger where seq <= 6');
+      const missing = { kind: 'tree_size', checkpointId: 2, sealed: 4, held: 3 };
+      const atOldest = records[1]?.at;
+      expect((await fixture.verify(archived(second, atOldest))).counts).to.include({ archived: 2 });
+      expect(faultOf(await fixture.verify(archived(second, staying)))).to.deep.equal(missing);
+      // Long before the end of the checkpoint before it, whose times are signed.
+      const longBefore = plusSeconds(gone, -2 * 24 * 3600);
+      expect(faultOf(await fixture.verify(archived(second, longBefore)))).to.deep.equal(missing);
     });
   });
 
   it('throws if the ledger cannot be read, and does not report a fault', async () => {
     await sealSome(3);
     const { checkpoints } = fixture.storage;
-    for (const method of ['page', 'records', 'archivedThrough'] as const) {
+    for (const method of ['page', 'records', 'archivedThrough', 'outside'] as const) {
       const ledger = { ...checkpoints, [method]: () => Promise.reject(new Error('away')) };
       expect(await fixture.verify({ ledger }).catch((error: Error) => error.message)).to.equal('away');
     }

@@ -37,13 +37,14 @@ const POSTGRES_GUARDS = [
     `alter table ${table} disable trigger user`,
   ]),
   'alter table ledger drop constraint ledger_size',
+  'alter table ledger drop constraint ledger_number',
 ];
 
 async function sqliteGuards(outside: OutsideConnection): Promise<readonly string[]> {
   const rows = await outside.sql(
     "select name from sqlite_master where type = 'trigger' and tbl_name in ('ledger', 'checkpoints')",
   );
-  return rows.map(({ name }) => `drop trigger ${name}`);
+  return ['pragma ignore_check_constraints = on', ...rows.map(({ name }) => `drop trigger ${name}`)];
 }
 
 /** A random number generator. The same seed gives the same numbers, so that a failed edit can be repeated. */

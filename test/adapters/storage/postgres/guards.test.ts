@@ -2,7 +2,14 @@ import { expect } from 'chai';
 import { openPostgresCondition } from '../../../../adapters/storage/postgres/condition.ts';
 import type { StorageCondition } from '../../../../application/ports/storage.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, type OutsideConnection } from '../../../support/databases.ts';
+
+async function partitionsOf(outside: OutsideConnection): Promise<readonly string[]> {
+  const rows = await outside.sql(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'ledger'::regclass",
+  );
+  return rows.map(({ name }) => String(name));
+}
 
 describe('a migrated schema on Postgres', () => {
   let database: FreshDatabase;
@@ -59,6 +66,31 @@ describe('a migrated schema on Postgres', () => {
         `create schema other; ${refusing('begin return null; end', 'other.refuse_ledger_change')};
          drop trigger ledger_append_only on ${partition}; ${trigger(String(partition), '', 'other.refuse_ledger_change')}`,
         noTrigger(String(partition)),
+        { table: String(partition), what: `the trigger ${partition}_append_only is not of the migrations` },
+      ],
+      [
+        `alter table ${partition} enable row level security; create policy hides on ${partition} using (sponsor <> 'ada')`,
+        { table: String(partition), what: 'row-level security is not of the migrations' },
+        { table: String(partition), what: 'the policy hides is not of the migrations' },
+      ],
+      [
+        'create table checkpoints_more () inherits (checkpoints)',
+        { table: 'checkpoints', what: 'the child table checkpoints_more is not of the migrations' },
+      ],
+      [
+        'create rule drops as on insert to ledger_archives do instead nothing',
+        { table: 'ledger_archives', what: 'the rule drops is not of the migrations' },
+      ],
+      [
+        `create function passes() returns trigger language plpgsql as $$ begin return null; end $$;
+         create trigger swallows before insert on ledger for each row execute function passes();
+         create trigger renames before insert on tasks for each row execute function passes()`,
+        ...(await partitionsOf(outside)).map((table) => ({
+          table,
+          what: 'the trigger swallows is not of the migrations',
+        })),
+        { table: 'ledger', what: 'the trigger swallows is not of the migrations' },
+        { table: 'tasks', what: 'the trigger renames is not of the migrations' },
       ],
     ] as const) {
       const known = before.filter(({ what }) => what !== refusesNot.what);

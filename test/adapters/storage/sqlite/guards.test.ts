@@ -27,6 +27,27 @@ describe('a migrated schema on SQLite', () => {
       known = table === undefined ? known : [...known, { table, what }];
       expect((await condition.guards()).missing, rest).to.have.deep.members([...known]);
     }
+    for (const [table, ...statements] of [
+      [
+        'ledger',
+        "create trigger swallows before insert on ledger when new.sponsor = 'ceo' begin select raise(ignore); end",
+      ],
+      [
+        'tasks',
+        "create trigger renames after insert on tasks begin update tasks set sponsor = 'ada' where task_id = new.task_id; end",
+      ],
+    ] as const) {
+      for (const statement of statements) await outside.sql(statement);
+      const what = `the trigger ${statements[0]?.split(' ')[2]} is not of the migrations`;
+      known = [...known, { table, what }];
+      expect((await condition.guards()).missing, table).to.have.deep.members([...known]);
+    }
+    // Without its primary key the ledger takes a number twice.
+    const [made] = await outside.sql("select sql from sqlite_schema where name = 'ledger'");
+    await outside.sql('drop table ledger');
+    await outside.sql(String(made?.sql).replace('primary key autoincrement', ''));
+    const lost = { table: 'ledger', what: 'the table ledger is not there, or not as the migrations make it' };
+    expect((await condition.guards()).missing).to.deep.include(lost);
     await condition.close();
     await outside.close();
     await database.drop();
