@@ -16,9 +16,9 @@ import { traceable } from './traces.ts';
 const COMPARED_AT_ONCE = { tokens: 4000, aliases: 20 };
 
 export function consoleViews(
-  parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clock'>,
+  parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clockWatch'>,
 ): Traceable<ViewsSurface> {
-  const { settings, agentKeys, clock } = parts;
+  const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
   return traceable(parts, ({ tasks, agents }) => ({
@@ -26,7 +26,7 @@ export function consoleViews(
     statusLists: settings['Service:StatusLists:Enabled']
       ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
       : undefined,
-    delegations: (question) => findDelegations({ tasks, clock, maxTaskTtl: lifetimes.maxTaskTtl }, question),
+    delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
       const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);
       if (excess !== undefined) return { kind: 'too_much', problem: describeFileProblem(excess) };

@@ -58,9 +58,9 @@ function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
 }
 
 function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
-  const { settings, clock, clockWatch } = parts;
+  const { settings, clockWatch } = parts;
   return traceable(parts, (storage) => ({
-    countLive: (of) => storage.tasks.countLive({ of, now: clock.now(), most: MOST_COUNTED }),
+    countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
     countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
     liftPendingUntil: async (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, await clockWatch.earliest()),
     backlog: () => storage.backlog(),
@@ -87,9 +87,9 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
   };
 }
 
-function sessionService({ settings, clock, randomness }: ConsoleNeeds, storage: Storage) {
+function sessionService({ settings, clockWatch, randomness }: ConsoleNeeds, storage: Storage) {
   return {
-    ...{ decisions: storage, operatorSessions: storage.operatorSessions, clock, randomness },
+    ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness },
     digest: consoleDigest(settings),
   };
 }

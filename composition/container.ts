@@ -124,7 +124,18 @@ export function wire(given: Given): ServiceParts {
   );
   provide(
     'transparencyLog',
-    ['openLog', 'settings', 'storage', 'trustedChain', 'signingKeys', 'noteSigner', 'network', 'clock', 'log'],
+    [
+      'openLog',
+      'settings',
+      'storage',
+      'trustedChain',
+      'signingKeys',
+      'noteSigner',
+      'network',
+      'clock',
+      'clockWatch',
+      'log',
+    ],
     ({ openLog, ...parts }) => openLog?.(parts),
   );
   provide(
@@ -160,7 +171,16 @@ export function wire(given: Given): ServiceParts {
     'me',
     [
       ...(['openMe', 'settings', 'storage', 'storageWithin', 'anonymousDenials', 'providerMetadata'] as const),
-      ...(['providerKeys', 'sealedTrees', 'signingKeys', 'network', 'clock', 'log', 'randomness'] as const),
+      ...([
+        'providerKeys',
+        'sealedTrees',
+        'signingKeys',
+        'network',
+        'clock',
+        'clockWatch',
+        'log',
+        'randomness',
+      ] as const),
     ],
     ({ openMe, ...parts }) => openMe?.(parts),
   );

@@ -118,7 +118,8 @@ export function httpSurfaces(
     admin: actedOn(parts, named?.explain, (storage) => {
       const { agents, tasks, sponsors, ledger } = storage;
       const service = { ...registration, decisions: storage, agents };
-      const reading = { tasks, sponsors, ledger, clock, digest: sha256 };
+      const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
+      const ending = { decisions: storage, tasks, sharedTime: clockWatch };
       return {
         ...access,
         issuer,
@@ -127,14 +128,10 @@ export function httpSurfaces(
         find: (agentId) => agents.find(agentId),
         update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
         remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
-        stop: (selection) => stopTasks({ decisions: storage, tasks, clock }, selection),
+        stop: (selection) => stopTasks(ending, selection),
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
-        block: (sponsorKey) => blockSponsor({ decisions: storage, clock }, sponsorKey),
-        unblock: (sponsorKey) =>
-          unblockSponsor(
-            { decisions: storage, clock, sharedTime: clockWatch, twoPersons: named?.twoPersons },
-            sponsorKey,
-          ),
+        block: (sponsorKey) => blockSponsor(ending, sponsorKey),
+        unblock: (sponsorKey) => unblockSponsor({ ...ending, clock, twoPersons: named?.twoPersons }, sponsorKey),
         listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
         listTasks: (question) => listTasks(reading, question),
         showTask: (taskId) => showTask(reading, taskId),

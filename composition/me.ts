@@ -31,15 +31,17 @@ export function openMe(parts: MeNeeds, { clientSecret, scopeWords }: MeFiles): H
 }
 
 function meApi(parts: MeNeeds): Traceable<MeSurface> {
-  const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, log } = parts;
+  const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
   const foreignAudience = settings['Service:UpstreamIdp:Audience'];
   const validation =
-    audience === undefined ? undefined : { providerKeys, clock, audience, foreignAudience, sponsorKeyClaim };
+    audience === undefined
+      ? undefined
+      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;
-    const service = { decisions: storage, tasks, sponsors, clock };
+    const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
     return {
       issuer: settings['Service:Issuer'],
       validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),

@@ -20,6 +20,7 @@ type Needed = Pick<
   | 'operatorKeys'
   | 'anonymousDenials'
   | 'clock'
+  | 'clockWatch'
   | 'randomness'
 >;
 
@@ -31,12 +32,12 @@ interface Operators {
 
 /** `undefined` if the admin key is the only way in. */
 export function operators(parts: Needed): Operators | undefined {
-  const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock } = parts;
+  const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons } = chosen;
   const validation = {
-    ...{ providerKeys: operatorKeys ?? providerKeys, clock, roleClaim, roles },
+    ...{ providerKeys: operatorKeys ?? providerKeys, clock, sharedTime: clockWatch, roleClaim, roles },
     // A token for both would be in the hands of agents.
     foreignAudience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],

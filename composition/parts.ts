@@ -59,12 +59,12 @@ export type ConsoleNeeds = Pick<
 export type MeNeeds = Pick<
   Parts,
   | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
+  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'clockWatch' | 'log' | 'randomness')
 >;
 
 export type LogNeeds = Pick<
   Parts,
-  'settings' | 'storage' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'log'
+  'settings' | 'storage' | 'trustedChain' | 'signingKeys' | 'noteSigner' | 'network' | 'clock' | 'clockWatch' | 'log'
 >;
 
 /** The transparency log of a running service. */

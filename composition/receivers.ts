@@ -95,13 +95,13 @@ function upstreamIssuer({ settings, providerMetadata }: Needed): (trace?: Trace)
 }
 
 function scim(parts: Needed): Parts['receivers']['scim'] {
-  const { settings, anonymousDenials: anonymous, clock, randomness } = parts;
+  const { settings, anonymousDenials: anonymous, clockWatch, randomness } = parts;
   const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;
   const { credentials, person, maxUsers } = provisioning;
   return traceable(parts, (storage) => {
     const users = storage.provisionedUsers;
-    const service = { decisions: storage, users, clock, randomness, person, maxUsers };
+    const service = { decisions: storage, users, sharedTime: clockWatch, randomness, person, maxUsers };
     return {
       credentials,
       refuse: async (reason, trace) => anonymous.record({ event: 'scim.denied', reason }, trace),

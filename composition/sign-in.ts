@@ -13,7 +13,7 @@ import { signInAtFirstUse } from './provider-sign-in.ts';
 import { sessionDigest } from './session-digest.ts';
 import { traceable } from './traces.ts';
 
-type SessionParts = Pick<MeNeeds, 'settings' | 'clock' | 'randomness'>;
+type SessionParts = Pick<MeNeeds, 'settings' | 'clockWatch' | 'randomness'>;
 
 /** @param clientSecret `undefined` for `private_key_jwt` */
 export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined): Traceable<MeSignIn> | undefined {
@@ -56,8 +56,8 @@ export function meSessions(parts: SessionParts, storage: Storage): MeSessions {
   };
 }
 
-function sessionService({ settings, clock, randomness }: SessionParts, storage: Storage) {
+function sessionService({ settings, clockWatch: sharedTime, randomness }: SessionParts, storage: Storage) {
   const ttl = settings['Service:Me:SessionTtl'];
   const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
-  return { decisions: storage, sessions: storage.sessions, digest, clock, randomness, ttl };
+  return { decisions: storage, sessions: storage.sessions, digest, sharedTime, randomness, ttl };
 }

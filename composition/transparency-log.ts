@@ -31,6 +31,7 @@ export function transparencyLog({
   noteSigner,
   network,
   clock,
+  clockWatch: sharedTime,
   log,
 }: LogNeeds): LogParts | undefined {
   const chosen = logChoice(settings);
@@ -49,7 +50,7 @@ export function transparencyLog({
   const { witnessTimeout } = chosen;
   const names = chosen.witnesses.map(({ key }) => key.name);
   const askWitnesses = logWitnessing({
-    ...{ transparencyLog: stored, witnesses: chosen.witnesses, quorum: chosen.quorum, clock, log },
+    ...{ transparencyLog: stored, witnesses: chosen.witnesses, quorum: chosen.quorum, clock, sharedTime, log },
     ...{ ask: httpWitnesses(network, 1000 * chosen.witnessTimeout), verify: verifyEd25519, hash: sha256Bytes },
   });
   let hasRecordedKeys = false;

@@ -157,7 +157,7 @@ async function judgeIdToken(
   const usedBy = member(jws.claims, 'azp') ?? audience;
   if (usedBy !== audience) return refused('sign_in_refused', 'other_azp');
   const now = clock.now();
-  const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now });
+  const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now, latest: now });
   if (verdict.kind === 'refused') return refused('sign_in_refused', verdict.faults.join(' '));
   const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
   const authenticatedAt = usableTime(verdict.person.authenticatedAt, now);

@@ -9,11 +9,11 @@ import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 interface SponsorBlocking {
   readonly decisions: Decisions;
-  readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
 }
 
 interface BlockLifting extends SponsorBlocking {
-  readonly sharedTime: Pick<SharedTime, 'earliest'>;
+  readonly clock: Clock;
   /** `Service:Operators:TwoPersonUnblock`. */
   readonly twoPersons: boolean | undefined;
 }
@@ -21,8 +21,11 @@ interface BlockLifting extends SponsorBlocking {
 /** The operator's block and those of other sources, and the number of ended tasks. */
 export type BlockOutcome = BlockVerdict;
 
-export function blockSponsor({ decisions, clock }: SponsorBlocking, sponsorKey: SponsorKey): Promise<BlockOutcome> {
-  const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: clock.now() } as const;
+export async function blockSponsor(
+  { decisions, sharedTime }: SponsorBlocking,
+  sponsorKey: SponsorKey,
+): Promise<BlockOutcome> {
+  const block = { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: await sharedTime.earliest() } as const;
   return decisions.decide(placeBlock, { block, reason: 'sponsor_blocked' });
 }
 

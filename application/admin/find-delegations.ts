@@ -6,7 +6,7 @@ import type { TaskState } from '../../domain/tasks/task.ts';
 import { taskStates } from '../../domain/tasks/task.ts';
 import { MOST_READ } from '../ledger/query.ts';
 import type { ListedTask, TaskFilters, Tasks } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { SharedTime } from '../ports/runtime.ts';
 
 export interface DelegationQuestion extends Omit<TaskFilters, 'state'> {
   /** `undefined`: live tasks, or with a window those of every state. */
@@ -28,7 +28,11 @@ const PAGE = 1000;
 const CLOCKS_DIFFER_SECONDS = 60;
 
 export async function findDelegations(
-  service: { readonly tasks: Pick<Tasks, 'list'>; readonly clock: Clock; readonly maxTaskTtl: number },
+  service: {
+    readonly tasks: Pick<Tasks, 'list'>;
+    readonly sharedTime: Pick<SharedTime, 'earliest'>;
+    readonly maxTaskTtl: number;
+  },
   question: DelegationQuestion,
 ): Promise<Delegations> {
   const { window, state } = question;
@@ -46,11 +50,11 @@ export async function findDelegations(
 
 /** @param most how many tasks may be read */
 async function findIn(
-  { tasks, clock, maxTaskTtl }: Parameters<typeof findDelegations>[0],
+  { tasks, sharedTime, maxTaskTtl }: Parameters<typeof findDelegations>[0],
   { window, ...filters }: DelegationQuestion & TaskFilters,
   most: number,
 ): Promise<Delegations & { readonly read: number }> {
-  const now = clock.now();
+  const now = await sharedTime.earliest();
   const found: ListedTask[] = [];
   let after: TaskId | undefined = window && firstTaskIdAt(plusSeconds(window.to, CLOCKS_DIFFER_SECONDS));
   let read = 0;

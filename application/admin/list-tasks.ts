@@ -4,13 +4,15 @@ import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/queries.ts';
-import type { Clock, Digest } from '../ports/runtime.ts';
+import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 interface TaskReading {
   readonly tasks: Pick<Tasks, 'list' | 'findListed'>;
   readonly ledger: Pick<Ledger, 'page'>;
   readonly clock: Clock;
+  /** An instance whose clock is ahead must not hide a task that still runs: nobody would end it. */
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
   readonly digest: Digest;
 }
 
@@ -19,7 +21,7 @@ export interface ListTasksQuestion extends PageQuestion {
 }
 
 export function listTasks(
-  { tasks, clock, digest }: Omit<TaskReading, 'ledger'>,
+  { tasks, sharedTime, digest }: Omit<TaskReading, 'ledger' | 'clock'>,
   { filters, ...question }: ListTasksQuestion,
 ): Promise<ListPage<ListedTask>> {
   const { agentId, sponsorKey, audience, state } = filters;
@@ -27,7 +29,7 @@ export function listTasks(
     query: ['tasks', agentId, sponsorKey, audience, state],
     parse: ([taskId = '', ...more]: readonly string[]) => (more.length === 0 ? parseTaskId(taskId) : undefined),
     read: async (after: TaskId | undefined, limit: number) => {
-      const now = clock.now();
+      const now = await sharedTime.earliest();
       const { tasks: items, readUpTo } = await tasks.list({ ...filters, after, limit, mostRead: MOST_READ, now });
       return { items, readUpTo: readUpTo && [readUpTo] };
     },
@@ -48,7 +50,7 @@ export interface TaskWithRecords {
 const MAX_RECORDS = 1000;
 
 export async function showTask(service: TaskReading, taskId: TaskId): Promise<TaskWithRecords | undefined> {
-  const task = await service.tasks.findListed(taskId, service.clock.now());
+  const task = await service.tasks.findListed(taskId, await service.sharedTime.earliest());
   if (task === undefined) return undefined;
   const answer = await queryLedger(service, { filters: { taskId }, limit: MAX_RECORDS, cursor: undefined });
   const { records, nextCursor } = answer.kind === 'page' ? answer : { records: [], nextCursor: undefined };

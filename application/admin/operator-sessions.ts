@@ -12,12 +12,13 @@ import { SESSION_SECRET_BYTES } from '../me/sessions.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { SignInOutcome } from '../ports/identity-provider.ts';
 import type { OperatorSessions } from '../ports/queries.ts';
-import type { Clock, Digest, Randomness } from '../ports/runtime.ts';
+import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
 
 interface Sessions {
   readonly decisions: Decisions;
   readonly operatorSessions: OperatorSessions;
-  readonly clock: Clock;
+  /** As for the sessions of `/me`. */
+  readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'secret'>;
   readonly digest: Digest;
 }
@@ -46,14 +47,15 @@ export function operatorOf({ issuer, person, claims }: SignedIn, names: Operator
  * @param earlier the secret of the browser's session
  */
 export async function openOperatorsSession(
-  { decisions, clock, randomness, digest }: Omit<Sessions, 'operatorSessions'>,
+  { decisions, sharedTime, randomness, digest }: Omit<Sessions, 'operatorSessions'>,
   operator: OperatorPerson,
   { person, issuedAt }: Pick<SignedIn, 'person' | 'issuedAt'>,
   earlier: string | undefined,
 ): Promise<string | undefined> {
   const secret = randomness.secret(SESSION_SECRET_BYTES);
   const { sessionId } = person;
-  const session = newOperatorSession(digest(secret) as SessionHash, { operator, sessionId }, clock.now());
+  const createdAt = await sharedTime.earliest();
+  const session = newOperatorSession(digest(secret) as SessionHash, { operator, sessionId }, createdAt);
   const replaces = earlier === undefined ? undefined : (digest(earlier) as SessionHash);
   const verdict = await decisions.decide(openOperatorSession, { session, issuedAt, replaces });
   return verdict === 'opened' ? secret : undefined;
@@ -61,13 +63,12 @@ export async function openOperatorsSession(
 
 /** The session with this secret, which this use renews. `undefined` if it has ended. */
 export async function useOperatorsSession(
-  { decisions, operatorSessions, clock, digest }: Omit<Sessions, 'randomness'>,
+  { decisions, operatorSessions, sharedTime, digest }: Omit<Sessions, 'randomness'>,
   secret: string,
 ): Promise<OperatorSession | undefined> {
   const session = await operatorSessions.find(digest(secret) as SessionHash);
-  const now = clock.now();
-  if (session === undefined || session.expiresAt <= now) return undefined;
-  const renewed = renewal(session, now, OPERATOR_SESSION_TTL);
+  if (session === undefined || session.expiresAt <= (await sharedTime.latest())) return undefined;
+  const renewed = renewal(session, await sharedTime.earliest(), OPERATOR_SESSION_TTL);
   if (renewed !== undefined) {
     await decisions.decide(useOperatorSession, { sessionHash: session.sessionHash, ...renewed });
   }
@@ -76,16 +77,17 @@ export async function useOperatorsSession(
 
 /** The same session, without renewing it. */
 export async function peekOperatorsSession(
-  { operatorSessions, clock, digest }: Pick<Sessions, 'operatorSessions' | 'clock' | 'digest'>,
+  { operatorSessions, sharedTime, digest }: Pick<Sessions, 'operatorSessions' | 'sharedTime' | 'digest'>,
   secret: string,
 ): Promise<OperatorSession | undefined> {
   const session = await operatorSessions.find(digest(secret) as SessionHash);
-  return session === undefined || session.expiresAt <= clock.now() ? undefined : session;
+  return session === undefined || session.expiresAt <= (await sharedTime.latest()) ? undefined : session;
 }
 
 export async function closeOperatorsSession(
-  { decisions, clock, digest }: Pick<Sessions, 'decisions' | 'clock' | 'digest'>,
+  { decisions, sharedTime, digest }: Pick<Sessions, 'decisions' | 'sharedTime' | 'digest'>,
   secret: string,
 ): Promise<void> {
-  await decisions.decide(closeOperatorSession, { sessionHash: digest(secret) as SessionHash, at: clock.now() });
+  const at = await sharedTime.earliest();
+  await decisions.decide(closeOperatorSession, { sessionHash: digest(secret) as SessionHash, at });
 }

@@ -4,12 +4,12 @@ import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { SharedTime } from '../ports/runtime.ts';
 
 interface TaskStopping {
   readonly decisions: Decisions;
   readonly tasks: Pick<Tasks, 'findSponsor'>;
-  readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
 }
 
 /** One task, or all tasks of an agent or of a person. */
@@ -23,10 +23,10 @@ export type StopOutcome = EndVerdict;
 
 /** This places no block: a person whose tasks were ended may start new ones at once. Blocking is a separate request. */
 export async function stopTasks(
-  { decisions, tasks, clock }: TaskStopping,
+  { decisions, tasks, sharedTime }: TaskStopping,
   selection: StopSelection,
 ): Promise<StopOutcome> {
-  const revocation = { at: clock.now(), reason: 'operator_kill_switch' } as const;
+  const revocation = { at: await sharedTime.earliest(), reason: 'operator_kill_switch' } as const;
   if (selection.kind !== 'task') return decisions.decide(endTasks, { selection, ...revocation });
   const sponsorKey = await tasks.findSponsor(selection.taskId);
   if (sponsorKey === undefined) return { kind: 'not_found' };

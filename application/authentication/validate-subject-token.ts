@@ -5,11 +5,12 @@ import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 export interface SubjectValidation {
   readonly providerKeys: ProviderKeys;
   readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'latest'>;
   /** `Service:UpstreamIdp:Audience`; at `/me`, `Service:Me:Audience`; of an operator, `Service:Operators:Audience`. */
   readonly audience: string;
   /** An audience that the token must not have as well. */
@@ -20,7 +21,7 @@ export interface SubjectValidation {
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  { providerKeys, clock, audience, foreignAudience, sponsorKeyClaim }: SubjectValidation,
+  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<Person>> {
@@ -29,7 +30,8 @@ export async function validateSubjectToken(
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer } = signature;
-  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, now: clock.now() };
+  const latest = await sharedTime.latest();
+  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, now: clock.now(), latest };
   const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.

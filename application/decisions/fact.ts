@@ -42,8 +42,9 @@ export interface Facts {
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
-   * is up is not live; on Postgres, also by the database's clock. Locks their rows until the transaction ends, so that no further task is delegated from them.
-   * Revoking their grants waits for a running renewal, and counts it.
+   * is up is not live: the sweeper records its expiry. `at` is therefore the earlier clock (`SharedTime`), and on Postgres
+   * the database's if that is earlier still. Locks their rows until the transaction ends, so that no further task is
+   * delegated from them. Revoking their grants waits for a running renewal, and counts it.
    */
   live_tasks: Fact<{ readonly selection: TaskSelection; readonly at: Instant }, LiveTasks>;
   /**

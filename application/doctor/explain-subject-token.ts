@@ -137,7 +137,7 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
 function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
   const { audience, sponsorKeyClaim, clock, issuer } = service;
   const now = clock.now();
-  const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now };
+  const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now, latest: now };
   const verdict = judgeSubjectToken(claims, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {

@@ -3,7 +3,6 @@
  * only grew since the last one that it cosigned. It never cosigns two checkpoints of a log that contradict each other.
  */
 
-import { toSeconds } from '../../domain/instant.ts';
 import type { Hash } from '../../domain/ledger/merkle-tree.ts';
 import { type AddCheckpoint, parseAddCheckpoint } from '../../domain/log/add-checkpoint.ts';
 import { parseTreeHead, type TreeHead } from '../../domain/log/checkpoint-note.ts';
@@ -19,8 +18,8 @@ import {
 import { provesConsistency } from '../../domain/log/tree-proofs.ts';
 import { encodeBase64, type VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { NoteSigner } from '../ports/keys.ts';
-import type { Clock } from '../ports/runtime.ts';
 import type { WitnessedCheckpoint, WitnessedLogs } from '../ports/witnessed-logs.ts';
+import type { WitnessClock } from './witness-clock.ts';
 
 export interface Witness {
   readonly logs: WitnessedLogs;
@@ -30,13 +29,15 @@ export interface Witness {
   readonly signer: NoteSigner;
   readonly verify: VerifyEd25519;
   readonly hash: Hash;
-  readonly clock: Clock;
+  readonly clock: Pick<WitnessClock, 'secondsAfter'>;
 }
 
 export type CosignOutcome =
   /** @property line the cosignature, as a signature line of a note */
   | { readonly kind: 'cosigned'; readonly line: string }
   | { readonly kind: 'malformed' | 'unknown_log' | 'untrusted_signature' | 'old_size_above_new' }
+  /** The witness must not date a cosignature now. */
+  | { readonly kind: 'wrong_clock' }
   /** @property size that of the newest checkpoint that was cosigned */
   | { readonly kind: 'other_old_size'; readonly size: number }
   | RefusedHead;
@@ -73,7 +74,9 @@ export async function cosignCheckpoint(witness: Witness, body: string): Promise<
     if (refusal !== undefined) return refusal;
 
     // 3. The cosignature, which is sent only after it was stored. Of concurrent requests the first one wins.
-    const { line, next } = cosign(witness, opened, newest);
+    const seconds = witness.clock.secondsAfter(newest?.seconds);
+    if (seconds === undefined) return { kind: 'wrong_clock' };
+    const { line, next } = cosign(witness, opened, seconds);
     if ((await witness.logs.replace(newest, next)) === 'replaced') return { kind: 'cosigned', line };
   }
 }
@@ -107,10 +110,7 @@ function judge(
   return { kind: 'inconsistent', ...refused };
 }
 
-function cosign(witness: Witness, head: SignedHead, newest: WitnessedCheckpoint | undefined) {
-  const { signer, clock } = witness;
-  // A cosignature says that this was the largest tree at its time. A clock that was set back must not contradict that.
-  const seconds = Math.max(toSeconds(clock.now()), newest?.seconds ?? 0);
+function cosign({ signer }: Witness, head: SignedHead, seconds: number) {
   const signature = encodeCosignature({
     seconds,
     signature: signer.sign(Buffer.from(cosignedText(seconds, head.text))),

@@ -3,8 +3,10 @@
  * their cosignatures, unless a witness contradicts it. A pass of its own: sealing never waits for a witness.
  */
 
+import { earlierOf, laterOf } from '../../domain/clocks.ts';
 import { type Instant, instantFromSeconds, secondsBetween, toSeconds } from '../../domain/instant.ts';
 import { formatAddCheckpoint } from '../../domain/log/add-checkpoint.ts';
+import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../../domain/log/cosignature.ts';
 import {
   formatNote,
   formatSignatureLine,
@@ -16,7 +18,7 @@ import {
   type VerifyEd25519,
 } from '../../domain/log/note.ts';
 import type { AskWitness, LogWitness } from '../ports/log-witnesses.ts';
-import type { Clock, Hash } from '../ports/runtime.ts';
+import type { Clock, Hash, SharedTime } from '../ports/runtime.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { LogState, StoredCosignature, TransparencyLog, WitnessProblem } from '../ports/transparency-log.ts';
 import { proveConsistency } from './prove-in-log.ts';
@@ -35,6 +37,7 @@ export interface Witnessing {
   readonly verify: VerifyEd25519;
   readonly hash: Hash;
   readonly clock: Clock;
+  readonly sharedTime: SharedTime;
   readonly log: Log;
 }
 
@@ -51,12 +54,6 @@ const MAX_ATTEMPTS = 4;
  * and readers get a newer cosignature.
  */
 const SHOWN_AGAIN_SECONDS = 3600;
-
-/**
- * How far the time of a cosignature may be from the time of this service. Readers judge by it how fresh the note is. A clock
- * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §8.2).
- */
-const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
 
 /** The returned function runs one pass. It keeps when this process asked each witness. */
 export function logWitnessing(service: Witnessing): () => Promise<void> {
@@ -90,7 +87,7 @@ async function submit(
   if (outcome === undefined) return;
   if ('signature' in outcome) {
     const line = formatSignatureLine(outcome.signature).trimEnd();
-    await transparencyLog.keepCosignature({ witness: name, size: tree.size, line, at: now });
+    await transparencyLog.keepCosignature({ witness: name, size: tree.size, line, at: outcome.at });
     askedAt.set(name, now);
     return note(service, witness, undefined);
   }
@@ -102,7 +99,7 @@ async function submit(
   await note(service, witness, problem);
 }
 
-type Outcome = { readonly signature: NoteSignature } | Omit<WitnessProblem, 'witness' | 'since'>;
+type Outcome = { readonly signature: NoteSignature; readonly at: Instant } | Omit<WitnessProblem, 'witness' | 'since'>;
 
 /** @param known the last size that the witness cosigned, as far as this database knows @returns `undefined` to try later */
 async function requestCosignature(
@@ -118,7 +115,7 @@ async function requestCosignature(
     switch (answer.kind) {
       case 'cosigned': {
         const signature = cosignatureIn(service, witness, tree, answer.lines);
-        if (signature !== undefined) return judgeTime(signature, service.clock.now());
+        if (signature !== undefined) return judgeTime(signature, await timeNear(service, signature));
         return { kind: 'wrong_answer', detail: "The answer holds no valid cosignature of the witness's key." };
       }
       case 'other_old_size':
@@ -137,8 +134,17 @@ async function requestCosignature(
   return { kind: 'wrong_answer', detail: `It named another size at each of ${MAX_ATTEMPTS} requests.` };
 }
 
-function judgeTime(signature: VerifiedSignature, now: Instant): Outcome {
-  if (isTimely(signature, now)) return { signature };
+/**
+ * The time of this service: of those between its two clocks, the one nearest to that of the cosignature. A replica whose
+ * clock is wrong must not accuse every honest witness.
+ */
+async function timeNear({ sharedTime }: Witnessing, { seconds = 0 }: VerifiedSignature): Promise<Instant> {
+  const [earliest, latest] = [await sharedTime.earliest(), await sharedTime.latest()];
+  return laterOf(earliest, earlierOf(instantFromSeconds(seconds), latest));
+}
+
+function judgeTime(signature: VerifiedSignature, at: Instant): Outcome {
+  if (isTimely(signature, at)) return { signature, at };
   const dated = new Date(1000 * (signature.seconds ?? 0)).toISOString();
   return { kind: 'wrong_clock', detail: `It dated a cosignature ${dated}.` };
 }

@@ -2,7 +2,7 @@
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { SharedTime } from '../ports/runtime.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;
@@ -19,12 +19,15 @@ export interface MyTasksPage {
 }
 
 export async function myTasks(
-  { tasks, clock }: { readonly tasks: Pick<Tasks, 'ofSponsor'>; readonly clock: Clock },
+  {
+    tasks,
+    sharedTime,
+  }: { readonly tasks: Pick<Tasks, 'ofSponsor'>; readonly sharedTime: Pick<SharedTime, 'earliest'> },
   { sponsorKey }: MePerson,
   { after, limit }: MyTasksQuestion,
 ): Promise<MyTasksPage> {
   // Read one more than the limit: it tells whether another page follows.
-  const found = await tasks.ofSponsor(sponsorKey, { after, limit: limit + 1, now: clock.now() });
+  const found = await tasks.ofSponsor(sponsorKey, { after, limit: limit + 1, now: await sharedTime.earliest() });
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return { tasks: page, nextAfter: last && { taskId: last.taskId, endedAt: last.endedAt } };

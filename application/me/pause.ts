@@ -9,11 +9,11 @@ import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { placePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Sponsors } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 interface Pausing {
   readonly decisions: Decisions;
-  readonly clock: Clock;
+  readonly sharedTime: SharedTime;
 }
 
 export interface MyPause {
@@ -35,8 +35,8 @@ export interface PauseOutcome {
   readonly revokedTasks: number;
 }
 
-export async function pauseAgents({ decisions, clock }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
-  const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: clock.now() } as const;
+export async function pauseAgents({ decisions, sharedTime }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
+  const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: await sharedTime.earliest() } as const;
   const { blocks, revokedTasks } = await decisions.decide(placePause, { block, reason: 'sponsor_paused' });
   return { own: pauseAmong(blocks).own, revokedTasks };
 }
@@ -51,13 +51,16 @@ export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pendin
  * An agent may hold an old token or session of the person: lifting the pause needs a recent sign-in. A person whom another
  * source blocks resumes nothing: their account may be in foreign hands.
  */
-export async function resumeAgents({ decisions, clock }: Pausing, person: MePerson): Promise<ResumeVerdict> {
+export async function resumeAgents(
+  { decisions, clock, sharedTime }: Pausing & { readonly clock: Clock },
+  person: MePerson,
+): Promise<ResumeVerdict> {
   const { sponsorKey, subject } = person;
   const at = clock.now();
   const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'sponsor_resumed' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
-  const tooOld: LedgerEntry | undefined = isSignInRecent(person, at)
+  const tooOld: LedgerEntry | undefined = isSignInRecent(person, { now: at, latest: await sharedTime.latest() })
     ? undefined
     : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
   const lift = { sponsorKey, source: 'self', onlyAlone: true, entry, refusal, tooOld } as const;
@@ -67,11 +70,17 @@ export async function resumeAgents({ decisions, clock }: Pausing, person: MePers
 }
 
 /** The provider dates the sign-in of a token, and its clock may differ. */
-function isSignInRecent({ authenticatedAt, by }: MePerson, now: Instant): boolean {
+function isSignInRecent(
+  { authenticatedAt, by }: MePerson,
+  { now, latest }: { readonly now: Instant; readonly latest: Instant },
+): boolean {
   if (authenticatedAt === undefined) return false;
-  const age = toSeconds(now) - toSeconds(authenticatedAt);
+  const signedIn = toSeconds(authenticatedAt);
   const skew = by === 'token' ? CLOCK_SKEW_SECONDS : 0;
-  return age >= -CLOCK_SKEW_SECONDS && age <= RESUME_MAX_AGE_SECONDS + skew;
+  // An instance behind must not take an old sign-in for a recent one.
+  return (
+    toSeconds(now) - signedIn >= -CLOCK_SKEW_SECONDS && toSeconds(latest) - signedIn <= RESUME_MAX_AGE_SECONDS + skew
+  );
 }
 
 function pauseAmong(blocks: readonly SponsorBlock[]): MyPause {

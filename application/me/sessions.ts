@@ -11,12 +11,13 @@ import {
 import { closeSession, openSession, useSession } from '../decisions/sessions.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Sessions } from '../ports/queries.ts';
-import type { Clock, Digest, Randomness } from '../ports/runtime.ts';
+import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
 
 interface MySessions {
   readonly decisions: Decisions;
   readonly sessions: Sessions;
-  readonly clock: Clock;
+  /** A session begins by the earlier clock and is over by the later one: no instance makes it last longer. */
+  readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'secret'>;
   readonly digest: Digest;
   /** Seconds: `Service:Me:SessionTtl`. */
@@ -32,12 +33,13 @@ export const SESSION_SECRET_BYTES = 32;
  * @returns the secret of the new session
  */
 export async function openMySession(
-  { decisions, clock, randomness, digest, ttl }: MySessions,
+  { decisions, sharedTime, randomness, digest, ttl }: MySessions,
   signedIn: { readonly person: SignedInPerson; readonly issuedAt: Instant | undefined },
   earlier: string | undefined,
 ): Promise<string | undefined> {
   const secret = randomness.secret(SESSION_SECRET_BYTES);
-  const session = newSession(digest(secret) as SessionHash, signedIn.person, clock.now(), ttl);
+  const createdAt = await sharedTime.earliest();
+  const session = newSession(digest(secret) as SessionHash, signedIn.person, createdAt, ttl);
   const replaces = earlier === undefined ? undefined : (digest(earlier) as SessionHash);
   const verdict = await decisions.decide(openSession, { session, issuedAt: signedIn.issuedAt, replaces });
   return verdict === 'opened' ? secret : undefined;
@@ -45,13 +47,12 @@ export async function openMySession(
 
 /** The session with this secret, which this use renews. `undefined` if it has ended. */
 export async function useMySession(
-  { decisions, sessions, clock, digest, ttl }: MySessions,
+  { decisions, sessions, sharedTime, digest, ttl }: MySessions,
   secret: string,
 ): Promise<Session | undefined> {
   const session = await sessions.find(digest(secret) as SessionHash);
-  const now = clock.now();
-  if (session === undefined || session.expiresAt <= now) return undefined;
-  const renewed = renewal(session, now, ttl);
+  if (session === undefined || session.expiresAt <= (await sharedTime.latest())) return undefined;
+  const renewed = renewal(session, await sharedTime.earliest(), ttl);
   if (renewed !== undefined) {
     await decisions.decide(useSession, { sessionHash: session.sessionHash, ...renewed });
   }

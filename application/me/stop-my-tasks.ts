@@ -5,12 +5,12 @@ import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
-import type { Clock } from '../ports/runtime.ts';
+import type { SharedTime } from '../ports/runtime.ts';
 
 interface TaskStopping {
   readonly decisions: Decisions;
   readonly tasks: Pick<Tasks, 'findSponsor'>;
-  readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
 }
 
 export type MyStopSelection =
@@ -20,13 +20,13 @@ export type MyStopSelection =
 
 /** `not_found` only for a task: the answer does not say which agents exist. */
 export async function stopMyTasks(
-  { decisions, tasks, clock }: TaskStopping,
+  { decisions, tasks, sharedTime }: TaskStopping,
   { sponsorKey }: MePerson,
   selection: MyStopSelection,
 ): Promise<EndVerdict> {
   if (selection.kind === 'task' && (await tasks.findSponsor(selection.taskId)) !== sponsorKey) {
     return { kind: 'not_found' };
   }
-  const revocation = { at: clock.now(), reason: 'sponsor_stopped' } as const;
+  const revocation = { at: await sharedTime.earliest(), reason: 'sponsor_stopped' } as const;
   return decisions.decide(endOwnTasks, { selection: { ...selection, sponsorKey }, ...revocation });
 }

@@ -27,8 +27,8 @@ export interface Outbox {
 
   /**
    * Takes a batch, calls `deliver`, and settles the batch: deleted if `deliver` returns true, otherwise due again after
-   * a wait. The wait begins at the failure and doubles with each failure of an entry (domain/ledger/delivery.ts). No
-   * entry is in two drains at once. If an instance dies during a drain, its batch stays due: delivery is at least once.
+   * a wait. The wait begins at the failure and doubles with each failure of an entry (domain/ledger/delivery.ts). An
+   * entry that an instance with a wrong clock made due in the far future is due at once. No entry is in two drains at once. If an instance dies during a drain, its batch stays due: delivery is at least once.
    * `deliver` never throws.
    */
   drain(drain: Drain, deliver: (records: readonly LedgerRecord[]) => Promise<boolean>): Promise<DrainOutcome>;

@@ -19,7 +19,7 @@ interface AcceptLogout {
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
-  readonly sharedTime: Pick<SharedTime, 'latest'>;
+  readonly sharedTime: SharedTime;
   readonly clients: readonly LogoutClient[];
   /** The operators' own provider and their client there; `undefined` if they sign in at the upstream one, or nowhere. */
   readonly operators?: OperatorsLogout | undefined;
@@ -83,14 +83,14 @@ async function decide(
   const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const latest = await sharedTime.latest();
-  const at = clock.now();
-  const times = { now: at, latest };
+  const times = { now: clock.now(), latest };
   const { isOfOperators, ...read } = await readAtProvider(jws, service, times, trace);
   if (read.kind === 'refused') return read;
   const { issuer, accepted, first } = read;
 
   // 2. Apply it once: one transaction ends the tasks, closes the sessions, and stores the jti and the logout.
   const { jti, forgetAt, loggedOut, issuedAt } = first;
+  const at = await sharedTime.earliest();
   const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
   const endsTasks = accepted.some((client) => client.endsTasks);
   return decisions.decide(logOut, {

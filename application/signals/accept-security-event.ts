@@ -18,7 +18,7 @@ interface AcceptSecurityEvent {
   readonly transmitterKeys: Pick<ProviderKeys, 'verify'>;
   readonly anonymous: Pick<AnonymousDenials, 'record'>;
   readonly clock: Clock;
-  readonly sharedTime: Pick<SharedTime, 'latest'>;
+  readonly sharedTime: SharedTime;
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
@@ -75,7 +75,8 @@ async function decide(
   if (action === undefined) return { kind: 'ignored' };
 
   // 3. Apply it once: the transaction that applies it also stores the jti.
-  const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at: expected.now, action });
+  const at = await sharedTime.earliest();
+  const result = await decisions.decide(applySecurityEvent, { issuer, jti, forgetAt, at, action });
   if (result.kind === 'outdated') {
     const message = 'an account-enabled event is older than the block that it would lift, and was passed over';
     service.log.info(message, traceFields(trace));

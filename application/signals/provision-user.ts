@@ -22,12 +22,12 @@ import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import { addUser, changeUser, deleteUser } from '../decisions/write-user.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { ProvisionedUsers, UsersPage } from '../ports/queries.ts';
-import type { Clock, Randomness } from '../ports/runtime.ts';
+import type { Randomness, SharedTime } from '../ports/runtime.ts';
 
 export interface Provisioning {
   readonly decisions: Decisions;
   readonly users: Pick<ProvisionedUsers, 'find'>;
-  readonly clock: Clock;
+  readonly sharedTime: Pick<SharedTime, 'earliest'>;
   readonly randomness: Pick<Randomness, 'ulid'>;
   /** `Service:Scim:SponsorKeyAttribute`. */
   readonly person: PersonAttribute;
@@ -58,7 +58,7 @@ export async function createUser(service: Provisioning, body: JsonObject): Promi
   if (judged.kind === 'invalid') return judged;
 
   // 2. Store the user, if its name is free and there is room, and apply its statement about the person.
-  const at = service.clock.now();
+  const at = await service.sharedTime.earliest();
   const userId = makeUserId(service.randomness.ulid());
   const user: ProvisionedUser = { userId, ...judged.fields, revision: 1, createdAt: at, modifiedAt: at };
   const statements = statementsOf(undefined, user);
@@ -100,7 +100,7 @@ async function change(
 
     // 3. Store it, if the user has not changed since it was read. Equal values are written too: the person's block may
     // have changed since, and the write corrects it.
-    const at = service.clock.now();
+    const at = await service.sharedTime.earliest();
     const user = isSameUser(judged.fields, stored)
       ? stored
       : { ...stored, ...judged.fields, revision: stored.revision + 1, modifiedAt: at };
@@ -114,14 +114,15 @@ async function change(
 }
 
 export async function removeUser(
-  service: Pick<Provisioning, 'decisions' | 'users' | 'clock'>,
+  service: Pick<Provisioning, 'decisions' | 'users' | 'sharedTime'>,
   userId: UserId,
 ): Promise<'removed' | 'not_found' | 'kept_changing'> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await service.users.find(userId);
     if (stored === undefined) return 'not_found';
     const statements = statementsOf(stored, undefined);
-    const outcome = await service.decisions.decide(deleteUser, { stored, statements, at: service.clock.now() });
+    const at = await service.sharedTime.earliest();
+    const outcome = await service.decisions.decide(deleteUser, { stored, statements, at });
     if (outcome === 'removed') return outcome;
     if (outcome === 'gone') return 'not_found';
   }

@@ -5,7 +5,7 @@
 
 import type { DenialReason } from '../../domain/denial.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
-import { instantFromSeconds, toSeconds } from '../../domain/instant.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
@@ -39,7 +39,11 @@ export interface ExchangeRequest {
   readonly scope: Scope;
 }
 
-interface Exchange extends Omit<AgentAuthentication, 'agents'>, SubjectValidation, SponsorCheck, Minting {
+interface Exchange
+  extends Omit<AgentAuthentication, 'agents'>,
+    Omit<SubjectValidation, 'sharedTime'>,
+    SponsorCheck,
+    Minting {
   /** Opens one request's view of the agent cache. */
   readonly agentCache: () => CachedAgents;
   readonly decisions: Decisions;
@@ -89,7 +93,9 @@ export async function exchangeToken(
       depth: ISSUED_DELEGATION_DEPTH,
     });
     if (policy.kind === 'refused') return refuse(policy.reason, { about, sponsorKey });
-    const task = newTask(service, asking.value, person, request, policy.scope);
+    // The earlier clock: with one that is ahead, the task would outlive its agent's limit at every other instance.
+    const createdAt = await service.sharedTime.earliest();
+    const task = newTask(service, asking.value, { person, request, scope: policy.scope, createdAt });
     if (isEnding(task, task.createdAt)) return refuse('task_ending', { about, sponsorKey });
 
     // 5. Issue: task, grant, used assertion and record commit together.
@@ -100,9 +106,7 @@ export async function exchangeToken(
       grantHash: service.digest(grant),
       assertion,
       agentRevision: agent.revision,
-      refuseLoggedOut: service.refuseLoggedOut
-        ? { issuedAt: person.issuedAt, earliest: await service.sharedTime.earliest() }
-        : undefined,
+      refuseLoggedOut: service.refuseLoggedOut ? { issuedAt: person.issuedAt, earliest: createdAt } : undefined,
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     };
     // The token is signed at the same time, unless it names the status that the transaction chooses.
@@ -169,13 +173,16 @@ async function authenticateBoth(
 }
 
 function newTask(
-  { clock, randomness, keepOrigin }: Exchange,
+  { randomness, keepOrigin }: Exchange,
   { agent }: AuthenticatedAgent,
-  person: Person,
-  request: Pick<ExchangeRequest, 'resource' | 'scope'>,
-  scope: Scope,
+  of: {
+    readonly person: Person;
+    readonly request: Pick<ExchangeRequest, 'resource' | 'scope'>;
+    readonly scope: Scope;
+    readonly createdAt: Instant;
+  },
 ): Task {
-  const createdAt = clock.now();
+  const { person, request, scope, createdAt } = of;
   return {
     taskId: makeTaskId(randomness.ulid()),
     agentId: agent.agentId,

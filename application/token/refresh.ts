@@ -74,15 +74,16 @@ export async function refreshToken(
     if (ended !== undefined) return refuse(ended);
 
     // (5) The sponsor check still passes. A cached answer must be newer than the task and no older than a token's life.
+    // The task was dated by the earlier clock.
     const { sponsorKey } = task;
+    const taskAge = secondsBetween(task.createdAt, await service.sharedTime.earliest());
     const lifetime = Math.min(agent.maxTokenTtl, secondsBetween(asked, task.expiresAt));
-    const maxAge = Math.min(service.sponsorCacheTtl, lifetime, secondsBetween(task.createdAt, asked));
+    const maxAge = Math.min(service.sponsorCacheTtl, lifetime, taskAge);
     const person = { subject: task.sponsor, sponsorKey };
     const sponsorDenial = await checkSponsor(service, person, Math.max(0, maxAge), trace);
     if (sponsorDenial !== undefined) return refuse(sponsorDenial);
     // The task may have expired during the sponsor check.
-    const now = service.clock.now();
-    const endedSince = judgeGrant(grant, now);
+    const endedSince = judgeGrant(grant, service.clock.now());
     if (endedSince !== undefined) return refuse(endedSince);
 
     // (6) The same audience as the task, and no scope beyond the grant's, which an earlier refresh may have narrowed.
@@ -99,6 +100,8 @@ export async function refreshToken(
     });
     if (policy.kind === 'refused') return refuse(policy.reason, { sponsorKey });
 
+    // A tool server refuses a token that is dated ahead.
+    const now = await service.sharedTime.earliest();
     const token = mint(service, { ...asking.value, task, scope: policy.scope, now });
     const [renewed, accessToken] = await Promise.all([
       service.decisions.decide(renewGrant, {

@@ -71,7 +71,7 @@ async function revokeTask(
   const found = await service.tasks.findGrant(agent.agentId, service.digest(grant));
   if (found === undefined) return notOwner({ agent, assertion });
   const { taskId, sponsorKey } = found.task;
-  const revocation: Revocation = { at: service.clock.now(), reason: 'client_revoked' };
+  const revocation: Revocation = { at: await service.sharedTime.earliest(), reason: 'client_revoked' };
   const verdict = await service.decisions.decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion });
   switch (verdict) {
     case 'revoked':

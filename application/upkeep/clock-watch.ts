@@ -11,7 +11,7 @@ import {
   describeDifference,
   differsTooMuch,
   earlierOf,
-  JUMP_SECONDS,
+  JUMPED,
   laterOf,
   secondsAhead,
   startOfCourse,
@@ -112,8 +112,7 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
   }
 
   function problem(): string | undefined {
-    if (!course.isSteady)
-      return `The clock of this machine was set by more than ${JUMP_SECONDS} seconds within the last minute.`;
+    if (!course.isSteady) return JUMPED;
     const ahead = reading?.ahead ?? 0;
     return differsTooMuch(ahead) ? describeDifference("The database's clock", ahead) : undefined;
   }

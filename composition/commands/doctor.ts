@@ -60,6 +60,7 @@ export async function explainToken(
   const service = {
     providerKeys: provider.keys,
     clock,
+    sharedTime: { latest: () => clock.now() },
     audience: upstream['Service:UpstreamIdp:Audience'],
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],

@@ -39,6 +39,7 @@ export function runLine(argv: readonly string[]): Promise<number> {
     witnessCommand({
       init: async (request) => (await import('./witness.ts')).witnessInit(request),
       serve: async (request) => (await import('./witness.ts')).witnessServe(request),
+      acceptClock: async (request) => (await import('./witness.ts')).witnessAcceptClock(request),
     }),
   ]);
 }

@@ -1,13 +1,19 @@
 import { exitCode } from '../../adapters/cli/command.ts';
-import type { WitnessInitRequest, WitnessServeRequest } from '../../adapters/cli/commands/witness.ts';
+import type {
+  WitnessAcceptClockRequest,
+  WitnessInitRequest,
+  WitnessServeRequest,
+} from '../../adapters/cli/commands/witness.ts';
 import { witnessApp } from '../../adapters/http/witness/witness-app.ts';
 import { newNoteKey, readNoteSigner, verifyEd25519 } from '../../adapters/jose/log-key.ts';
 import { KeyFileUnusable, readKeyFile, writeKeyFile } from '../../adapters/platform/key-file.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
-import { createWitnessFile, openWitnessFile } from '../../adapters/storage/witness/witness-file.ts';
+import { createWitnessFile, openWitnessFile, type WitnessFile } from '../../adapters/storage/witness/witness-file.ts';
 import { cosignCheckpoint } from '../../application/log/cosign-checkpoint.ts';
+import { witnessClock } from '../../application/log/witness-clock.ts';
 import type { NoteSigner } from '../../application/ports/keys.ts';
+import { instantFromSeconds, toSeconds, toShortText } from '../../domain/instant.ts';
 import {
   COSIGNATURE,
   ED25519,
@@ -16,9 +22,11 @@ import {
   parseVerifierKey,
   type VerifierKey,
 } from '../../domain/log/verifier-key.ts';
+import { visibleText } from '../../domain/visible.ts';
 import { listen } from '../listen.ts';
+import { startRecurring } from '../recurring.ts';
 import { StartupError } from '../startup-error.ts';
-import { printError, runCommand, runReport } from './run-command.ts';
+import { printError, runCommand, runReport, writeOutput } from './run-command.ts';
 import { untilToldToStop } from './until-told-to-stop.ts';
 
 /** Makes the key of a witness, unless it exists, and its state file; prints its verifier key. */
@@ -44,27 +52,25 @@ export function witnessServe(request: WitnessServeRequest): Promise<number> {
       printError('--log takes the verifier key of a log: its name, its id and its Ed25519 key, joined by plus signs.');
       return exitCode.usage;
     }
-    const file = await withStateFile(request.state, () => openWitnessFile(request.state));
-    if (file === 'not_a_witness_file') throw new StartupError([`${request.state} is not a state file of a witness.`]);
+    const file = await openState(request.state);
     try {
       const signer = await signerOf(file.vkey, request);
-      const witness = {
-        signer,
-        logs: file.logs,
-        logKeys,
-        verify: verifyEd25519,
-        hash: sha256Bytes,
-        clock: systemClock(),
-      };
+      const clock = witnessClock({
+        ...{ clock: systemClock(), monotonic: () => performance.now(), logs: file.logs, log },
+        origins: logKeys.map(({ name }) => name),
+      });
+      const witness = { signer, logs: file.logs, logKeys, verify: verifyEd25519, hash: sha256Bytes, clock };
       await untilToldToStop(async (told) => {
         const app = witnessApp({
           cosign: (body) => cosignCheckpoint(witness, body),
-          ...{ readiness: file.readiness, log },
+          ...{ readiness: [file.readiness, clock.readiness], log },
         });
         const names = { host: '--host', port: '--port' };
         const server = await listen({ HOST: request.host, PORT: request.port }, { ...app, log }, names);
         log.info('listening', { ...server.address, witness: signer.key.name, logs: logKeys.length });
+        const watching = startRecurring({ ...WATCHING, run: () => clock.watch() }, log);
         await told;
+        await watching.stop();
         await server.stop(0);
       });
     } finally {
@@ -72,6 +78,39 @@ export function witnessServe(request: WitnessServeRequest): Promise<number> {
     }
     return exitCode.done;
   });
+}
+
+/** A clock that is set is noticed after this time, or at the next request. */
+const WATCHING = { name: 'comparing the clocks', intervalMs: 1000, firstAfterMs: 0 };
+
+/** Lowers the times that a clock that was ahead has left in the state file. */
+export function witnessAcceptClock({ state }: WitnessAcceptClockRequest): Promise<number> {
+  return runReport(async () => {
+    const file = await openState(state);
+    try {
+      const now = toSeconds(systemClock().now());
+      const lowered = await file.acceptTime(now);
+      const lines = lowered.map(
+        ({ origin, seconds }) => `${origin}: the last time was ${dateOf(seconds)}, and is now ${dateOf(now)}.`,
+      );
+      const none = `No cosignature is dated after ${dateOf(now)}, the time of this machine.`;
+      await writeOutput(`${visibleText((lines.length === 0 ? [none] : lines).join('\n'))}\n`);
+    } finally {
+      await file.close();
+    }
+    return exitCode.done;
+  });
+}
+
+function dateOf(seconds: number): string {
+  return toShortText(instantFromSeconds(seconds));
+}
+
+/** @throws StartupError */
+async function openState(state: string): Promise<WitnessFile> {
+  const file = await withStateFile(state, () => openWitnessFile(state));
+  if (file === 'not_a_witness_file') throw new StartupError([`${state} is not a state file of a witness.`]);
+  return file;
 }
 
 /** @param vkey of the state file @throws StartupError if the key file does not hold this key */

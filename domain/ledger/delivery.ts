@@ -1,5 +1,7 @@
 /** The backoff of a delivery that the sink refused (specification "Sink"). */
 
+import { type Instant, plusSeconds } from '../instant.ts';
+
 /** Seconds to wait after the first failure. Each further failure doubles the wait. */
 const FIRST_WAIT = 1;
 
@@ -12,4 +14,12 @@ const LONGEST_WAIT = 300;
  */
 export function waitAfter(failures: number): number {
   return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT);
+}
+
+/**
+ * An entry that is due after this time is due at once: an instance whose clock was ahead dated it. Twice the longest wait,
+ * because clocks differ a little, and a delivery takes time.
+ */
+export function latestDue(now: Instant): Instant {
+  return plusSeconds(now, 2 * LONGEST_WAIT);
 }

@@ -5,6 +5,12 @@ const SIGNATURE_BYTES = 64;
 /** The last second of which a date can be made (ECMA-262 §21.4.1.1). A later one is not the time of a witness. */
 const MAX_SECONDS = 8_640_000_000_000;
 
+/**
+ * How far the time of a cosignature may be from the time of the log's service. Readers judge by it how fresh the note is. A clock
+ * without synchronization drifts by less within a month, and Kerberos has the same limit (RFC 4120 §8.2).
+ */
+export const MAX_CLOCK_DIFFERENCE_SECONDS = 300;
+
 export interface Cosignature {
   /** When the witness signed, in seconds since 1970. */
   readonly seconds: number;

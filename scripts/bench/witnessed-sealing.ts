@@ -25,6 +25,7 @@ import { ED25519, formatVerifierKey, parseVerifierKey } from '../../domain/log/v
 import { capturedLog } from '../../test/support/captured-log.ts';
 import { chainOf } from '../../test/support/ledger/chain.ts';
 import { ledgerFixture } from '../../test/support/ledger-fixture.ts';
+import { agreeing } from '../../test/support/moved-clock.ts';
 import { type Cleanup, withCleanup } from '../cleanup.ts';
 import { freePort } from '../free-port.ts';
 import { describeMachine } from '../machine.ts';
@@ -58,6 +59,7 @@ await withCleanup(async (cleanup) => {
   });
   const ask = logWitnessing({
     ...{ transparencyLog, witnesses, quorum: 3, clock: systemClock(), log, hash: sha256Bytes },
+    sharedTime: agreeing(systemClock()),
     ...{ ask: httpWitnesses(httpNetwork(), 5000), verify: verifyEd25519 },
   });
 

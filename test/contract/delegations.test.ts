@@ -3,7 +3,7 @@ import { type DelegationQuestion, findDelegations } from '../../application/admi
 import { firstTaskIdAt, makeTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import { movedClock } from '../support/moved-clock.ts';
+import { agreeing, movedClock } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { openedTask } from './storage-fixtures.ts';
 
@@ -14,7 +14,7 @@ const at = (minutes: number) => plusSeconds(HOUR, minutes * 60);
 onEveryDatabase('the tasks of a picture', ({ storage }) => {
   const ids = new Map<string, TaskId>();
   const find = async (question: Partial<DelegationQuestion>) => {
-    const service = { tasks: storage().tasks, clock: { now: () => at(600) }, maxTaskTtl: 3600 };
+    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(600) }), maxTaskTtl: 3600 };
     const { tasks, isComplete } = await findDelegations(service, { state: undefined, window: undefined, ...question });
     expect(isComplete).to.equal(true);
     const names = new Map([...ids].map(([name, id]) => [id, name]));
@@ -78,7 +78,7 @@ onEveryDatabase('the tasks of a picture', ({ storage }) => {
       },
     };
     const found = await findDelegations(
-      { tasks, clock: movedClock(), maxTaskTtl: 3600 },
+      { tasks, sharedTime: agreeing(movedClock()), maxTaskTtl: 3600 },
       { state: undefined, window: undefined },
     );
     expect([found.tasks.length, found.isComplete, reads]).to.deep.equal([10_000, false, 10]);

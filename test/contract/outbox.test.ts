@@ -136,6 +136,19 @@ onEveryDatabase('copying records to the sink', (stage) => {
     expect(await empty()).to.deep.equal([]);
   });
 
+  it('does not wait for the day of a clock that was ahead, however often the sink has failed', async () => {
+    await append('unlucky');
+    for (let failure = 0; failure < 3; failure++) {
+      time = plusSeconds(NOON, 86_400);
+      expect((await drain(time, false)).given).to.have.length(1);
+      time = plusSeconds(NOON, failure);
+      // An instance whose clock is right, and a minute behind.
+      expect(details((await drain(plusSeconds(time, -60), false)).given)).to.deep.equal(['unlucky']);
+      expect((await drain(plusSeconds(time, -60), false)).outcome).to.deep.equal({ kind: 'nothing_due' });
+    }
+    expect((await drain(plusSeconds(NOON, 300), true)).outcome).to.deep.equal({ kind: 'delivered', count: 1 });
+  });
+
   it('delays only the failed records', async () => {
     await append('unlucky');
     await drain(NOON, false);

@@ -10,6 +10,7 @@ import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { agreeing } from '../support/moved-clock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 import { anEntry, aRenewal, newSponsorKey, openedTask, registeredAgent } from './storage-fixtures.ts';
 
@@ -99,7 +100,7 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     const person: MePerson = {
       ...{ sponsorKey, subject: 'ada', sessionId: undefined, authenticatedAt: undefined, by: 'token' },
     };
-    const service = { tasks: storage().tasks, clock: { now: () => at(30) } };
+    const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
     for (const limit of [100, 77]) {
       const paged: string[] = [];
       let after: Awaited<ReturnType<typeof myTasks>>['nextAfter'];

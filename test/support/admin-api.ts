@@ -95,6 +95,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
     sponsors: storage.sponsors,
     ledger,
     clock,
+    sharedTime: agreeing(clock),
     log,
     digest: sha256,
     // Without a window, each anonymous denial has its own record.
@@ -128,8 +129,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
-      unblock: (sponsorKey) =>
-        unblockSponsor({ ...service, sharedTime: agreeing(service.clock), twoPersons: false }, sponsorKey),
+      unblock: (sponsorKey) => unblockSponsor({ ...service, twoPersons: false }, sponsorKey),
       listTasks: (question) => listTasks(service, question),
       showTask: (taskId) => showTask(service, taskId),
       listBlocks: (question) => listBlocks(service, question),

@@ -67,7 +67,8 @@ export function blockModel(sponsorKey: SponsorKey) {
     at: Instant,
   ): Promise<readonly string[]> {
     const own = blocks.get(source);
-    const service = { decisions, clock: { now: () => at } };
+    const clock = { now: () => at };
+    const service = { decisions, clock, sharedTime: agreeing(clock) };
     const person = { sponsorKey, subject: sponsorKey, sessionId: undefined, authenticatedAt: at, by: 'token' } as const;
     if (act === 'block') {
       if (source === 'admin') await blockSponsor(service, sponsorKey);
@@ -77,7 +78,7 @@ export function blockModel(sponsorKey: SponsorKey) {
     }
     const verdict =
       source === 'admin'
-        ? await unblockSponsor({ ...service, sharedTime: agreeing(service.clock), twoPersons: false }, sponsorKey)
+        ? await unblockSponsor({ ...service, twoPersons: false }, sponsorKey)
         : await resumeAgents(service, person);
     if (verdict === 'lifted') blocks.delete(source);
     // A person resumes nothing while another source blocks them. Another process may have lifted that block since.

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { type CommandProcess, runCommand, startCommand } from '../support/command-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { cosignedAt, writtenLog } from '../support/log/written-log.ts';
@@ -125,6 +126,34 @@ describe('mandate witness', function () {
     const { out } = await witness.ended;
     expect(out.split('\n').filter((line) => line.includes('was not cosigned'))).to.have.length(1);
     expect(out.length).to.be.lessThan(3000);
+  });
+
+  it('cosigns again after accept-clock, if its clock was once ahead', async () => {
+    await init('nine', '--name', 'w.test/9');
+    const log = writtenLog('log.test/ledger');
+    log.grow(4);
+    const witness = startCommand(serveLine('nine', '--log', log.vkey), {});
+    const url = await urlOf(witness);
+    const send = () =>
+      fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(4) }).then(({ status }) => status);
+    const accept = () => runCommand(['witness', 'accept-clock', '--state', at('nine.db')]);
+    expect((await fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(0) })).status).to.equal(200);
+    expect((await accept()).out).to.match(/^No cosignature is dated after 2\d{3}-\S+Z, the time of this machine\.\n$/);
+    // As a clock that was five years ahead leaves it.
+    const file = openHandle(at('nine.db'));
+    file.exec('update witnessed_logs set seconds = seconds + 157680000');
+    file.close();
+    expect(await send()).to.equal(503);
+    expect((await fetch(`${url}/readyz`)).status).to.equal(503);
+    const { code, out } = await accept();
+    expect(code).to.equal(0);
+    expect(out).to.match(/^log\.test\/ledger: the last time was \S+Z, and is now \S+Z\.\n$/);
+    expect(await send()).to.equal(200);
+    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+    expect(await stop(witness)).to.equal(0);
+    const missing = await runCommand(['witness', 'accept-clock', '--state', at('lost.db')]);
+    expect([missing.code, missing.out, existsSync(at('lost.db'))]).to.deep.equal([1, '', false]);
+    expect(missing.err).to.match(/lost\.db does not exist/);
   });
 
   it('does not start with a lost state, with another key, or with a file of something else', async () => {

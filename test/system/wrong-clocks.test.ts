@@ -3,13 +3,20 @@
  * accepted once no other accepts again.
  */
 
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { decodeJwt } from 'jose';
 import { freePort } from '../../scripts/free-port.ts';
+import { startConsole } from '../support/console/console-service.ts';
 import { databases, postgres } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { personBrowser, startWithPage } from '../support/me/person-browser.ts';
 import { scrape } from '../support/metrics-scrape.ts';
 import { type MovedClock, movedClock } from '../support/moved-clock.ts';
+import { OPERATORS } from '../support/operators.ts';
+import { scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
+import { PUSH_HEADERS, startTransmitter, type Transmitter } from '../support/transmitter.ts';
 
 const [SEVEN_MINUTES, AN_HOUR] = [420, 3600];
 /** After the end of an assertion: the skew, and the minute for which its `jti` is kept. */
@@ -162,6 +169,17 @@ describe('A replica on Postgres whose clock is wrong', () => {
     }
   });
 
+  it('takes no expired token of a person while it is behind', async () => {
+    const behind = await replica(-180);
+    const expired = { exp: world.seconds() - 120 };
+    const lines = await right.recorded(async () => {
+      const actor_token = agent.assertion({ iat: undefined, exp: world.seconds() + 60 });
+      const form = agent.exchangeForm({ actor_token, subject_token: agent.subjectToken(expired) });
+      expect((await behind.post('/oauth2/token', form)).body.error).to.equal('invalid_grant');
+    });
+    expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'subject_expired']]);
+  });
+
   it('takes no spent assertion again if the database is as wrong as another replica', async () => {
     const wrong = world.ofAnotherMachine();
     wrong.jump(AN_HOUR);
@@ -298,6 +316,177 @@ for (const database of databases) {
       expect(new Set(lines.map(({ event }) => event))).to.deep.equal(new Set(['token.denied']));
       expect((await mandate.introspect(running)).active).to.equal(true);
       expect((await exchange(agent.assertion())).status).to.equal(200);
+    });
+  });
+
+  describe(`A process on ${database.name} whose clock jumps past the end of a task`, () => {
+    const ME = 'https://mandate.test/me';
+    let world: MovedClock;
+    let mandate: Mandate;
+    let transmitter: Transmitter;
+    let agent: RegisteredAgent;
+    before(async () => {
+      world = movedClock();
+      transmitter = await startTransmitter(() => mandate.clock.seconds());
+      mandate = await startMandate({
+        ...{ database, clock: world.ofAnotherMachine(), databaseClock: world },
+        settings: {
+          ...{ ...transmitter.settings, ...scimSettings, ...OPERATORS, 'Service:Me:Audience': ME },
+          'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+        },
+      });
+      agent = await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' });
+    });
+    after(async () => {
+      await mandate.stop();
+      await transmitter.stop();
+    });
+
+    const my = (sub: string, method: string, path: string) => {
+      const token = agent.subjectToken({ sub, aud: ME });
+      return mandate.send(path, { method, headers: { authorization: `Bearer ${token}` } });
+    };
+    const KILLS: Readonly<Record<string, (person: string, task: Answer) => Promise<Answer>>> = {
+      'a kill of the task': (_, { body }) => mandate.admin('DELETE', `/admin/tasks/${body.task_id}`),
+      'a kill of the agent': () => mandate.admin('DELETE', `/admin/agents/${agent.id}/tasks`),
+      'a kill of the person': (person) => mandate.admin('DELETE', `/admin/sponsors/${person}/tasks`),
+      'a block': (person) => mandate.admin('PUT', `/admin/sponsors/${person}/block`),
+      "the person's stop": (person) => my(person, 'DELETE', '/me/tasks'),
+      "the person's pause": (person) => my(person, 'PUT', '/me/pause'),
+      'a revocation of the grant': (_, { body }) => agent.revoke(String(body.refresh_token)),
+      'a logout': (sub) => {
+        const logout_token = mandate.provider.signLogoutToken({
+          aud: 'people-desk',
+          sub,
+          iat: mandate.clock.seconds(),
+        });
+        return mandate.post('/backchannel-logout', { logout_token });
+      },
+      'a security event': (person) =>
+        mandate.send('/events', {
+          ...{ method: 'POST', headers: PUSH_HEADERS },
+          body: transmitter.event('https://schemas.openid.net/secevent/caep/event-type/session-revoked', person),
+        }),
+      'a SCIM write': (userName) =>
+        scimClient(mandate).send('POST', '/Users', {
+          schemas: [USER_SCHEMA],
+          userName,
+          externalId: userName,
+          active: false,
+        }),
+    };
+
+    for (const [name, kill] of Object.entries(KILLS)) {
+      it(`shows the task as live, and ends it by ${name}`, async () => {
+        const person = `person-${randomUUID()}`;
+        const task = await agent.exchangeFor({ sub: person });
+        expect(task.status, task.text).to.equal(200);
+        mandate.clock.jump(150);
+        const live = await mandate.admin('GET', `/admin/tasks?state=live&sponsor=${person}`);
+        expect((live.body.tasks as readonly unknown[]).length, live.text).to.equal(1);
+        const [shown] = (await my(person, 'GET', '/me/tasks')).body.tasks as readonly { readonly state: string }[];
+        expect(shown?.state).to.equal('live');
+        const lines = await mandate.recorded(async () => {
+          const answer = await kill(person, task);
+          expect(answer.status, answer.text).to.be.within(200, 204);
+        });
+        const ends = lines.filter(({ event }) => event === 'task.revoked');
+        expect(fieldsOf(ends, 'task_id')).to.deep.equal([[task.body.task_id]]);
+
+        mandate.clock.jump(-150);
+        const renewal = await mandate.recorded(() => agent.refresh(String(task.body.refresh_token)));
+        expect(fieldsOf(renewal, 'event', 'reason')).to.deep.equal([['token.denied', 'task_revoked']]);
+      });
+    }
+
+    it('opens no task that lasts longer than its agent may, and dates no token ahead', async () => {
+      mandate.clock.jump(90);
+      const task = await agent.exchange();
+      const right = world.seconds();
+      expect(task.status, task.text).to.equal(200);
+      expect(Date.parse(String(task.body.task_expires_at)) / 1000).to.be.within(right + 118, right + 120);
+      const renewed = await agent.refresh(String(task.body.refresh_token));
+      for (const { body } of [task, renewed]) {
+        const { iat, exp } = decodeJwt(String(body.access_token));
+        expect(iat).to.be.within(right - 2, right);
+        expect(exp).to.be.at.most(right + 120);
+      }
+      mandate.clock.jump(-90);
+      world.advance(119);
+      const lines = await mandate.recorded(() => agent.refresh(String(task.body.refresh_token)));
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['token.denied', 'task_ending']]);
+    });
+
+    it('revokes no task whose time is up by all clocks, before the sweeper has recorded its end', async () => {
+      const task = await agent.exchange();
+      world.advance(121);
+      const lines = await mandate.recorded(async () => {
+        const answer = await mandate.admin('DELETE', `/admin/tasks/${task.body.task_id}`);
+        expect(answer.body).to.deep.equal({ revoked_tasks: 0 });
+        await mandate.jobs.sweep();
+        world.advance(60);
+        await mandate.jobs.watchClocks();
+        world.advance(3);
+        await mandate.jobs.sweep();
+      });
+      const ofTask = lines.filter(({ task_id }) => task_id === task.body.task_id);
+      expect(fieldsOf(ofTask, 'event')).to.deep.equal([['task.expired']]);
+    });
+  });
+
+  describe(`Sessions of a process on ${database.name} whose clock jumps`, function () {
+    this.timeout(60_000);
+    const clocks = () => {
+      const world = movedClock();
+      return { world, clock: world.ofAnotherMachine(), databaseClock: world };
+    };
+
+    it('of the page end by the later clock, and begin by the earlier one', async () => {
+      const { world, ...times } = clocks();
+      const { mandate, stop } = await startWithPage(database, {}, { times });
+      const isSignedIn = async (cookie: string) => (await mandate.get('/me/callback', { cookie })).status === 302;
+      const signIn = async () => {
+        const person = personBrowser(mandate);
+        expect((await person.signIn()).status).to.be.within(200, 303);
+        return person.cookies();
+      };
+      const cookie = await signIn();
+      expect(await isSignedIn(cookie)).to.equal(true);
+      mandate.clock.jump(-600);
+      world.advance(898);
+      expect(await isSignedIn(cookie)).to.equal(true);
+      world.advance(901);
+      expect(await isSignedIn(cookie)).to.equal(false);
+
+      mandate.clock.jump(600 + 300);
+      const opened = await signIn();
+      mandate.clock.jump(-300);
+      expect(await isSignedIn(opened)).to.equal(true);
+      world.advance(902);
+      expect(await isSignedIn(opened)).to.equal(false);
+      await stop();
+    });
+
+    it('of the console end by the later clock', async () => {
+      const { world, ...times } = clocks();
+      const { mandate, signedIn, stop } = await startConsole(database, {}, times);
+      const own = await signedIn('viewer');
+      await (await mandate.agent({ max_task_ttl: 'PT2M', max_token_ttl: 'PT2M' })).exchange();
+      const live = async () => /Live tasks<\/h2>\s*<p class="value">(\d+)/.exec((await own.open('/')).text)?.[1];
+      expect(await live()).to.equal('1');
+      // The page counts by the earlier clock, so that operators see what runs.
+      mandate.clock.jump(150);
+      expect(await live()).to.equal('1');
+      mandate.clock.jump(-150);
+      mandate.clock.jump(-600);
+      world.advance(898);
+      expect((await own.open('/')).status).to.equal(200);
+      world.advance(901);
+      for (const path of ['/', '/stream']) {
+        const gone = await own.open(path);
+        expect([gone.status, gone.headers.get('location')], path).to.deep.equal([302, '/sign-in']);
+      }
+      await stop();
     });
   });
 }

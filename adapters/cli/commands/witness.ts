@@ -20,16 +20,22 @@ export interface WitnessServeRequest {
   readonly port: number;
 }
 
+export interface WitnessAcceptClockRequest {
+  readonly state: string;
+}
+
 interface WitnessActions {
   init(request: WitnessInitRequest): Promise<number>;
   /** Resolves once the server has stopped. */
   serve(request: WitnessServeRequest): Promise<number>;
+  acceptClock(request: WitnessAcceptClockRequest): Promise<number>;
 }
 
-export function witnessCommand({ init, serve }: WitnessActions): Command {
+export function witnessCommand({ init, serve, acceptClock }: WitnessActions): Command {
   return commandGroup('witness', 'Watch the logs of others, and cosign their checkpoints', [
     initCommand(init),
     serveCommand(serve),
+    acceptClockCommand(acceptClock),
   ]);
 }
 
@@ -102,6 +108,26 @@ function serveCommand(run: WitnessActions['serve']): Command {
         }),
     run: ({ key, state, log, host, port }) =>
       run({ key: key ?? '', state: state ?? '', logs: log.map(String), host: host ?? '', port: port ?? 0 }),
+  });
+}
+
+function acceptClockCommand(run: WitnessActions['acceptClock']): Command {
+  return command({
+    usage: 'accept-clock',
+    summary: 'After the clock was ahead: date the next cosignatures by the clock of this machine',
+    examples: [
+      {
+        line: 'witness accept-clock --state witness.db',
+        meaning: 'Lower the times of last cosignatures that are ahead; their sizes and roots stay',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'the report says which times were lowered',
+      [exitCode.failed]: 'the state file is not there, or could not be changed',
+      [exitCode.usage]: 'an argument is malformed',
+    },
+    options: (parser) => parser.option('state', file('--state', 'The state file that `witness init` made')),
+    run: ({ state }) => run({ state: state ?? '' }),
   });
 }
 

@@ -14,7 +14,7 @@ import { linesPerMinute, MINUTE_MS, throttledLog } from '../server/throttled-log
 
 export interface WitnessSurface {
   cosign(body: string): Promise<CosignOutcome>;
-  readonly readiness: ReadinessCheck;
+  readonly readiness: readonly ReadinessCheck[];
   readonly log: Log;
 }
 
@@ -29,6 +29,11 @@ const REFUSALS: Readonly<Record<Refusal, { readonly status: number; readonly det
   untrusted_signature: { status: 403, detail: 'The checkpoint has no valid signature of a key of this log.' },
   unknown_log: { status: 404, detail: 'This witness does not watch a log with this origin.' },
   other_root: { status: 409, detail: 'This witness has cosigned another root for this size.' },
+  wrong_clock: {
+    status: 503,
+    detail:
+      'The clock of this witness was set, or is behind its last cosignature: it cosigns nothing until that is mended.',
+  },
   inconsistent: { status: 422, detail: 'The proof does not show that the log only grew since the old size.' },
 };
 
@@ -39,7 +44,7 @@ export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'li
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  app.use(healthRouter([surface.readiness]));
+  app.use(healthRouter(surface.readiness));
   const logRefusal = refusalLog(surface.log);
   app
     .route('/add-checkpoint')

@@ -14,13 +14,14 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
+import { evenlySpaced } from '../rows/migrations.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
-import { openConnections, type Run } from './connections.ts';
+import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
 import { SERVING_LIMITS } from './limits.ts';
-import { readSchemaStatus } from './migrate.ts';
+import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
@@ -52,7 +53,7 @@ export function openPostgresCondition(connectionString: string, log: Log): Stora
     schema: () => readSchemaStatus(connections),
     now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
-    guards: () => guardCondition(run),
+    guards: () => guardCondition(connections),
     async months() {
       const { rows } = await run<{ name: string }>(partitions);
       return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
@@ -95,7 +96,8 @@ const guards = {
         where oid in ('ledger'::regclass, 'ledger_archives'::regclass, 'checkpoints'::regclass) or oid in (table partitions)
     ), active as (
       select tgrelid, tgtype from pg_trigger
-        where tgfoid = 'refuse_ledger_change'::regproc and tgenabled in ('O', 'A') and tgqual is null and tgattr = ''
+        where tgfoid = (select f.oid from ${ourFunctions('ledger')} where f.proname = 'refuse_ledger_change' and f.pronargs = 0)
+          and tgenabled in ('O', 'A') and tgqual is null and tgattr = ''
     )
     select name,
         exists (select from active where tgrelid = oid and tgtype & 59 = 58) as by_statement,
@@ -109,11 +111,20 @@ const guards = {
       from guarded order by name`,
 };
 
-/** Whether the triggers' function refuses every change, and whether triggers fire in this session. */
-const refusal = {
-  name: 'condition_refusal',
-  text: `select prosrc ~ '^\\s*begin\\s+raise exception ' as refuses, current_setting('session_replication_role') as fires
-    from pg_proc where oid = 'refuse_ledger_change'::regproc`,
+/** Mandate's functions. With another language, a body of ours could do something else. */
+const bodies = {
+  name: 'condition_function_bodies',
+  text: `select f.proname::text as name, case when lanname in ('plpgsql', 'sql') then f.prosrc end as body,
+      nspname::text as schema
+    from ${ourFunctions('ledger')} join pg_language on pg_language.oid = f.prolang
+      join pg_namespace on pg_namespace.oid = f.pronamespace
+    order by 1`,
+};
+
+/** Whether triggers fire in this session. */
+const firing = {
+  name: 'condition_firing',
+  text: "select current_setting('session_replication_role') as fires",
 };
 
 /** Functions that run as their owner, and could call those of another role in the schema (`schema.sql`). */
@@ -130,14 +141,43 @@ interface GuardRow {
   readonly granted: readonly string[];
 }
 
-async function guardCondition(run: Run): Promise<GuardCondition> {
+interface FunctionRow {
+  readonly name: string;
+  readonly body: string | null;
+  readonly schema: string;
+}
+
+const REFUSING = 'refuse_ledger_change';
+const IS_CHANGED = 'is not as the migrations make it';
+
+/**
+ * The functions whose whole body differs from that of the migrations. A newer release may have changed all of them but
+ * the one that refuses.
+ */
+async function changedFunctions({ run, knex }: Connections): Promise<readonly string[]> {
+  const { rows } = await run<FunctionRow>(bodies);
+  const made = functionBodies(rows[0]?.schema ?? '');
+  const isCurrent = (await readSchemaStatus({ run, knex })) === 'current';
+  return [...made].flatMap(([name, body]) => {
+    const found = rows.filter((row) => row.name === name);
+    const isSame = found.length > 0 && found.every((row) => evenlySpaced(row.body ?? '') === evenlySpaced(body));
+    return isSame || !(isCurrent || name === REFUSING) ? [] : [name];
+  });
+}
+
+async function guardCondition(connections: Connections): Promise<GuardCondition> {
+  const { run } = connections;
   const { rows } = await run<GuardRow>(guards);
-  const [state] = (await run<{ refuses: boolean; fires: string }>(refusal)).rows;
+  const [state] = (await run<{ fires: string }>(firing)).rows;
+  const changed = await changedFunctions(connections);
   const open = (await run<{ name: string }>(unpinned)).rows;
   return {
     tables: rows.length,
     missing: [
-      ...(state?.refuses === true ? [] : [{ table: 'ledger', what: 'refuse_ledger_change does not refuse' }]),
+      ...changed.map((name) => ({
+        table: 'ledger',
+        what: `${name} ${name === REFUSING ? 'does not refuse' : IS_CHANGED}`,
+      })),
       ...(state?.fires === 'origin'
         ? []
         : [{ table: 'ledger', what: 'session_replication_role keeps triggers from firing' }]),

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import createKnex, { type Knex } from 'knex';
+import pg from 'pg';
 import { type Instant, toMillisecondText } from '../../../domain/instant.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, compareSchema, MIGRATIONS_TABLE, type Migration, silentKnex } from '../rows/migrations.ts';
@@ -33,10 +34,22 @@ function migrationsIn(schema: string): readonly Migration[] {
   });
 }
 
+/** Matches the functions of a migration: name, and the body between the dollar signs. */
+const FUNCTION = /^create (?:or replace )?function @schema@\.(\w+)[^$]*\$\$(.*?)\$\$/gms;
+
+/** The body of each function as the migrations make it. @param schema its name, not quoted */
+export function functionBodies(schema: string): ReadonlyMap<string, string> {
+  const statements = migrations.map(({ file }) => readFileSync(new URL(file, import.meta.url), 'utf8'));
+  const found = statements.flatMap((text) => [...text.matchAll(FUNCTION)]);
+  return new Map(
+    found.map(([, name = '', body = '']) => [name, body.replaceAll('@schema@', () => pg.escapeIdentifier(schema))]),
+  );
+}
+
 const hasTable = { name: 'has_migrations', text: `select to_regclass('${MIGRATIONS_TABLE}') is not null as there` };
 
 /** Reads which migrations were applied. Changes nothing. */
-export async function readSchemaStatus({ knex, run }: Connections): Promise<SchemaStatus> {
+export async function readSchemaStatus({ knex, run }: Pick<Connections, 'knex' | 'run'>): Promise<SchemaStatus> {
   const { rows } = await run<{ there: boolean }>(hasTable);
   if (rows[0]?.there !== true) return 'absent';
   const applied = await run<{ name: string }>(knex.select('name').from(MIGRATIONS_TABLE));

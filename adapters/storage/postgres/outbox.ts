@@ -7,7 +7,7 @@ import type { DrainOutcome, Outbox } from '../../../application/ports/outbox.ts'
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
-import { waitAfter } from '../../../domain/ledger/delivery.ts';
+import { latestDue, waitAfter } from '../../../domain/ledger/delivery.ts';
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
@@ -16,7 +16,7 @@ const setQueueing = { name: 'set_queueing', text: 'update outbox_queueing set qu
 
 const takeDue = {
   name: 'take_due',
-  text: 'select seq, failures from outbox where due_at <= $1 order by seq limit $2 for update skip locked',
+  text: 'select seq, failures from outbox where due_at <= $1 or due_at > $3 order by seq limit $2 for update skip locked',
 };
 
 const selectTaken = {
@@ -50,7 +50,7 @@ export function postgresOutbox(serving: Connections, draining: Connections, cloc
 
     drain: ({ now, limit }, deliver) =>
       draining.transact<DrainOutcome>(async (run) => {
-        const { rows: entries } = await run<Entry>(takeDue, [bindInstant(now), limit]);
+        const { rows: entries } = await run<Entry>(takeDue, [bindInstant(now), limit, bindInstant(latestDue(now))]);
         if (entries.length === 0) return { kind: 'nothing_due' };
         const seqs = JSON.stringify(entries.map(({ seq }) => seq));
         // Not in the drain's transaction: that would lock the ledger, and `audit-archive` would wait for the sink.

@@ -66,6 +66,11 @@ export function compareSchema(
 
 export const NEWER_SCHEMA = 'The database was migrated by a newer release of mandate; this one cannot change it.';
 
+/** For comparing a definition with its migration: both may be formatted in different ways. */
+export function evenlySpaced(sql: string): string {
+  return sql.replace(/\s+/g, ' ').trim();
+}
+
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
 /**

@@ -3,19 +3,18 @@
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Backlog, OutboxBacklog, SealingBacklog, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { evenlySpaced } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
 import type { Run } from './handle.ts';
-import { readSchemaStatus } from './migrate.ts';
+import { readSchemaStatus, schemaInMemory } from './migrate.ts';
 import { findBlocks } from './queries.ts';
 
-/** The ledger's tables, and the triggers that `schema.sql` creates on each of them. */
+/** The ledger's tables. Their triggers keep them from being changed. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
-const GUARDS = ['no_update', 'no_delete', 'no_replace'] as const;
 
 const selectVersion = 'select sqlite_version() as version';
-const selectTriggers =
-  "select name from sqlite_master where type = 'trigger' and sql like '%begin select raise(abort, %'";
+const selectTriggers = "select name, tbl_name, sql from sqlite_schema where type = 'trigger'";
 const selectSigners = 'select kid from checkpoints group by kid order by max(checkpoint_id) desc';
 
 /** The parts of the condition that queries answer. */
@@ -31,14 +30,15 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
     schema: () => readSchemaStatus(connection),
     guards: () =>
       read((run) => {
-        const triggers = run<{ name: string }>(selectTriggers).rows.map(({ name }) => name);
+        const found = new Map(run<TriggerRow>(selectTriggers).rows.map((trigger) => [trigger.name, trigger]));
         return {
           tables: GUARDED.length,
-          missing: GUARDED.flatMap((table) =>
-            GUARDS.map((guard) => `${table}_${guard}`)
-              .filter((name) => !triggers.includes(name))
-              .map((name) => ({ table, what: `the trigger ${name} is not there, or does not refuse` })),
-          ),
+          missing: guards()
+            .filter((guard) => !isSameTrigger(guard, found.get(guard.name)))
+            .map(({ name, tbl_name: table }) => ({
+              table,
+              what: `the trigger ${name} is not there, or not as the migrations make it`,
+            })),
         };
       }),
     sealing: () =>
@@ -54,6 +54,28 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
         return isLoggedOut(answers, issuedAt, at);
       }),
   };
+}
+
+interface TriggerRow {
+  readonly name: string;
+  readonly tbl_name: string;
+  readonly sql: string;
+}
+
+/** The triggers that the schema has on the ledger's tables. */
+function guards(): readonly TriggerRow[] {
+  const schema = schemaInMemory();
+  try {
+    const triggers = schema.prepare<TriggerRow>(selectTriggers).all();
+    return GUARDED.flatMap((table) => triggers.filter((trigger) => trigger.tbl_name === table));
+  } finally {
+    schema.close();
+  }
+}
+
+/** By the whole text: a trigger of the same name may be on another table, or have a condition that is never true. */
+function isSameTrigger(one: TriggerRow, other: TriggerRow | undefined): boolean {
+  return other?.tbl_name === one.tbl_name && evenlySpaced(other.sql) === evenlySpaced(one.sql);
 }
 
 export function readBacklog({ read }: Connection): Promise<Backlog> {

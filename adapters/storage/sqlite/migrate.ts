@@ -6,7 +6,7 @@ import { compareSchema, MIGRATIONS_TABLE, NEWER_SCHEMA } from '../rows/migration
 import type { SchemaStatus } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { isBusy } from './errors.ts';
-import type { Run } from './handle.ts';
+import { type Handle, openHandle, type Run } from './handle.ts';
 import { MIGRATION_LIMIT_MS } from './limits.ts';
 
 /** Migrations in the order in which they are applied. */
@@ -52,6 +52,13 @@ function migrateIn(connection: Connection, run: Run): readonly string[] {
     run(insertName, [name]);
   }
   return pending.map(({ name }) => name);
+}
+
+/** A new database in memory with the schema of this release. */
+export function schemaInMemory(): Handle {
+  const handle = openHandle(':memory:');
+  for (const { file } of migrations) handle.exec(readFileSync(new URL(file, import.meta.url), 'utf8'));
+  return handle;
 }
 
 function appliedNames(run: Run): readonly string[] {

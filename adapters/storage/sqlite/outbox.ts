@@ -6,7 +6,7 @@
 import type { Outbox } from '../../../application/ports/outbox.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
-import { waitAfter } from '../../../domain/ledger/delivery.ts';
+import { latestDue, waitAfter } from '../../../domain/ledger/delivery.ts';
 import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
 import type { Connection } from './connection.ts';
@@ -25,7 +25,7 @@ export interface OutboxEntries {
 const updateQueueing = 'update outbox_queueing set queueing = ?';
 
 const selectDue = `select ${RECORD_COLUMNS} from outbox join ledger using (seq)
-  where due_at <= ? and seq not in (select value from json_each(?)) order by seq limit ?`;
+  where (due_at <= ? or due_at > ?) and seq not in (select value from json_each(?)) order by seq limit ?`;
 
 const removeAll = 'delete from outbox where seq in (select value from json_each(?))';
 
@@ -38,7 +38,10 @@ export function sqliteOutboxEntries({ read, write }: Connection): OutboxEntries 
     setQueueing: (on) => write((run) => void run(updateQueueing, [on])),
 
     due: (now, limit, delivering) =>
-      read((run) => run<LedgerRow>(selectDue, [now, JSON.stringify(delivering), limit]).rows.map(toLedgerRecord)),
+      read((run) => {
+        const found = run<LedgerRow>(selectDue, [now, latestDue(now), JSON.stringify(delivering), limit]);
+        return found.rows.map(toLedgerRecord);
+      }),
 
     remove: (seqs) => write((run) => void run(removeAll, [JSON.stringify(seqs)])),
 

@@ -11,6 +11,13 @@ import { openHandle } from '../sqlite/handle.ts';
 /** "MNWT" marks the file as the memory of a witness. */
 const APPLICATION_ID = 0x4d4e5754;
 
+const neverBackwards = `create trigger never_backwards before update on witnessed_logs
+when new.origin <> old.origin or new.size < old.size or (new.size = old.size and new.root <> old.root)
+  or new.seconds < old.seconds
+begin
+  select raise(abort, 'a log only grows');
+end;`;
+
 /** The triggers refuse what would let the witness contradict itself, whatever the code does. */
 const schema = `
 pragma application_id = ${APPLICATION_ID};
@@ -22,12 +29,7 @@ create table witnessed_logs (
   seconds integer not null,
   note text not null
 ) strict;
-create trigger never_backwards before update on witnessed_logs
-when new.origin <> old.origin or new.size < old.size or (new.size = old.size and new.root <> old.root)
-  or new.seconds < old.seconds
-begin
-  select raise(abort, 'a log only grows');
-end;
+${neverBackwards}
 create trigger never_forgotten before delete on witnessed_logs
 begin
   select raise(abort, 'a witness forgets no log');
@@ -42,10 +44,24 @@ const insert = `insert into witnessed_logs (origin, size, root, seconds, note) v
 const update = `update witnessed_logs set size = ?, root = ?, seconds = ?, note = ?
   where origin = ? and size = ? and root = ? and seconds = ?`;
 
+const selectAhead = 'select origin, seconds from witnessed_logs where seconds > ? order by origin';
+const lowerTimes = 'update witnessed_logs set seconds = ? where seconds > ?';
+
+export interface LoweredTime {
+  readonly origin: string;
+  /** Before. */
+  readonly seconds: number;
+}
+
 export interface WitnessFile {
   /** The verifier key with which the file was created. */
   readonly vkey: string;
   readonly logs: WitnessedLogs;
+  /**
+   * Lowers the time of each last cosignature that is later. Sizes and roots stay, and with them what the witness has
+   * promised. Only an operator asks for it, after the clock was ahead.
+   */
+  acceptTime(seconds: number): Promise<readonly LoweredTime[]>;
   readonly readiness: ReadinessCheck;
   close(): Promise<void>;
 }
@@ -70,7 +86,23 @@ export async function openWitnessFile(path: string): Promise<WitnessFile | 'not_
   const vkey = readKey(path);
   if (vkey === undefined) return 'not_a_witness_file';
   const connection = await openConnection(path);
-  return { vkey, logs: witnessedLogs(connection), ...surroundings(connection) };
+  return {
+    ...{ vkey, logs: witnessedLogs(connection) },
+    acceptTime: (seconds) => acceptTime(connection, seconds),
+    ...surroundings(connection),
+  };
+}
+
+function acceptTime(connection: Connection, seconds: number): Promise<readonly LoweredTime[]> {
+  return connection.write((run) => {
+    const { rows } = run<LoweredTime>(selectAhead, [seconds]);
+    if (rows.length === 0) return rows;
+    // The trigger refuses an earlier time. It is back before any other process can write.
+    connection.script('drop trigger never_backwards');
+    run(lowerTimes, [seconds, seconds]);
+    connection.script(neverBackwards);
+    return rows;
+  });
 }
 
 /** Only reads, because `openConnection` would write to an empty file. */

@@ -3,6 +3,7 @@ import { validateSubjectToken } from '../../../application/authentication/valida
 import type { ProviderKeys, SignatureFault } from '../../../application/ports/keys.ts';
 import { instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
+import { agreeing } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
 const ISSUER = 'https://idp.example';
@@ -41,6 +42,7 @@ describe('validating a subject token', () => {
           lastFetchedAt: () => NOON,
         },
         clock: { now: () => NOON },
+        sharedTime: agreeing({ now: () => NOON }),
         audience: good.aud,
         sponsorKeyClaim: 'oid',
       },

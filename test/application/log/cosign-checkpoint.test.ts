@@ -10,14 +10,24 @@ describe('A witness', () => {
   let witness: TestWitness;
   let log: WrittenLog;
   let logs = 0;
+  let shared: TestWitness;
   before(async () => {
-    witness = await testWitness();
+    shared = await testWitness();
   });
-  after(() => witness.close());
+  after(() => shared.close());
   beforeEach(() => {
+    witness = shared;
     log = writtenLog(`log.test/${logs++}`);
     witness.watch(log.vkey);
   });
+  afterEach(async () => {
+    if (witness !== shared) await witness.close();
+  });
+  /** For a test whose clock would trouble the others. */
+  const alone = async () => {
+    witness = await testWitness();
+    witness.watch(log.vkey);
+  };
 
   const kind = async (body: string) => (await witness.cosign(body)).kind;
   const newest = async () => (await witness.file.logs.newest(log.origin))?.size;
@@ -144,11 +154,80 @@ describe('A witness', () => {
     };
     await grown(2);
     const first = await cosign();
-    witness.clock.advance(-3600);
+    witness.clock.advance(-290);
     expect(await cosign()).to.equal(first);
-    witness.clock.advance(7200);
+    witness.clock.advance(3890);
     expect(await cosign()).to.be.greaterThan(Number(first) + 3000);
     witness.clock.advance(-3600);
+  });
+
+  it('cosigns nothing for a minute after its clock was set, and dates nothing by the wrong time', async () => {
+    await alone();
+    await grown(2);
+    const said = witness.log.lines.length;
+    const readiness = async () => (await witness.watching.readiness.check()).status;
+    for (const jump of [5 * 365 * 86_400, -5 * 365 * 86_400, 6]) {
+      expect(await readiness()).to.equal('Healthy');
+      await witness.watching.watch();
+      witness.clock.jump(jump);
+      expect(await kind(log.request(2))).to.equal('wrong_clock');
+      expect(await readiness()).to.equal('Unhealthy');
+      await witness.watching.watch();
+      witness.clock.advance(59);
+      await witness.watching.watch();
+      expect(await kind(log.request(2))).to.equal('wrong_clock');
+      // The five years were not stored: the clock is right again.
+      if (Math.abs(jump) > 6) witness.clock.jump(-jump);
+      expect(await readiness()).to.equal('Unhealthy');
+      witness.clock.advance(61);
+      await witness.watching.watch();
+      expect(await kind(log.request(2)), String(jump)).to.equal('cosigned');
+    }
+    const lines = witness.log.lines.slice(said).map((line) => JSON.parse(line).message);
+    expect(lines).to.deep.equal(
+      [1, 2, 3].flatMap(() => [
+        'nothing is cosigned: the clock is wrong',
+        'the clock is right again: checkpoints are cosigned',
+      ]),
+    );
+    // What the log signed is judged as ever.
+    witness.clock.jump(10);
+    const fork = log.fork(1);
+    fork.grow(1);
+    expect(await kind(fork.request(2))).to.equal('other_root');
+  });
+
+  it('cosigns nothing while its last time is minutes ahead, until an operator accepts the clock', async () => {
+    await alone();
+    await grown(5);
+    const { clock } = witness;
+    // The clock was wrong from the start of the process.
+    clock.jump(86_400);
+    await witness.restart();
+    expect(await kind(log.request(5))).to.equal('cosigned');
+    const ahead = await witness.file.logs.newest(log.origin);
+    clock.jump(-86_400);
+    await witness.restart();
+    expect(await kind(log.request(5))).to.equal('wrong_clock');
+    const { status, detail } = await witness.watching.readiness.check();
+    expect(status).to.equal('Unhealthy');
+    expect(detail).to.include(`The last cosignature for ${log.origin} is dated`);
+
+    const now = clock.seconds();
+    expect(await witness.file.acceptTime(now)).to.deep.equal([{ origin: log.origin, seconds: ahead?.seconds }]);
+    const { size, root, note } = ahead ?? {};
+    expect(await witness.file.logs.newest(log.origin)).to.deep.include({ size, root, note, seconds: now });
+    expect(await witness.file.acceptTime(now)).to.deep.equal([]);
+    expect(await kind(log.request(5))).to.equal('cosigned');
+    // It has forgotten nothing, and its file still refuses to go back.
+    const fork = log.fork(4);
+    fork.grow(1);
+    expect(await kind(fork.request(5))).to.equal('other_root');
+    const known = await witness.file.logs.newest(log.origin);
+    if (known === undefined) throw new Error('nothing was stored');
+    const earlier = { ...known, seconds: known.seconds - 1 };
+    const refused = await witness.file.logs.replace(known, earlier).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(Error);
   });
 
   it('does not go back, even if its own code asked its file to', async () => {

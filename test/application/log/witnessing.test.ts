@@ -21,7 +21,7 @@ import { type LedgerFixture, ledgerFixture } from '../../support/ledger-fixture.
 import { type ServedWitness, servedWitness } from '../../support/log/served-witness.ts';
 import { cosignedAt } from '../../support/log/written-log.ts';
 import { answering, type Handler, loopbackForSuite } from '../../support/loopback.ts';
-import { movedClock } from '../../support/moved-clock.ts';
+import { agreeing, movedClock } from '../../support/moved-clock.ts';
 
 const ORIGIN = 'mandate.test/ledger';
 /** Far more than a request takes. A witness that never answers is waited for this long. */
@@ -91,6 +91,7 @@ describe('The witnessing of the log', function () {
     storage: Storage = fixture.storage,
   ): Witnessing => ({
     ...{ transparencyLog: storage.transparencyLog, witnesses: asked.map(asPort), quorum: 1, clock, log },
+    sharedTime: agreeing(clock),
     ...{ ask: httpWitnesses(httpNetwork(), PATIENCE_MS), verify: verifyEd25519, hash: sha256Bytes },
     ...changes,
   });
@@ -437,6 +438,21 @@ describe('The witnessing of the log', function () {
           clock.seconds() + difference,
           3,
         );
+      }
+    });
+
+    it('accuses no witness whose time is that of one of its two clocks', async () => {
+      const [good] = (await witnesses(1)) as [ServedWitness];
+      await grown(1);
+      for (const [nth, difference] of [3600, -3600].entries()) {
+        const wrong = movedClock();
+        wrong.advance(clock.seconds() - wrong.seconds() + difference);
+        const [earlier, later] = difference > 0 ? [clock, wrong] : [wrong, clock];
+        const sharedTime = { earliest: () => earlier.now(), latest: () => later.now() };
+        await grown(1);
+        await witnessed([good], { clock: wrong, sharedTime });
+        expect(await problems()).to.deep.equal([]);
+        expect(await published()).to.deep.equal({ size: 2 + nth, names: ['witness.test/0'] });
       }
     });
 

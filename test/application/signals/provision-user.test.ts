@@ -11,7 +11,7 @@ import {
 } from '../../../application/signals/provision-user.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { capturedLog } from '../../support/captured-log.ts';
-import { movedClock } from '../../support/moved-clock.ts';
+import { agreeing, movedClock } from '../../support/moved-clock.ts';
 import type { Storage } from '../../support/storage.ts';
 import { openTestDatabase } from '../../support/test-database.ts';
 
@@ -31,7 +31,14 @@ describe('A SCIM write of a user', () => {
   after(() => storage.close());
 
   function serviceOn(users: Pick<ProvisionedUsers, 'find'>): Provisioning {
-    return { decisions: storage, users, clock, randomness: { ulid }, person: 'externalId', maxUsers: 1000 };
+    return {
+      decisions: storage,
+      users,
+      sharedTime: agreeing(clock),
+      randomness: { ulid },
+      person: 'externalId',
+      maxUsers: 1000,
+    };
   }
   const plain = () => serviceOn(storage.provisionedUsers);
 

@@ -23,6 +23,7 @@ function judge(changes: Record<string, unknown>, sponsorKeyClaim = 'oid', foreig
     foreignAudience,
     sponsorKeyClaim,
     now: instantFromSeconds(NOW),
+    latest: instantFromSeconds(NOW),
   });
 }
 

@@ -7,7 +7,8 @@ import { consoleDigest } from '../../../composition/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../databases.ts';
-import { type Mandate, startMandate } from '../mandate.ts';
+import { type Mandate, startMandate, type Times } from '../mandate.ts';
+import { agreeing } from '../moved-clock.ts';
 import { OPERATORS } from '../operators.ts';
 
 export interface ConsoleAnswer {
@@ -38,11 +39,13 @@ export interface ConsoleService {
 export async function startConsole(
   database: TestDatabase,
   settings: Readonly<Record<string, string>> = {},
+  times: Times = {},
 ): Promise<ConsoleService> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const fresh = await database.fresh();
   const mandate = await startMandate({
+    ...times,
     database: { ...database, fresh: async () => fresh },
     settings: {
       ...OPERATORS,
@@ -56,7 +59,7 @@ export async function startConsole(
   });
   const storage = await fresh.open();
   const digest = consoleDigest(mandate.settings);
-  const parts = { decisions: storage, clock: mandate.clock, randomness: systemRandomness(), digest };
+  const parts = { decisions: storage, sharedTime: agreeing(mandate.clock), randomness: systemRandomness(), digest };
   return {
     ...{ mandate, origin },
     async signedIn(...roles) {

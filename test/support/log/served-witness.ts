@@ -18,9 +18,14 @@ export async function servedWitness(name?: string, clock?: MovedClock): Promise<
   const witness = await testWitness(name, clock);
   const log = capturedLog();
   const at = { host: '127.0.0.1', port: await freePort() };
+  const clockReadiness = { name: 'clock', check: () => witness.watching.readiness.check() };
   const start = () =>
     startHttpServer(at, {
-      ...witnessApp({ cosign: (body) => witness.cosign(body), readiness: witness.file.readiness, log }),
+      ...witnessApp({
+        cosign: (body) => witness.cosign(body),
+        readiness: [witness.file.readiness, clockReadiness],
+        log,
+      }),
       log,
     });
   let server = await start();

@@ -11,7 +11,9 @@ import {
   type WitnessFile,
 } from '../../../adapters/storage/witness/witness-file.ts';
 import { type CosignOutcome, cosignCheckpoint } from '../../../application/log/cosign-checkpoint.ts';
+import { type WitnessClock, witnessClock } from '../../../application/log/witness-clock.ts';
 import { COSIGNATURE, formatVerifierKey, parseVerifierKey } from '../../../domain/log/verifier-key.ts';
+import { type CapturedLog, capturedLog } from '../captured-log.ts';
 import { type MovedClock, movedClock } from '../moved-clock.ts';
 
 export interface TestWitness {
@@ -19,6 +21,9 @@ export interface TestWitness {
   readonly clock: MovedClock;
   readonly path: string;
   readonly file: WitnessFile;
+  readonly watching: WitnessClock;
+  /** Of the clock. */
+  readonly log: CapturedLog;
   /** Watches these logs from now on. */
   watch(...vkeys: readonly string[]): void;
   cosign(body: string): Promise<CosignOutcome>;
@@ -37,6 +42,13 @@ export async function testWitness(name = 'witness.test/w1', clock = movedClock()
   await createWitnessFile(path, vkey);
   let logKeys = keysOf([]);
   let file = await opened(path);
+  const log = capturedLog();
+  const watch = () =>
+    witnessClock({
+      ...{ clock, monotonic: clock.monotonic, logs: file.logs, log },
+      origins: logKeys.map((key) => key.name),
+    });
+  let watching = watch();
   return {
     ...{ vkey, clock, path },
     get file() {
@@ -44,12 +56,21 @@ export async function testWitness(name = 'witness.test/w1', clock = movedClock()
     },
     watch(...vkeys) {
       logKeys = [...logKeys, ...keysOf(vkeys)];
+      watching = watch();
+    },
+    log,
+    get watching() {
+      return watching;
     },
     cosign: (body) =>
-      cosignCheckpoint({ logs: file.logs, logKeys, signer, verify: verifyEd25519, hash: sha256Bytes, clock }, body),
+      cosignCheckpoint(
+        { logs: file.logs, logKeys, signer, verify: verifyEd25519, hash: sha256Bytes, clock: watching },
+        body,
+      ),
     async restart() {
       await file.close();
       file = await opened(path);
+      watching = watch();
     },
     async close() {
       await file.close();

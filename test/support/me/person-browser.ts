@@ -11,7 +11,7 @@ import {
 import { ada, type Person } from '../identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../identity-provider/provider-configuration.ts';
 import { passThePages } from '../identity-provider/sign-in.ts';
-import { type Answer, encodeForm, type Mandate, type MandateOptions, startMandate } from '../mandate.ts';
+import { type Answer, encodeForm, type Mandate, type MandateOptions, startMandate, type Times } from '../mandate.ts';
 
 export interface PageWithProvider {
   readonly mandate: Mandate;
@@ -26,8 +26,9 @@ export async function startWithPage(
   {
     issuerPath = '',
     timeLimits,
+    times = {},
     ...options
-  }: IdentityProviderOptions & Pick<MandateOptions, 'issuerPath' | 'timeLimits'> = {},
+  }: IdentityProviderOptions & Pick<MandateOptions, 'issuerPath' | 'timeLimits'> & { readonly times?: Times } = {},
 ): Promise<PageWithProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}${issuerPath}`;
@@ -35,7 +36,7 @@ export async function startWithPage(
   const mandate = await startMandate({
     database,
     provider,
-    ...(timeLimits && { timeLimits }),
+    ...{ ...times, ...(timeLimits && { timeLimits }) },
     settings: { PORT: String(port), 'Service:Issuer': issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID, ...settings },
   });
   return {

@@ -8,7 +8,7 @@ async function run(...argv: readonly string[]) {
     asked.push({ name, ...request });
     return 3;
   };
-  const command = witnessCommand({ init: keep('init'), serve: keep('serve') });
+  const command = witnessCommand({ init: keep('init'), serve: keep('serve'), acceptClock: keep('accept-clock') });
   return { ...(await runCommandLine([command], ['witness', ...argv])), asked };
 }
 
@@ -32,8 +32,14 @@ describe('mandate witness', () => {
     ]);
   });
 
+  it('passes on the state file whose times the clock replaces', async () => {
+    expect((await run('accept-clock', '--state', 'w.db')).asked).to.deep.equal([
+      { name: 'accept-clock', state: 'w.db' },
+    ]);
+  });
+
   it('describes each action with an example and its exit codes', async () => {
-    for (const name of ['init', 'serve']) {
+    for (const name of ['init', 'serve', 'accept-clock']) {
       const { code, out } = await run(name, '--help');
       expect(code).to.equal(0);
       expect(out)

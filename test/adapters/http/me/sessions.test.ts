@@ -16,7 +16,7 @@ import { ledgerOf } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { closeServer, listen } from '../../../support/listening.ts';
 import { sendTo } from '../../../support/mandate.ts';
-import { movedClock } from '../../../support/moved-clock.ts';
+import { agreeing, movedClock } from '../../../support/moved-clock.ts';
 import type { Storage } from '../../../support/storage.ts';
 import { openTestDatabase } from '../../../support/test-database.ts';
 
@@ -35,7 +35,13 @@ describe('A session at /me', () => {
     clock.standStill();
     storage = await openTestDatabase({ clock, log });
     const anonymous = anonymousDenials({ decisions: storage, clock, log }, undefined);
-    const service = { decisions: storage, tasks: storage.tasks, sponsors: storage.sponsors, clock };
+    const service = {
+      decisions: storage,
+      tasks: storage.tasks,
+      sponsors: storage.sponsors,
+      clock,
+      sharedTime: agreeing(clock),
+    };
     ada = {
       ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: 'a-session' },
       ...{ authenticatedAt: clock.now(), by: 'session' },
@@ -134,7 +140,7 @@ describe('A session at /me', () => {
   });
 
   it('and a token resume up to the second: a token with the clock skew on both sides', async () => {
-    const pausing = { decisions: storage, clock };
+    const pausing = { decisions: storage, clock, sharedTime: agreeing(clock) };
     const at = clock.now();
     for (const [by, age, verdict] of [
       ['session', 300, 'lifted'],

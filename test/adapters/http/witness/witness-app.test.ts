@@ -53,6 +53,18 @@ describe('The HTTP interface of a witness', () => {
     });
   }
 
+  it('answers 503, and is not ready, while its clock is not to be trusted', async () => {
+    expect((await send(log.request(0))).status).to.equal(200);
+    witness.clock.jump(60);
+    const answer = await send(log.request(3));
+    expect(answer).to.include({ status: 503, type: 'application/problem+json; charset=utf-8' });
+    expect(JSON.parse(answer.text).detail).to.match(/^The clock of this witness was set/);
+    expect((await fetch(`${witness.url}/readyz`)).status).to.equal(503);
+    witness.clock.advance(61);
+    expect((await send(log.request(3))).status).to.equal(200);
+    expect((await fetch(`${witness.url}/readyz`)).status).to.equal(200);
+  });
+
   it('refuses a note that a lenient reader of UTF-8 would change into the one that was signed', async () => {
     const other = writtenLog(`log.test/${logs++}/\ufffd`);
     witness.watch(other.vkey);
