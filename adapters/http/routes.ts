@@ -15,7 +15,7 @@ export const buckets = ['main', 'introspection', 'logout', 'scim', 'events'] as 
 export type Bucket = (typeof buckets)[number];
 
 /** Each kind of work has separate permits, so that none can starve another. */
-export const works = ['token', 'introspection', 'revoking', 'proof', 'sign_in', 'other'] as const;
+export const works = ['token', 'introspection', 'revoking', 'proof', 'sign_in', 'console_sign_in', 'other'] as const;
 export type Work = (typeof works)[number];
 
 export interface Route {
@@ -88,10 +88,11 @@ const ME_RECORDS: Route = { ...ME, work: 'other' };
 const ME_PROOF: Route = { ...ME, work: 'proof' };
 /**
  * These wait for the identity provider, before anyone has signed in. With the permits of other work, one client and a slow
- * provider would hold up stops, the key set and the ledger.
+ * provider would hold up stops, the key set and the ledger; with those of the console, its operators.
  */
 const ME_SIGN_IN: Route = { ...ME, work: 'sign_in', takesForm: false };
-const ME_SIGN_OUT: Route = { ...ME_SIGN_IN, takesForm: true };
+/** Waits for the provider only for an address, after the session has ended. */
+const ME_SIGN_OUT: Route = { ...ME, work: 'other' };
 const SIGN_IN_PATHS: ReadonlySet<string> = new Set([`${ME_PATH}/sign-in`, `${ME_PATH}/callback`]);
 
 function meRoute(path: string): Route {
@@ -106,18 +107,17 @@ const CONSOLE: Route = {
   takesForm: true,
 };
 const CONSOLE_READING: Route = { ...CONSOLE, work: 'other' };
-const CONSOLE_SIGN_IN: Route = { ...CONSOLE, work: 'sign_in', takesForm: false };
-const CONSOLE_SIGN_OUT: Route = { ...CONSOLE_SIGN_IN, takesForm: true };
+const CONSOLE_SIGN_IN: Route = { ...CONSOLE, work: 'console_sign_in', takesForm: false };
 const CONSOLE_PROOF: Route = { ...CONSOLE, work: 'proof' };
 const CONSOLE_PROOF_PATH = /^\/(?:tasks\/[^/]+\/records\/|ledger\/proofs$)/;
-/** Screens that only read, and may read much: they must not hold up stops. */
-const CONSOLE_READING_PATH = /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor)(?:\/|$)/;
+/** Screens that only read, and may read much, and the sign-out, as at `/me`: they must not hold up stops. */
+const CONSOLE_READING_PATH =
+  /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out)(?:\/|$)/;
 
 /** Routes of the console's own listener. */
 export function consoleRouteOf(target: string): Route {
   const path = pathOf(target);
   if (path === '/sign-in' || path === '/callback') return CONSOLE_SIGN_IN;
-  if (path === '/sign-out') return CONSOLE_SIGN_OUT;
   if (CONSOLE_PROOF_PATH.test(path)) return CONSOLE_PROOF;
   return CONSOLE_READING_PATH.test(path) ? CONSOLE_READING : CONSOLE;
 }

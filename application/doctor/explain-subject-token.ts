@@ -78,6 +78,7 @@ const MACHINE_SENTENCES: Readonly<Record<MachineMark, string>> = {
   sub_is_client: 'Its sub is the client itself',
   gty: 'Its gty says client credentials',
   idtyp: 'Its idtyp says app',
+  sub_is_oid: 'Its sub is the oid of an application',
   service_account: 'Its preferred_username is that of a service account',
 };
 

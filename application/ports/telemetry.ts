@@ -90,7 +90,7 @@ type AdmissionKind =
   | { readonly reason: 'rate_limited'; readonly kind: 'main' | 'introspection' | 'logout' | 'scim' | 'events' }
   | {
       readonly reason: 'overloaded';
-      readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'sign_in' | 'other';
+      readonly kind: 'token' | 'introspection' | 'revoking' | 'proof' | 'sign_in' | 'console_sign_in' | 'other';
     };
 
 /**

@@ -435,7 +435,7 @@ export const catalogue = {
   'Service:Overload:Enabled': defaulted(
     'true',
     boolean(),
-    'Whether each instance limits its concurrent requests, separately for each kind of work: the token endpoint, introspection, revocations (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`, and `/me` but for its sign-ins and records), and all others, of which proofs have two separate permits, and sign-ins and sign-outs of people and operators have eight. If false, only the rate limits bound the concurrent requests and the bodies in memory: then a proxy in front has to.',
+    'Whether each instance limits its concurrent requests, separately for each kind of work: the token endpoint, introspection, revocations (`/oauth2/revoke`, `/backchannel-logout`, `/scim`, `/events`, `/admin`, and `/me` but for its sign-ins and records), and all others, of which proofs have two separate permits, sign-ins of people eight, and sign-ins of operators eight. If false, only the rate limits bound the concurrent requests and the bodies in memory: then a proxy in front has to.',
   ),
   'Service:Overload:ConcurrencyLimit': computed(
     '16 for each core',

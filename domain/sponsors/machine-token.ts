@@ -7,7 +7,7 @@ import { textClaim } from '../tokens/compact-jws.ts';
 import { type JsonObject, member } from '../tokens/strict-json.ts';
 
 /** What in the claims says so. Fixed words, for sentences about a token whose claims are not shown. */
-export type MachineMark = 'sub_is_client' | 'gty' | 'idtyp' | 'service_account';
+export type MachineMark = 'sub_is_client' | 'gty' | 'idtyp' | 'sub_is_oid' | 'service_account';
 
 /** RFC 9068 §2.2, OpenID Connect Core 1.0 §2, and Okta's name for the client. */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'cid'];
@@ -15,6 +15,8 @@ const CLIENT_CLAIMS = ['client_id', 'azp', 'cid'];
 const AUTH0_SUFFIX = '@clients';
 /** Auth0 writes the first. The second is the name in RFC 6749 §4.4. */
 const MACHINE_GRANTS: readonly unknown[] = ['client-credentials', 'client_credentials'];
+/** How the client authenticated, in tokens of Entra ID of version 2 and 1. Other providers with an `oid` send neither. */
+const ENTRA_CLIENT_CLAIMS = ['azpacr', 'appidacr'];
 const KEYCLOAK_PREFIX = 'service-account-';
 
 /**
@@ -28,7 +30,24 @@ export function machineMark(claims: JsonObject): MachineMark | undefined {
   const grants = member(claims, 'gty');
   if ((Array.isArray(grants) ? grants : [grants]).some((grant) => MACHINE_GRANTS.includes(grant))) return 'gty';
   if (textClaim(claims, 'idtyp') === 'app') return 'idtyp';
-  const isNamed = textClaim(claims, 'client_id') !== undefined || textClaim(claims, 'clientId') !== undefined;
+  if (isOfEntraApplication(claims, sub)) return 'sub_is_oid';
   const name = textClaim(claims, 'preferred_username');
+  // Keycloak writes names of users in lower case, ids of clients as they are.
+  const client = textClaim(claims, 'azp')?.toLowerCase();
+  if (client !== undefined && name === KEYCLOAK_PREFIX + client) return 'service_account';
+  const isNamed = textClaim(claims, 'client_id') !== undefined || textClaim(claims, 'clientId') !== undefined;
   return isNamed && name?.startsWith(KEYCLOAK_PREFIX) ? 'service_account' : undefined;
+}
+
+/**
+ * Entra ID gives a person another `sub` for each application, and the scopes of the consent in `scp`. An application that
+ * acts for itself has its object id as `sub`, and no `scp`.
+ */
+function isOfEntraApplication(claims: JsonObject, sub: string | undefined): boolean {
+  return (
+    ENTRA_CLIENT_CLAIMS.some((name) => textClaim(claims, name) !== undefined) &&
+    sub !== undefined &&
+    sub === textClaim(claims, 'oid') &&
+    member(claims, 'scp') === undefined
+  );
 }

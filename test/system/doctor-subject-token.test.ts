@@ -134,6 +134,11 @@ for (const kind of databases) {
       ['of a grant without a user', { gty: ['client-credentials'] }, 'Its gty says client credentials'],
       ['of an application', { idtyp: 'app' }, 'Its idtyp says app'],
       [
+        'of an application without idtyp',
+        { sub: 'object-7', oid: 'object-7', azpacr: '1', scp: undefined },
+        'Its sub is the oid of an application',
+      ],
+      [
         'of a service account',
         { client_id: 'svc-7', preferred_username: 'service-account-svc-7' },
         'Its preferred_username is that of a service account',

@@ -1,9 +1,11 @@
 /** The concurrency limits: how each surface refuses requests while no permit is free. */
 
 import { expect } from 'chai';
+import { startConsole } from '../support/console/console-service.ts';
 import { databases } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
-import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, sendTo, startMandate } from '../support/mandate.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
 
@@ -159,6 +161,49 @@ for (const database of databases) {
         ),
       ).to.deep.equal([['deny', null, null]]);
       await page.stop();
+      await provider.close();
+    });
+
+    it('let no sign-in of a person hold up operators at the console, or a sign-out', async () => {
+      const people = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
+      const own = await startConsole(database, {
+        ...{ ...ONE_TURN, 'Service:Me:ClientId': 'page' },
+        ...{ 'Service:UpstreamIdp:Issuer': people.url, 'Service:Operators:Issuer': mandate.provider.issuer },
+      });
+      const operator = await own.signedIn('viewer');
+      const both = [own.mandate.get('/me/sign-in'), own.mandate.get('/me/sign-in')];
+      // The other one holds the only permit.
+      expect((await Promise.race(both)).status).to.equal(503);
+      const lines = await own.mandate.recorded(async () => {
+        const begun = await sendTo(`${own.origin}/sign-in`, { redirect: 'manual' });
+        expect([begun.status, new URL(begun.headers.get('location') ?? '').origin]).to.deep.equal([
+          302,
+          mandate.provider.issuer,
+        ]);
+        expect((await operator.submit('/sign-out', {})).status).to.equal(200);
+        expect((await operator.open('/')).headers.get('location')).to.equal('/sign-in');
+        expect((await own.mandate.post('/me/sign-out', {})).status).to.equal(200);
+      });
+      expect(fieldsOf(lines, 'event', 'decision')).to.deep.equal([['operator.signed_out', 'allow']]);
+      for (const answer of waiting.splice(0)) answer();
+      await Promise.all(both);
+      await own.stop();
+      await people.close();
+    });
+
+    it('let a sign-out wait for the provider only after the session has ended', async () => {
+      const provider = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
+      const own = await startConsole(database, { 'Service:Operators:Issuer': provider.url });
+      const operator = await own.signedIn('viewer');
+      const lines = await own.mandate.recorded(async () => {
+        const signedOut = operator.submit('/sign-out', {});
+        await eventually(() => provider.received.length > 0);
+        expect((await operator.open('/')).headers.get('location')).to.equal('/sign-in');
+        for (const answer of waiting.splice(0)) answer();
+        expect((await signedOut).status).to.equal(200);
+      });
+      expect(fieldsOf(lines, 'event', 'decision')).to.deep.equal([['operator.signed_out', 'allow']]);
+      await own.stop();
       await provider.close();
     });
 

@@ -467,6 +467,42 @@ for (const database of databases) {
       await stop();
     });
 
+    it('of the console end only with the form token and a record, also where they are over by a wrong clock', async () => {
+      const { world, ...times } = clocks();
+      const logout = { 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' };
+      const { mandate, signedIn, stop } = await startConsole(database, logout, times);
+      const [own, other] = [await signedIn('viewer'), await signedIn('auditor')];
+      const ahead = 13 * AN_HOUR;
+      mandate.clock.jump(ahead);
+      const isOpen = async ({ open }: typeof own) => {
+        mandate.clock.jump(-ahead);
+        const { status } = await open('/');
+        mandate.clock.jump(ahead);
+        return status === 200;
+      };
+      const forged = await mandate.recorded(() => own.submit('/sign-out', { form_token: 'x' }));
+      expect([forged, await isOpen(own)]).to.deep.equal([[], true]);
+
+      const lines = await mandate.recorded(async () => {
+        expect((await own.submit('/sign-out', {})).status).to.equal(200);
+        const iat = mandate.clock.seconds();
+        const sub = 'olga-auditor';
+        const logout_token = mandate.provider.signLogoutToken({ sub, aud: 'console', iat, exp: iat + 100 });
+        expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
+      });
+      expect([await isOpen(own), await isOpen(other)]).to.deep.equal([false, false]);
+      const signedOut = lines.filter(({ event }) => event === 'operator.signed_out');
+      const detail = ({ detail: said }: (typeof lines)[number]) => new URLSearchParams(String(said)).get('sub');
+      expect(signedOut.map(detail)).to.deep.equal(['olga-viewer', 'olga-auditor']);
+
+      // Over by every clock: the session was not ended on purpose.
+      mandate.clock.jump(-ahead);
+      const late = await signedIn('registrar');
+      world.advance(ahead);
+      expect(await mandate.recorded(() => late.submit('/sign-out', {}))).to.deep.equal([]);
+      await stop();
+    });
+
     it('of the console end by the later clock', async () => {
       const { world, ...times } = clocks();
       const { mandate, signedIn, stop } = await startConsole(database, {}, times);

@@ -46,6 +46,8 @@ export interface YamlReading {
 export interface YamlLimits {
   /** Names, values, punctuation and the spaces between them, in the whole text. */
   readonly tokens: number;
+  /** Escapes in quoted values, and line breaks in values, in the whole text: the library reports a fault for each. */
+  readonly escapes: number;
   /** Entries of one mapping or list. */
   readonly entries: number;
   /** Mappings and lists within one another. */
@@ -58,13 +60,20 @@ export interface YamlLimits {
  * Finds the first line at which a text exceeds the limits. It splits the text and builds no values: its time is linear, and
  * it stops at that line.
  */
-export function findExcess(text: string, { tokens, entries, depth, aliases }: YamlLimits): YamlProblem | undefined {
+export function findExcess(
+  text: string,
+  { tokens, escapes, entries, depth, aliases }: YamlLimits,
+): YamlProblem | undefined {
   const parser = new Parser();
-  let [line, read, repeats] = [1, 0, 0];
+  let [line, read, escaped, repeats] = [1, 0, 0, 0];
   for (const token of new Lexer().lex(text)) {
     const excess = (limit: number, what: string) => ({ line, sentence: `More than ${limit} ${what} up to this line.` });
     read += 1;
     if (read > tokens) return excess(tokens, 'names, values and signs are in the file');
+    const breaks = token.split('\n').length - 1;
+    if (!isLineBreak(token)) escaped += breaks;
+    if (token.startsWith('"')) escaped += token.split('\\').length - 1;
+    if (escaped > escapes) return excess(escapes, 'escapes and line breaks are in values');
     if (/^[*&]/.test(token)) repeats += 1;
     if (repeats > aliases) return excess(aliases, 'anchors and aliases are in one registration');
     for (const { type } of parser.next(token)) if (type === 'document') repeats = 0;
@@ -72,9 +81,14 @@ export function findExcess(text: string, { tokens, entries, depth, aliases }: Ya
     const open = parser.stack.filter((node) => 'items' in node);
     if (open.length > depth) return excess(depth, 'mappings and lists are within one another');
     if ((open.at(-1)?.items.length ?? 0) > entries) return excess(entries, 'entries are in one mapping or list');
-    line += token.split('\n').length - 1;
+    line += breaks;
   }
   return undefined;
+}
+
+/** Between two values. */
+function isLineBreak(token: string): boolean {
+  return token === '\n' || token === '\r\n';
 }
 
 /** Later faults of a document are usually consequences of the first ones. */

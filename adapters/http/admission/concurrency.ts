@@ -36,6 +36,7 @@ export function workLimiters(limits: ConcurrencyLimits, now: () => number = () =
     revoking: concurrencyLimiter(limits, now),
     proof: concurrencyLimiter(atMost(PROOFS_AT_ONCE), now),
     sign_in: concurrencyLimiter(atMost(SIGN_INS_AT_ONCE), now),
+    console_sign_in: concurrencyLimiter(atMost(SIGN_INS_AT_ONCE), now),
     other: concurrencyLimiter(limits, now),
   };
 }

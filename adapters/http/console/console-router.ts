@@ -153,7 +153,7 @@ function withRole(
       if (consoleCookies.hasSeveralSessions(request.headers.cookie)) return refuseNoSession(surface, request, response);
       return redirect(response, '/sign-in');
     }
-    if (isOnlyForScripts && !mayBeOwnScript(request)) {
+    if (isOnlyForScripts && !mayBeOwnScript(surface.origin, request)) {
       await surface.refuse('invalid_form_token', request.trace);
       const detail = 'Only the pages of this console may read this.';
       return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });

@@ -28,12 +28,15 @@ export function isSameOrigin(address: string, request: IncomingMessage): boolean
 }
 
 /**
- * Whether a script of our own pages may have sent the request, as far as the browser says. One without fetch metadata is
- * old, or no browser: the cookie's `SameSite` keeps other sites out there, though not other hosts of the same site.
+ * Whether a script of our own pages may have sent the request, as far as the browser says. An old browser sends neither
+ * header with a request of the same origin: the cookie's `SameSite` keeps other sites out there, though not every request of
+ * other hosts of the same site.
+ *
+ * @param address an address of the pages
  */
-export function mayBeOwnScript(request: IncomingMessage): boolean {
-  const site = singleHeader(request, 'sec-fetch-site');
-  return site.kind === 'absent' || (site.kind === 'present' && site.value === 'same-origin');
+export function mayBeOwnScript(address: string, request: IncomingMessage): boolean {
+  const saysNothing = ['sec-fetch-site', 'origin'].every((name) => singleHeader(request, name).kind === 'absent');
+  return saysNothing || isSameOrigin(address, request);
 }
 
 function isEqual(given: string, expected: string): boolean {

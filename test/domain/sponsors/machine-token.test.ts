@@ -26,6 +26,26 @@ const cases: readonly (readonly [string, JsonObject, MachineMark | undefined])[]
     { sub: 'uuid-1', azp: 'batch', clientId: 'batch', preferred_username: 'service-account-batch' },
     'service_account',
   ],
+  [
+    'Entra ID, version 2, without idtyp',
+    { sub: 'object-9', oid: 'object-9', azp: 'app-1', azpacr: '1', roles: ['Read'], ver: '2.0' },
+    'sub_is_oid',
+  ],
+  [
+    'Entra ID, version 1, without idtyp',
+    { sub: 'object-9', oid: 'object-9', appid: 'app-1', appidacr: '2', ver: '1.0' },
+    'sub_is_oid',
+  ],
+  [
+    'Keycloak without client_id',
+    { sub: 'uuid-1', azp: 'Batch', preferred_username: 'service-account-batch' },
+    'service_account',
+  ],
+  [
+    'Keycloak, a reserved name beside any client',
+    { sub: 'uuid-1', azp: 'portal', client_id: 'portal', preferred_username: 'service-account-desk' },
+    'service_account',
+  ],
 
   // People.
   ['a client beside a person', { sub: 'ada', client_id: 'portal', azp: 'portal', cid: 'portal' }, undefined],
@@ -52,6 +72,19 @@ const cases: readonly (readonly [string, JsonObject, MachineMark | undefined])[]
     { sub: 'ada', client_id: null, clientId: null, preferred_username: 'service-account-x' },
     undefined,
   ],
+  [
+    'a person of Entra ID',
+    { sub: 'pairwise-1', oid: 'object-1', azp: 'app-1', azpacr: '1', scp: 'jira.read', ver: '2.0' },
+    undefined,
+  ],
+  [
+    'a person of Entra ID whose roles are read',
+    { sub: 'pairwise-1', oid: 'object-1', appid: 'app-1', appidacr: '0', roles: ['mandate-stop'] },
+    undefined,
+  ],
+  ['oid as sub with scopes', { sub: 'object-1', oid: 'object-1', azpacr: '1', scp: 'jira.read' }, undefined],
+  ['oid as sub of another provider', { sub: 'object-1', oid: 'object-1', azp: 'app-1' }, undefined],
+  ['no sub and no oid', { azpacr: '1' }, undefined],
   ['a client beside a person of Keycloak', { sub: 'ada', client_id: 'portal', preferred_username: 'ada' }, undefined],
 ];
 

@@ -308,9 +308,13 @@ for (const database of databases) {
     it('lets no other site, and no other host of the site, read its feeds: 403, recorded, and no place is taken', async () => {
       const { get } = browserOf('auditor');
       for (const { path } of Object.values(feeds)) {
-        for (const site of ['cross-site', 'same-site', 'none']) {
+        const foreign = ['cross-site', 'same-site', 'none'].map((site) => ({ 'sec-fetch-site': site }));
+        // A browser without fetch metadata names the origin of a script.
+        const origins = ['https://evil.example', running.mandate.issuer, 'null', ''].map((origin) => ({ origin }));
+        for (const headers of [...foreign, ...origins]) {
+          const site = JSON.stringify(headers);
           const records = await running.mandate.recorded(async () => {
-            const answer = await get(path, { 'sec-fetch-site': site });
+            const answer = await get(path, headers);
             expect([answer.status, answer.headers.get('content-type')], `${path} ${site}`).to.deep.equal([
               ...[403, 'application/problem+json; charset=utf-8'],
             ]);
@@ -321,7 +325,7 @@ for (const database of databases) {
         }
       }
       // A browser without fetch metadata, and the pages themselves.
-      for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }]) {
+      for (const headers of [{}, { origin: running.origin }, { 'sec-fetch-site': 'same-origin' }]) {
         expect((await get('/now', headers)).status).to.equal(200);
         expect((await get('/stream', headers, 'HEAD')).status).to.equal(200);
       }

@@ -265,6 +265,9 @@ for (const database of databases) {
       'lists in lists': [`a: ${'['.repeat(30_000)}${']'.repeat(30_000)}`, TOO_MUCH, 'The file:1: '],
       'as many lists in lists as are read': [`a: ${'['.repeat(31)}${']'.repeat(31)}`, WRONG, 'The file:1: '],
       'mappings in lines': [fill((nth) => `${' '.repeat(nth)}a:\n`), TOO_MUCH, 'The file:33: '],
+      'wrong escapes': [fill(() => '\\q', 'a: "', '"'), TOO_MUCH, 'The file:1: '],
+      'lines that are indented less': [fill(() => '\t\n', 'a: |\n x\n'), TOO_MUCH, 'The file:2: '],
+      'as many wrong escapes as are read': [fill(() => '\\q', 'a: "', '"', 2000), WRONG, 'The file:1: '],
       'tiny registrations': [fill(() => '--- {}\n'), TOO_MUCH, 'The file:800: '],
       'as many tiny registrations as are read': [fill(() => '--- {}\n', '', '', 5500), WRONG, 'more problems'],
     };

@@ -285,6 +285,24 @@ describe('Agent files', () => {
     ['names within lines', () => `a: b${'\n c: d'.repeat(7000)}`, 33, '32 mappings and lists are within one another'],
     ['indents', () => lines(100, (nth) => `${' '.repeat(nth)}a:`), 33, '32 mappings and lists are within one another'],
     ['aliases', () => lines(101, (nth) => `k${nth}: *a`), 101, '100 anchors and aliases are in one registration'],
+    [
+      'wrong escapes in one value',
+      () => `a: "${'\\q'.repeat(2_000_000)}"`,
+      1,
+      '50000 escapes and line breaks are in values',
+    ],
+    [
+      'wrong escapes in values',
+      () => lines(60, () => `- "${'\\x'.repeat(900)}"`),
+      56,
+      '50000 escapes and line breaks are in values',
+    ],
+    [
+      'lines that are indented less',
+      () => `a: |\n x\n${'\t\n'.repeat(1_000_000)}`,
+      2,
+      '50000 escapes and line breaks are in values',
+    ],
     ['registrations', () => '--- {}\n'.repeat(200_000), 100_000, '500000 names, values and signs are in the file'],
   ];
   for (const [what, text, at, sentence] of excess) {

@@ -7,7 +7,7 @@ import { type AdmissionControl, admission } from '../../../../adapters/http/admi
 import { limitConcurrency, type WorkLimiters, workLimiters } from '../../../../adapters/http/admission/concurrency.ts';
 import type { BucketRules, RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
 import { readBody } from '../../../../adapters/http/message/body.ts';
-import { routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
+import { consoleRouteOf, routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
 import { type HttpServer, startHttpServer } from '../../../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
@@ -23,6 +23,7 @@ const PATHS: Readonly<Record<Work, string>> = {
   revoking: '/oauth2/revoke',
   proof: '/audit/records/1/proof',
   sign_in: '/me/sign-in',
+  console_sign_in: '/sign-in',
   other: '/.well-known/jwks.json',
 };
 
@@ -65,7 +66,8 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
     limiters: limits && limiters,
-    routes: (target) => routeOf(target, { me: true }),
+    // The console has its own listener.
+    routes: (target) => (target === PATHS.console_sign_in ? consoleRouteOf(target) : routeOf(target, { me: true })),
     denials: {
       record(denial) {
         records.push(denial);
