@@ -50,7 +50,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
       answer = output;
     });
   } catch (error) {
-    return { kind: 'refused', sentence: error instanceof Error ? asSentence(error.message) : 'Unreadable arguments.' };
+    return { kind: 'refused', sentence: refusalOf(error) };
   }
   const [run] = chosen;
   if (run !== undefined) return { kind: 'chosen', run };
@@ -85,6 +85,12 @@ function emptyParser(): Argv {
 function refuse(io: CommandLineIo, sentence: string): number {
   io.writeError(`mandate: ${sentence} "mandate --help" shows what there is.\n`);
   return exitCode.usage;
+}
+
+/** yargs throws the sentence of a `check` as a string. These are our own, so nothing in them was typed. */
+function refusalOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  return error instanceof Error ? asSentence(error.message) : 'Unreadable arguments.';
 }
 
 /** Misspelt names of commands or options, which may be repeated. Other text may be a misplaced secret. */

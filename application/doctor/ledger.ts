@@ -74,7 +74,7 @@ export function judgeSealing(
   if (secondsBetween(oldestUnsealedAt, now) <= SEALING_INTERVALS * interval) return ok(`${waiting} yet; ${newest}.`);
   return warning(
     `${waiting}, the oldest from ${ago(oldestUnsealedAt, now)}; ${newest}.`,
-    'See that a replica runs, and in its log why it does not seal. Nothing is lost, but an unsealed record cannot be verified.',
+    'See that a replica runs, and in its log why it does not seal. The records are there, but an unsealed record cannot be verified.',
   );
 }
 

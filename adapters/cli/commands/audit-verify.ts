@@ -187,7 +187,8 @@ function brokenText({ fault, verified }: VerificationReport & { readonly kind: '
   ];
 }
 
-const FORMER_KEYS = 'If it is a former key of the service, give a key set that you kept, with --jwks.';
+const FORMER_KEYS =
+  'If it is a former or a new key of the service, give a key set that has it with --jwks; ask the operator on a second way.';
 
 function archivedText(archived: number): readonly string[] {
   if (archived === 0) return [];

@@ -30,7 +30,7 @@ export function isSameFile(one: FileIdentity | undefined, other: FileIdentity | 
 export const REPLACED = {
   status: 'Unhealthy',
   detail:
-    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided until a restart.',
+    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided. Do not restart yet: a restart loses a removed file. See docs/operating.md ("The SQLite file was replaced").',
 } as const;
 
 /** SQLite gives the mode of the file to its -wal and -shm. */

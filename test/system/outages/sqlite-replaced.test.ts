@@ -32,7 +32,7 @@ const POLL_MS = 20;
 const REPLACED = {
   status: 'Unhealthy',
   detail:
-    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided until a restart.',
+    'Service:Database:Path, or the -wal beside it, no longer names the file that the service opened. Nothing is decided. Do not restart yet: a restart loses a removed file. See docs/operating.md ("The SQLite file was replaced").',
 };
 
 /** The database outlives the services on it. */
