@@ -196,9 +196,13 @@ for (const database of databases) {
       const own = await startConsole(database, { 'Service:Operators:Issuer': provider.url });
       const operator = await own.signedIn('viewer');
       const lines = await own.mandate.recorded(async () => {
-        const signedOut = operator.submit('/sign-out', {});
-        await eventually(() => provider.received.length > 0);
-        expect((await operator.open('/')).headers.get('location')).to.equal('/sign-in');
+        let isAnswered = false;
+        const signedOut = operator.submit('/sign-out', {}).finally(() => {
+          isAnswered = true;
+        });
+        await eventually(async () => (await operator.open('/')).headers.get('location') === '/sign-in');
+        await eventually(() => waiting.length > 0);
+        expect(isAnswered).to.equal(false);
         for (const answer of waiting.splice(0)) answer();
         expect((await signedOut).status).to.equal(200);
       });
