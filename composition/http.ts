@@ -212,12 +212,15 @@ function sealingReadiness(chain: TrustedChain): ReadinessCheck {
     name: 'sealing',
     async check() {
       const { known, distrust } = chain.state();
-      if (distrust !== undefined) return { status: 'Degraded', detail: `Nothing is sealed. ${distrust}` };
+      if (distrust !== undefined)
+        return { status: 'Degraded', detail: `Nothing is sealed. ${distrust} ${BEFORE_A_RESTART}` };
       const detail = known === undefined ? 'This process has seen no checkpoint yet.' : CONTINUED;
       return { status: 'Healthy', detail };
     },
   };
 }
+
+const BEFORE_A_RESTART = 'Do not restart before you know the cause: docs/operating.md, "Sealing stopped".';
 
 /** The limits of admission control, from the settings (specification "Rate limiting", "Overload"). */
 export function admissionLimits(settings: Settings): Pick<AdmissionControl, 'rates' | 'limiters'> {

@@ -78,7 +78,8 @@ async function write(
   for (;;) {
     const part = await text.next();
     const verdict = part.done === true ? reader.end() : reader.take(part.value);
-    if (part.done === true && part.value.stop !== undefined) throw new StartupError([stopSentence(part.value.stop)]);
+    if (part.done === true && part.value.stop !== undefined)
+      throw new StartupError([stopSentence(part.value.stop, recordedKeys)]);
     if (verdict?.verified === false) throw new Error(`The bundle would not verify. ${verdict.message}`);
     if (part.done === true) {
       if (verdict?.verified === true) sayBroughtKeys(verdict.keys, believed, ownLogKey);
@@ -202,14 +203,16 @@ function report({ records, notSealed, notLogged, archivedBefore }: Completeness)
   return lacking.length === 0 ? exitCode.done : INCOMPLETE;
 }
 
-function stopSentence(stop: BundleStop): string {
+function stopSentence(stop: BundleStop, recordedKeys: boolean): string {
   switch (stop.kind) {
     case 'nothing':
       return 'No record that can be proved matches: there is none, or it is not sealed, not in the log, or archived.';
     case 'broken':
       return `The records of checkpoint ${stop.checkpointId} do not produce the root that was signed: run audit-verify.`;
     case 'unknown_key':
-      return `No known key signed checkpoint ${stop.checkpointId}: give the key set that you kept with --jwks, or believe the keys that the database names with --recorded-keys.`;
+      return recordedKeys
+        ? `No known key signed checkpoint ${stop.checkpointId}, and the database names none that did: give the key set that you kept with --jwks.`
+        : `No known key signed checkpoint ${stop.checkpointId}: give the key set that you kept with --jwks, or believe the keys that the database names with --recorded-keys.`;
     case 'not_in_log':
       return `Checkpoint ${stop.checkpointId} or the tiles do not lead to the root of the log's note: /readyz says more.`;
     case 'archived':
