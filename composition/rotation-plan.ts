@@ -139,7 +139,7 @@ export async function askReplica(
   const published = await publishedBy(network, server);
   if ('problem' in published) return { server, published, missing: [], surplus: [] };
   const without = (some: readonly PublishedKey[], others: readonly PublishedKey[]) =>
-    kidsOf(some.filter((key) => !others.some((other) => isSameKey(key, other))));
+    kidsOf(some.filter((key) => !others.some((other) => isPublishedAs(key, other))));
   return {
     server,
     published: kidsOf(published),
@@ -152,7 +152,7 @@ function kidsOf(keys: readonly PublishedKey[]): readonly string[] {
   return keys.flatMap(({ kid }) => (kid === undefined ? [] : [kid]));
 }
 
-function isSameKey(one: PublishedKey, other: PublishedKey): boolean {
+function isPublishedAs(one: PublishedKey, other: PublishedKey): boolean {
   return one.kid === other.kid && one.x === other.x && one.y === other.y;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Gets the newest checkpoint of the log cosigned by its witnesses (C2SP tlog-witness v1.0.0), and publishes the note with
- * their cosignatures, unless a witness contradicts it. A pass of its own: sealing never waits for a witness.
+ * their cosignatures, unless a witness contradicts it. This pass is separate: sealing never waits for a witness.
  */
 
 import { earlierOf, laterOf } from '../../domain/clocks.ts';

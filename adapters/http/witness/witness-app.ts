@@ -99,7 +99,7 @@ const MAX_LOGGED = 1000;
 
 /**
  * A witness has no accounts and no rate limit, so its log takes only so many lines a minute, whatever strangers send. Each
- * reason has lines of its own: published notes with wrong proofs must not displace two roots of one size, which are evidence.
+ * reason has separate lines: published notes with wrong proofs must not displace two roots of one size, which are evidence.
  */
 const LINES_PER_MINUTE = 10;
 
