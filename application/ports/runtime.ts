@@ -13,7 +13,7 @@ export interface Clock {
 export interface SharedTime {
   /** The later of the two: what may be used once is past by it. */
   latest(): Instant | Promise<Instant>;
-  /** The earlier of the two: shared state ends by it. */
+  /** The earlier of the two: shared state ends by it. A difference within the duration of the reading counts as none. */
   earliest(): Instant | Promise<Instant>;
 }
 

@@ -124,7 +124,7 @@ export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatchin
     },
     earliest() {
       const clocks = knownClocks();
-      return clocks === undefined ? readClocks().then(earliestOf) : earliestOf(clocks);
+      return clocks === undefined ? readClocks().then(datingOf) : datingOf(clocks);
     },
     async watch() {
       await read();
@@ -187,6 +187,14 @@ function withDatabase({ wall, monotonicMs }: ClockReading, { time, sentMs, recei
 
 function earliestOf({ own, otherAtLeast }: TwoClocks): Instant {
   return earlierOf(own, otherAtLeast);
+}
+
+/**
+ * Dates what begins and judges what is ended on purpose. A time between the two bounds counts as equal: otherwise each record
+ * would be dated earlier than its request by the duration of a query. Deletions take the lower bound (`endingTime`).
+ */
+function datingOf(clocks: TwoClocks): Instant {
+  return clocks.own <= clocks.otherAtMost ? clocks.own : earliestOf(clocks);
 }
 
 function latestOf({ own, otherAtMost }: TwoClocks): Instant {

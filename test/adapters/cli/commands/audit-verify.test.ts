@@ -70,7 +70,9 @@ describe('The report of a verification', () => {
 
   it('says what to do about a key that is not published', () => {
     const report = { ...broken, fault: { kind: 'unknown_key', checkpointId: 1 } } as const;
-    expect(renderReport(report, false).split('\n')[1]).to.match(/^If it is a former key .* --jwks\.$/);
+    expect(renderReport(report, false).split('\n')[1]).to.match(
+      /^If it is a former or a new key .* --jwks; ask the operator on a second way\.$/,
+    );
   });
 
   it('states the limits of the verification of an export', () => {
