@@ -57,10 +57,13 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
 
     records: ({ firstSeq, lastSeq }, after, limit) =>
       read((run) => {
-        const { rows } = run<LedgerValues>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit], 'list');
+        // One more than asked for: it shows whether the page would end between two records with one number.
+        const { rows } = run<LedgerValues>(selectRecords, [Math.max(firstSeq - 1, after), lastSeq, limit + 1], 'list');
         const records = rows.map(readLedgerValues);
+        if (records.length <= limit) return records;
+        const next = records.pop();
         const last = records.at(-1)?.seq;
-        if (last === undefined || records.length < limit) return records;
+        if (last === undefined || next?.seq !== last) return records;
         const ofLast = run<LedgerValues>(selectNumbered, [last], 'list').rows.map(readLedgerValues);
         return [...records.filter(({ seq }) => seq < last), ...ofLast];
       }),
