@@ -63,8 +63,8 @@ export interface Mandate {
   /** Places an operator's block, which ends the person's tasks. */
   block(sponsorKey: string, kind: 'disabled' | 'deleted'): Promise<void>;
   readonly engine: 'sqlite' | 'postgres';
-  /** Runs a statement as the owner of the database. */
-  sql(text: string): Promise<void>;
+  /** Runs a statement as the owner of the database, and resolves with its rows. */
+  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Starts another instance on the same database, with these settings, its own clock and the real network. */
   another(settings: Readonly<Record<string, string>>, provider?: IdentityProvider, times?: Times): Promise<Mandate>;
   /** Runs a recurring job at once. */
@@ -130,8 +130,9 @@ export async function startMandate(options: MandateOptions): Promise<Mandate> {
     options,
     sql: async (text) => {
       const outside = await connectOutside(database);
-      await outside.sql(text);
+      const rows = await outside.sql(text);
       await outside.close();
+      return rows;
     },
   });
   return {

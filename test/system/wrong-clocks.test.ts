@@ -136,6 +136,40 @@ describe('A replica on Postgres whose clock is wrong', () => {
     expect(await events(ahead)).to.deep.equal([['task.expired', body.task_id]]);
   });
 
+  it('deletes no row of any kind while it is days ahead, and leaves rows to others while it is behind', async () => {
+    const [ahead, behind] = [await replica(9 * 24 * AN_HOUR), await replica(-SEVEN_MINUTES)];
+    const { body } = await agent.exchange();
+    expect((await right.admin('DELETE', `/admin/tasks/${body.task_id}`)).status).to.equal(200);
+    const end = `to_timestamp(${world.seconds() + 30})`;
+    const rows = {
+      spent_assertions: `insert into spent_assertions values ('gone', 'a', ${end})`,
+      accepted_signals: `insert into accepted_signals values ('ssf', 'i', 'a', ${end})`,
+      logouts: `insert into logouts values ('person', 'ada', ${end}, ${end})`,
+      pending_unblocks: `insert into pending_unblocks values ('ada', 'i', 's', 'k', ${end})`,
+      me_sessions: `insert into me_sessions (session_hash, sponsor, sponsor_key, created_at, last_used_at, expires_at)
+        values ('a', 'ada', 'ada', ${end}, ${end}, ${end})`,
+      operator_sessions: `insert into operator_sessions (session_hash, iss, sub, roles, created_at, last_used_at, expires_at)
+        values ('a', 'i', 's', 'auditor', ${end}, ${end}, ${end})`,
+      revoked_tokens: `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at)
+        values ('tok_a', '${body.task_id}', ${end}, 'client_revoked', ${end})`,
+    };
+    for (const insert of Object.values(rows)) await right.sql(insert);
+    const held = async () => {
+      const counts = [...Object.keys(rows), 'tasks'].map((table) => `(select count(*) from ${table})::int as ${table}`);
+      return (await right.sql(`select ${counts.join(', ')}`))[0];
+    };
+    const before = await held();
+    await ahead.jobs.sweep();
+    expect(await held()).to.deep.equal(before);
+    world.advance(600);
+    await behind.jobs.sweep();
+    await ahead.jobs.sweep();
+    expect(await held()).to.deep.equal(before);
+    world.advance(8 * 24 * AN_HOUR);
+    await right.jobs.sweep();
+    expect(Object.values((await held()) ?? {}).every((count) => count === 0)).to.equal(true);
+  });
+
   it('drops no revocation of a token while it is ahead, and takes no revoked token again while it is behind', async () => {
     const [ahead, behind] = [await replica(SEVEN_MINUTES), await replica(-SEVEN_MINUTES)];
     const issued = await agent.exchange();
