@@ -91,11 +91,12 @@ export function rotationPlan(
       settings: signingSettings(all, next.kid),
       unset: [],
       conditions: ['step 2 has reached every replica: one that still signs with the former key could not start again.'],
+      // With `=`, because a thumbprint may begin with a hyphen.
       acts: [
         ...retiring.map(({ kid, source, index }) =>
           source.kind === 'path'
-            ? `run mandate keys retire --kid ${kid} for each copy of ${source.path}; the setting keeps naming the file.`
-            : `replace ${variableOf(`Service:Signing:Keys:${index}:Pem`)} by the public half, which mandate keys retire --kid ${kid} prints.`,
+            ? `run mandate keys retire --kid=${kid} for each copy of ${source.path}; the setting keeps naming the file.`
+            : `replace ${variableOf(`Service:Signing:Keys:${index}:Pem`)} by the public half, which mandate keys retire --kid=${kid} prints.`,
         ),
       ],
       check: 'mandate keys show calls the former key "public half only" on every replica.',

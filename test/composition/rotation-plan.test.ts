@@ -46,8 +46,8 @@ describe('The plan of a key rotation', () => {
     const { unset, acts } = plan([first, second], 'named-b').steps[2] ?? {};
     expect(unset).to.deep.equal([]);
     expect(acts).to.deep.equal([
-      'run mandate keys retire --kid kid-a for each copy of /keys/a.pem; the setting keeps naming the file.',
-      'replace Service__Signing__Keys__3__Pem by the public half, which mandate keys retire --kid named-b prints.',
+      'run mandate keys retire --kid=kid-a for each copy of /keys/a.pem; the setting keeps naming the file.',
+      'replace Service__Signing__Keys__3__Pem by the public half, which mandate keys retire --kid=named-b prints.',
     ]);
   });
 

@@ -300,7 +300,7 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     writeFileSync(keySet, kept.out);
 
     // Tokens of the former key are in use, and verify with its public half.
-    expect((await runCommand(['keys', 'retire', '--kid', formerKid], retired)).code).to.equal(0);
+    expect((await runCommand(['keys', 'retire', `--kid=${formerKid}`], retired)).code).to.equal(0);
     await rollOut(retired);
     expect((await rotate(retired)).out).to.include('The current settings include every step.');
     const byRetired = await runCommand(['audit-verify'], retired);

@@ -231,7 +231,7 @@ describe('mandate keys', () => {
     it('leaves the public half at the same path, so that no setting and no published key changes', async () => {
       const before = await published();
       const secret = privatePart(readFileSync(files.former, 'utf8'));
-      const { code, out, err } = await retire('--kid', kids.former);
+      const { code, out, err } = await retire(`--kid=${kids.former}`);
       expect([code, err]).to.deep.equal([0, '']);
       expect(out).to.include(files.former).and.include('Service:Signing:Keys:0:Path still names it');
       expect(readFileSync(files.former, 'utf8')).to.match(
@@ -245,7 +245,7 @@ describe('mandate keys', () => {
       const rotation = await runCommand(['keys', 'rotate', '--next', files.active], settings);
       expect(rotation.out).to.include('The current settings include every step.');
       expect(out + shown.out).not.to.include(secret);
-      const again = await retire('--kid', kids.former);
+      const again = await retire(`--kid=${kids.former}`);
       expect([again.code, again.out]).to.deep.equal([1, '']);
       expect(again.err).to.include('holds only the public half already');
     });
@@ -254,7 +254,7 @@ describe('mandate keys', () => {
       const link = join(folder, 'former-link.pem');
       symlinkSync(files.former, link);
       settings.Service__Signing__Keys__0__Path = link;
-      expect((await retire('--kid', kids.former, '--json')).code).to.equal(0);
+      expect((await retire(`--kid=${kids.former}`, '--json')).code).to.equal(0);
       expect(readFileSync(files.former, 'utf8')).to.match(/^-----BEGIN PUBLIC KEY/);
       expect(lstatSync(link).isSymbolicLink()).to.equal(true);
     });
@@ -262,7 +262,7 @@ describe('mandate keys', () => {
     it('refuses the active key, a key by Pem, an unknown kid and a file with a second name, and changes nothing', async () => {
       const pem = readFileSync(files.former, 'utf8');
       const refused = async (kid: string, problem: RegExp, printed = '') => {
-        const { code, out, err } = await retire('--kid', kid);
+        const { code, out, err } = await retire(`--kid=${kid}`);
         expect([code, out]).to.deep.equal([1, printed]);
         expect(err).to.match(problem).and.not.include(privatePart(pem)).and.not.include('PRIVATE KEY');
         expect(readFileSync(files.former, 'utf8')).to.equal(pem);

@@ -160,7 +160,7 @@ function retireCommand(run: Act<RetireRequest>): Command {
     summary: 'Replace the file of a former key by its public half: it still verifies, and cannot sign any more',
     examples: [
       {
-        line: 'keys retire --kid KID',
+        line: 'keys retire --kid=KID',
         meaning: 'After a rotation, once every replica signs with another key; the setting keeps naming the file',
       },
     ],
