@@ -10,6 +10,19 @@ import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
 /** The watchdog aborted the call. Its late answer may still come, so the connection must be destroyed. */
 export class ServerSilent extends StorageUnavailable {}
 
+/** No connection could be opened, or none was free in time: nothing was sent. */
+export class NoConnection extends StorageUnavailable {}
+
+/** The connection leads to a standby, or to an earlier primary. Its answers may be outdated. */
+export class NotThePrimary extends StorageUnavailable {}
+
+/** The ledger no longer holds a record that this process saw. Nothing is read or decided until a restart. */
+export class WentBack extends StorageUnavailable {
+  constructor() {
+    super('The database went back in time');
+  }
+}
+
 /** The error of a call after `close`. The call changed nothing. */
 export function databaseClosed(): StorageUnavailable {
   return new StorageUnavailable('The Postgres database is closed');
@@ -40,9 +53,13 @@ const UNIQUE_VIOLATION = '23505';
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 const LOCK_NOT_AVAILABLE = '55P03';
 const DISK_FULL = '53100';
+const TOO_MANY_CONNECTIONS = '53300';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 /** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
 const INDEX_TAKEN = 'tasks_status_index';
+
+/** The message of pg's error after its `query_timeout`. */
+const NO_ANSWER = 'Query read timeout';
 
 /** The messages of pg's errors about a lost connection. These errors have no code. */
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
@@ -60,9 +77,19 @@ export function isIndexTaken(error: unknown): boolean {
  * server refused a write as read-only: after a failover, only a new connection reaches the new primary.
  */
 export function losesConnection(error: unknown): boolean {
-  if (error instanceof ServerSilent) return true;
+  if (error instanceof ServerSilent || error instanceof NotThePrimary || error instanceof WentBack) return true;
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
   return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
+}
+
+/** Whether the server neither answered the call nor closed the connection, so that it may still commit. */
+export function gotNoAnswer(error: unknown): boolean {
+  return error instanceof ServerSilent || (error instanceof Error && error.message === NO_ANSWER);
+}
+
+/** Whether the server, the database or the role has no free connection. */
+export function isTooManyConnections(error: unknown): boolean {
+  return hasCode(error, TOO_MANY_CONNECTIONS);
 }
 
 /** Whether the call changed nothing, because it reached the time limit of a lock. */

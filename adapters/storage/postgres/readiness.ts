@@ -8,11 +8,13 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
 import { FAILED_WRITE_MS, type Writes } from '../last-writes.ts';
+import { WENT_BACK } from '../ledger-memory.ts';
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
-import { isReadOnly } from './errors.ts';
+import { isReadOnly, NotThePrimary, WentBack } from './errors.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
+import type { KnownPrimary } from './primary.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
@@ -42,10 +44,12 @@ export function postgresReadiness(
   connections: Connections,
   clock: Clock,
   writes: Pick<Writes, 'failedWithin'>,
+  primary: Pick<KnownPrimary, 'wentBack'>,
 ): ReadinessCheck {
   let asking: Promise<Verdict> | undefined;
 
   async function ask(): Promise<Verdict> {
+    if (primary.wentBack()) return WENT_BACK;
     try {
       const schema = describeSchema(await readSchemaStatus(connections));
       if (schema.status === 'Unhealthy') return schema;
@@ -61,6 +65,8 @@ export function postgresReadiness(
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
       return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
     } catch (error) {
+      if (error instanceof WentBack) return WENT_BACK;
+      if (error instanceof NotThePrimary) return { status: 'Unhealthy', detail: `${error.message}.` };
       if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
       const detail =
         error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';
