@@ -205,8 +205,15 @@ async function decideStepByStep(
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
+  if (effects.length === 0) await run(writeNothing);
   return verdict;
 }
+
+/**
+ * Writes to the WAL and to no table. Only the commit of a transaction that wrote waits for the synchronous standby, so an
+ * old primary cannot answer a switch with "nothing found" (docs/decisions/0027-a-switch-that-finds-nothing.md).
+ */
+const writeNothing = { name: 'write_nothing', text: "select pg_logical_emit_message(true, 'mandate', '')" };
 
 interface Read {
   /** The indexes in the batch of the decisions that did not get their locks. */
