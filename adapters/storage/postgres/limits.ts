@@ -99,8 +99,11 @@ export const DRAINING_POOL_SIZE = 2;
 /** The maximum connections of one serving process, over all its pools. `max_connections` must cover all processes. */
 export const CONNECTIONS_PER_PROCESS = POOL_SIZE + REVOKING_POOL_SIZE + DRAINING_POOL_SIZE + READINESS_POOL_SIZE;
 
-/** How often the pool of switches uses a connection, so that one is open when connections become scarce. */
-export const KEEP_OPEN_MS = 5_000;
+/**
+ * How often the pools of switches and of readiness use a connection at least. One of each is then open when connections
+ * become scarce, and a promotion is noticed without requests.
+ */
+export const KEEP_OPEN_MS = 2_500;
 
 /** A connection that still leads to an old primary is used for a minute at most. */
 export const CONNECTION_LIFETIME_MS = 60_000;

@@ -57,7 +57,7 @@ export interface PostgresOptions {
   readonly monthsAhead?: number | undefined;
 }
 
-/** Uses a connection, so that the pool does not close it. */
+/** Uses a connection, so that the pool keeps one, and replaces an old one. */
 const KEEP_OPEN = { name: 'keep_open', text: 'select 1' };
 
 /** Transactions that may use only some of the revoking connections. */
@@ -95,7 +95,9 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const connections = connect(poolSize, 'serving', writing(poolSize, false, RESERVED_CONNECTIONS));
   const draining = connect(DRAINING_POOL_SIZE, 'draining', writing(DRAINING_POOL_SIZE));
   const revoking = connect(REVOKING_POOL_SIZE, 'revoking', writing(REVOKING_POOL_SIZE, true), isThere);
-  const keeping = setInterval(() => void revoking.run(KEEP_OPEN).catch(() => undefined), KEEP_OPEN_MS).unref();
+  const keeping = setInterval(() => {
+    for (const pool of [revoking, readiness]) pool.run(KEEP_OPEN).catch(() => undefined);
+  }, KEEP_OPEN_MS).unref();
   const switching: Transactions = {
     knex: revoking.knex,
     async transact(work) {
