@@ -10,20 +10,12 @@ import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import createKnex, { type Knex } from 'knex';
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
 import { columnTypes } from './column-types.ts';
-import {
-  asUnavailable,
-  databaseClosed,
-  isDiskFull,
-  isIndexTaken,
-  isRolledBack,
-  isSetBack,
-  losesConnection,
-} from './errors.ts';
+import { asUnavailable, databaseClosed, isRolledBack, isSetBack, losesConnection, noConnection } from './errors.ts';
+import { isIndexTaken } from './faults.ts';
 import {
   ATTEMPTS,
   CLOSING_LIMIT_MS,
@@ -76,12 +68,10 @@ export interface ConnectionOptions {
   readonly limits: Limits;
   /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
   readonly isThere?: IsThere | undefined;
-  /** Called if a disk of the server is full. */
-  readonly failedToWrite?: () => void;
 }
 
 export function openConnections(
-  { connectionString, poolSize, limits, isThere, failedToWrite = () => undefined }: ConnectionOptions,
+  { connectionString, poolSize, limits, isThere }: ConnectionOptions,
   log: Log,
 ): Connections {
   const sockets = new Set<Socket>();
@@ -121,7 +111,6 @@ export function openConnections(
       return await (isThere === undefined ? call() : unlessSilent(call, isThere));
     } catch (error) {
       fault = error;
-      if (isDiskFull(error)) failedToWrite();
       throw error;
     } finally {
       // A failed `begin` or `rollback` can leave a transaction open. The next call must not run inside it.
@@ -181,7 +170,7 @@ async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw new StorageUnavailable('No connection to Postgres', { cause: error });
+    throw noConnection(error);
   }
 }
 

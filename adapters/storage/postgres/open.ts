@@ -1,13 +1,13 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
-import { lastWrites } from '../last-writes.ts';
+import { decisionOutcomes } from '../decision-outcomes.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
-import { orRefusal } from './errors.ts';
+import { lacksPartition, orRefusal } from './errors.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
@@ -21,6 +21,7 @@ import {
   REVOKING_SHARES,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
+import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
 import {
   postgresAgents,
@@ -63,12 +64,9 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const { clock, log, databaseClock } = surroundings;
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
-  const writes = lastWrites(() => performance.now());
+  const outcomes = decisionOutcomes(() => performance.now());
   const connect = (size: number, use: keyof LimitsByUse, isThere?: IsThere) =>
-    openConnections(
-      { connectionString, poolSize: size, limits: limits[use], isThere, failedToWrite: writes.failed },
-      log,
-    );
+    openConnections({ connectionString, poolSize: size, limits: limits[use], isThere }, log);
   const connections = connect(poolSize, 'serving');
   const draining = connect(DRAINING_POOL_SIZE, 'draining');
   const readiness = connect(READINESS_POOL_SIZE, 'readiness');
@@ -93,6 +91,11 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       close: limiter.close,
     };
   };
+  const makePartitions = missingPartitions(
+    () => createPartitions(connections.run, clock.now(), monthsAhead),
+    () => performance.now(),
+    log,
+  );
   const operator = share(REVOKING_SHARES.operators);
   const person = share(REVOKING_SHARES.people, operator);
   const provider = share(REVOKING_SHARES.providers);
@@ -101,6 +104,13 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
     databaseClock,
+    {
+      committed: outcomes.committed,
+      failed(error) {
+        outcomes.failed(error);
+        if (lacksPartition(error)) makePartitions();
+      },
+    },
   );
 
   return {
@@ -118,7 +128,8 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
-    readiness: postgresReadiness(readiness, clock, writes),
+    readiness: postgresReadiness(readiness, clock, outcomes, makePartitions),
+    decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
