@@ -9,7 +9,8 @@ import pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
-import { asUnavailable, isIndexTaken, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { isIndexTaken } from './faults.ts';
 import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 

@@ -1,6 +1,6 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
-import { lastWrites } from '../last-writes.ts';
+import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
@@ -8,7 +8,7 @@ import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
-import { NoConnection, orRefusal } from './errors.ts';
+import { lacksPartition, NoConnection, orRefusal } from './errors.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
@@ -25,6 +25,7 @@ import {
   REVOKING_SHARES,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
+import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
 import type { ServingPool } from './pool.ts';
 import { knownPrimary } from './primary.ts';
@@ -73,12 +74,12 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const { clock, log, databaseClock } = surroundings;
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
-  const writes = lastWrites(() => performance.now());
+  const outcomes = decisionOutcomes(() => performance.now());
   const primary = knownPrimary(ledgerMemory(), log);
   const connect = (size: number, use: keyof LimitsByUse, serving: Omit<ServingPool, 'primary'>, isThere?: IsThere) =>
     openConnections(
       {
-        ...{ connectionString, poolSize: size, limits: limits[use], isThere, failedToWrite: writes.failed },
+        ...{ connectionString, poolSize: size, limits: limits[use], isThere },
         serving: { primary, ...serving },
       },
       log,
@@ -128,6 +129,11 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       close: limiter.close,
     };
   };
+  const makePartitions = missingPartitions(
+    () => createPartitions(connections.run, clock.now(), monthsAhead),
+    () => performance.now(),
+    log,
+  );
   const operator = share(REVOKING_SHARES.operators);
   const person = share(REVOKING_SHARES.people, operator);
   const provider = share(REVOKING_SHARES.providers);
@@ -136,6 +142,13 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
     databaseClock,
+    {
+      committed: outcomes.committed,
+      failed(error) {
+        outcomes.failed(error);
+        if (lacksPartition(error)) makePartitions();
+      },
+    },
   );
 
   return {
@@ -153,7 +166,8 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
-    readiness: postgresReadiness(readiness, clock, writes, primary),
+    readiness: postgresReadiness(readiness, clock, { outcomes, primary, makePartitions }),
+    decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({

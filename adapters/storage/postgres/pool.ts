@@ -16,13 +16,13 @@ import { columnTypes } from './column-types.ts';
 import {
   databaseClosed,
   gotNoAnswer,
-  isDiskFull,
   isTooManyConnections,
   losesConnection,
-  NoConnection,
   NotThePrimary,
+  noConnection,
   WentBack,
 } from './errors.ts';
+import { COMMITS_UNANSWERED } from './faults.ts';
 import { CLOSING_LIMIT_MS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RENEWAL_RETRY_MS } from './limits.ts';
 import type { KnownPrimary, Server } from './primary.ts';
 import type { UnansweredCommits } from './unanswered.ts';
@@ -34,8 +34,6 @@ export interface PoolOptions {
   readonly limits: Limits;
   /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
   readonly isThere?: IsThere | undefined;
-  /** Called if a disk of the server is full. */
-  readonly failedToWrite?: (() => void) | undefined;
   /** `undefined` for commands that only read: they may read from a standby, and end soon. */
   readonly serving?: ServingPool | undefined;
 }
@@ -76,7 +74,7 @@ interface Session {
 }
 
 export function openPool(options: PoolOptions, log: Log): PrimaryPool {
-  const { connectionString, poolSize, limits, isThere, failedToWrite, serving } = options;
+  const { connectionString, poolSize, limits, isThere, serving } = options;
   const primary = serving?.primary;
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
@@ -168,21 +166,20 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   return {
     async use(purpose, work) {
       if (purpose === 'write' && (serving?.unanswered?.count ?? 0) >= (serving?.mostUnanswered ?? 1)) {
-        throw new StorageUnavailable('Earlier commits got no answer: does Postgres wait for a synchronous standby?');
+        throw new StorageUnavailable('Earlier commits got no answer', { fault: COMMITS_UNANSWERED });
       }
       const client = await acquire();
       let fault: unknown;
       const call = async () => {
         const session = await prepare(client);
         const answer = await work(client);
-        if (isOutdated(session)) throw new NotThePrimary('Another server was promoted to primary meanwhile');
+        if (isOutdated(session)) throw new NotThePrimary('another server was promoted to primary meanwhile');
         return answer;
       };
       try {
         return await (isThere === undefined ? call() : unlessSilent(call, isThere));
       } catch (error) {
         fault = error;
-        if (isDiskFull(error)) failedToWrite?.();
         throw error;
       } finally {
         release(client, fault);
@@ -213,7 +210,7 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw new NoConnection('No connection to Postgres', { cause: error });
+    throw noConnection(error);
   }
 }
 

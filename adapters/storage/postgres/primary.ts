@@ -161,8 +161,8 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   };
 }
 
-const STANDBY = 'The address of the database leads to a standby: nothing is read from it or decided';
+const STANDBY = 'its address leads to a standby, from which nothing is read';
 
 function describeEarlier(timeline: number, highest: number): string {
-  return `The address of the database leads to a server on timeline ${timeline}, and this process has seen ${highest}: an old primary, or a restored server, which needs a restart of this process`;
+  return `its address leads to a server on timeline ${timeline}, and this process has seen timeline ${highest}: an old primary, or a restored server, which needs a restart of this process`;
 }
