@@ -24,6 +24,7 @@ import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
+import { primaryOf } from './primary.ts';
 
 /** A request waits up to two seconds for a lock. This limit is shorter, so that no request fails because of it. */
 const LOCK_LIMIT_MS = 1_000;
@@ -216,7 +217,9 @@ const ownsLedger = {
   text: `select pg_has_role(relowner, 'usage') as owns from pg_class where oid = 'ledger'::regclass::oid`,
 };
 
-export function openPostgresArchives(connectionString: string, log: Log): OpenedArchives {
+/** @param uri of the role that owns the ledger @throws DatabaseRefusal, StorageUnavailable */
+export async function openPostgresArchives(uri: string, log: Log): Promise<OpenedArchives> {
+  const connectionString = await primaryOf(uri, 'migrating');
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     archives: postgresArchives(connections),

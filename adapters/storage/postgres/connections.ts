@@ -304,17 +304,3 @@ function describe(query: Built | Prepared, values: readonly Bound[] = []): pg.Qu
   const { sql, bindings } = query.toSQL().toNative();
   return { text: sql, values: [...bindings] };
 }
-
-/** A certificate or key file (`sslrootcert`, `sslcert`, `sslkey`) cannot be read, or there is another fault. */
-export type ConnectionStringFault = 'unreadable_file' | 'unusable';
-
-/** @returns `undefined` if the driver accepts the connection string (libpq's form). Does not connect. */
-export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
-  try {
-    // The constructor parses the string and reads its files.
-    new pg.Client({ connectionString });
-    return undefined;
-  } catch (error) {
-    return error instanceof Error && 'syscall' in error ? 'unreadable_file' : 'unusable';
-  }
-}

@@ -12,6 +12,7 @@ import type { Connections, Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
+import { primaryOf } from './primary.ts';
 import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
 
 export interface MigrationOptions {
@@ -63,10 +64,11 @@ export async function readSchemaStatus({ knex, run }: Pick<Connections, 'knex' |
 const OLDEST_SERVER = 150_000;
 
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
+  const connectionString = await primaryOf(options.connectionString, 'migrating');
   const knex = createKnex({
     client: 'pg',
     connection: {
-      connectionString: options.connectionString,
+      connectionString,
       application_name: 'mandate migrate',
       connectionTimeoutMillis: SERVING_LIMITS.acquire,
     },
