@@ -1,7 +1,7 @@
 /** Sentences for the operator about an unusable database. */
 
 import type { DatabaseRefusal, RefusalReason } from '../adapters/storage/database-refusal.ts';
-import type { ConnectionStringFault } from '../adapters/storage/postgres/connections.ts';
+import type { ConnectionFault } from '../adapters/storage/postgres/connection-faults.ts';
 import type { DriverFault } from '../adapters/storage/sqlite/driver-fault.ts';
 import type { LedgerFileProblem } from '../adapters/storage/sqlite/open-ledger.ts';
 import type { DatabaseChoice } from './settings/alternatives.ts';
@@ -25,6 +25,9 @@ const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
     'names a role whose search_path begins with a schema whose name holds a quote, $, %, ? or a backslash',
   server_too_old: 'names a server that is older than Postgres 15',
   encoding_not_utf8: 'names a database whose encoding is not UTF8: create it again with UTF8',
+  no_primary: 'names several hosts, and none of those that answer is the primary',
+  several_primaries:
+    'names two hosts that both are a primary: stop the one that was replaced, and see that no client reaches it',
 };
 
 export function describeDatabaseRefusal({ reason, role, statement }: DatabaseRefusal): string {
@@ -63,27 +66,47 @@ type PostgresChoice = Extract<DatabaseChoice, { readonly provider: 'postgres' }>
 /** The connection: that of the serving role, or of the role that owns the schema. */
 type ConnectionOf = 'serving' | 'owner';
 
-const FAULTS: Readonly<Record<ConnectionStringFault, string>> = {
+type OtherFault = Exclude<ConnectionFault, { readonly parameter: string }>;
+
+const FAULTS: Readonly<Record<OtherFault['problem'], string>> = {
   unreadable_file: 'names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user',
   unusable: 'is not one that the driver can use (is its password percent-encoded, and do its parameters fit together?)',
+  named_twice: 'names its hosts or ports both before the path and in the parameter host or port: name them once',
+  empty_host: 'has an empty name in its list of hosts',
+  count_of_ports: 'must list one port for all hosts, or one for each host',
+  wrong_port: 'has a parameter port that is not a number from 1 to 65535',
+  wrong_target_session_attrs:
+    'has a target_session_attrs that Mandate cannot use: it works on the primary only, so write read-write or primary',
+  missing_target_session_attrs:
+    'names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby',
 };
 
+function describeFault(fault: ConnectionFault): string {
+  switch (fault.problem) {
+    case 'unknown_parameter':
+      return `has the parameter ${fault.parameter}, which has no effect here: remove it`;
+    case 'doubled_parameter':
+      return `has the parameter ${fault.parameter} more than once`;
+    default:
+      return FAULTS[fault.problem];
+  }
+}
+
 /**
- * A sentence about a connection string with which no connection can succeed. Such an error must not be mistaken for an
- * unreachable database. `undefined` if the driver can use it.
+ * A sentence about each fault of a connection string with which no connection can succeed. Such an error must not be
+ * mistaken for an unreachable database. Empty if the driver can use it.
  */
-export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<string | undefined> {
-  const { connectionStringFault } = await import('../adapters/storage/postgres/connections.ts');
+export async function unusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<readonly string[]> {
+  const { connectionFaults } = await import('../adapters/storage/postgres/connection-faults.ts');
   const { connectionString, migrationConnectionString } = chosen;
   const meant = of === 'serving' ? connectionString : migrationConnectionString;
   // Without `MigrationConnectionString`, the owner connects with the serving role's connection string.
   const key = `Service:Database:${meant === connectionString ? 'ConnectionString' : 'MigrationConnectionString'}`;
-  const fault = connectionStringFault(meant.reveal());
-  return fault && `${key} (${variableOf(key)}) ${FAULTS[fault]}.`;
+  return connectionFaults(meant.reveal()).map((fault) => `${key} (${variableOf(key)}) ${describeFault(fault)}.`);
 }
 
 /** @throws StartupError */
 export async function refuseUnusableConnection(chosen: PostgresChoice, of: ConnectionOf): Promise<void> {
-  const sentence = await unusableConnection(chosen, of);
-  if (sentence !== undefined) throw new StartupError([sentence]);
+  const sentences = await unusableConnection(chosen, of);
+  if (sentences.length > 0) throw new StartupError(sentences);
 }

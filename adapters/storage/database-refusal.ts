@@ -7,7 +7,9 @@ export type RefusalReason =
   | 'no_schema'
   | 'unusable_schema_name'
   | 'server_too_old'
-  | 'encoding_not_utf8';
+  | 'encoding_not_utf8'
+  | 'no_primary'
+  | 'several_primaries';
 
 /**
  * The database server answered and refused. Commands and the start of the service throw it. A running service retries

@@ -116,7 +116,7 @@ export async function openLedger(settings: SettingsSection<'Service:Database'>, 
   if (chosen.provider === 'sqlite') return openFile(chosen.path, log);
   await refuseUnusableConnection(chosen, 'serving');
   const { openPostgresLedger } = await import('../../adapters/storage/postgres/open-ledger.ts');
-  return ofThisRelease(openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
+  return ofThisRelease(await openPostgresLedger(chosen.connectionString.reveal(), log), refuseOtherSchema);
 }
 
 async function openFile(path: string, log: Log): Promise<LedgerReading> {

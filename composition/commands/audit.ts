@@ -197,7 +197,7 @@ async function archiveAt(
 ): Promise<ArchiveOutcome> {
   const verifier = await auditorKeys(jwks, settings);
   const bar = progressBar(process.stderr, () => performance.now());
-  const opened = openPostgresArchives(connectionString, log);
+  const opened = await openPostgresArchives(connectionString, log);
   try {
     refuseOtherSchema(await opened.schemaStatus());
     if (!(await opened.isOwner())) throw new StartupError([NOT_THE_OWNER]);

@@ -111,10 +111,10 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
   const chosen = databaseChoice(settings);
   const log = recordingLog();
   if (chosen.provider === 'postgres') {
-    const sentence = await unusableConnection(chosen, 'serving');
-    if (sentence !== undefined) return { kind: 'unusable', sentence, remedy: CORRECT_IT };
+    const sentences = await unusableConnection(chosen, 'serving');
+    if (sentences.length > 0) return { kind: 'unusable', sentence: sentences.join(' '), remedy: CORRECT_IT };
     const { openPostgresCondition } = await import('../../adapters/storage/postgres/condition.ts');
-    const condition = openPostgresCondition(chosen.connectionString.reveal(), log);
+    const condition = await openPostgresCondition(chosen.connectionString.reveal(), log);
     return { kind: 'opened', condition, refusal: describeRefusal, exposure: undefined };
   }
   const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/storage/sqlite/open-ledger.ts');

@@ -5,6 +5,7 @@
 
 import { type Network, type NetworkFault, parseNetwork } from '../../adapters/http/admission/request-source.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { readConnectionString } from '../../adapters/storage/postgres/connection-string.ts';
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import {
   COSIGNATURE,
@@ -242,23 +243,10 @@ export function postgresUri(): ValueType<Secret> {
       if (given.length > MAX_TEXT) return wrong(`is longer than ${MAX_TEXT} characters`);
       if (/\s|\p{Cc}/u.test(given)) return wrong('holds white space or a control character');
       if (!/^postgres(ql)?:\/\//.test(given)) return wrong('does not begin with postgresql://');
-      // With `?host=/path/to/socket` the host before the path is empty, which `URL` accepts only without a user.
-      const parses = URL.canParse(given) || URL.canParse(given.replace('@/', '@socket/'));
-      const isUsable = parses && hasReadableEscapes(given);
+      const isUsable = readConnectionString(given) !== undefined;
       return isUsable ? read(new Secret(given)) : wrong('is not a well-formed URI (is its password percent-encoded?)');
     },
   };
-}
-
-/** The driver reads a `%` without an escape literally, and cannot connect if escapes do not decode to text (`%ff`). */
-function hasReadableEscapes(uri: string): boolean {
-  if (/%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(uri)) return true;
-  try {
-    decodeURIComponent(uri.split('?', 1)[0] ?? '');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function range(min: string | number | undefined, max: string | number | undefined): string | undefined {

@@ -20,10 +20,12 @@ import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { hostsOf } from './connection-string.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
+import { primaryOf } from './find-primary.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
@@ -46,15 +48,19 @@ const signers = {
   text: 'select kid from checkpoints group by kid order by max(checkpoint_id) desc',
 };
 
-export function openPostgresCondition(connectionString: string, log: Log): StorageCondition {
+/** Of several hosts it examines the primary, and the first one if none is found; `server` then throws the reason. */
+export async function openPostgresCondition(uri: string, log: Log): Promise<StorageCondition> {
+  const primary = primaryOf(uri, 'serving');
+  const connectionString = await primary.catch(() => hostsOf(uri)[0]);
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);
   const { run } = connections;
   return {
     async server() {
+      await primary;
       const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
-    link: async () => linkCondition(connectionString),
+    link: async () => linkCondition(uri),
     schema: () => readSchemaStatus(connections),
     now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
@@ -358,11 +364,19 @@ async function probeFault({ transact }: Connections): Promise<DatabaseFault | un
   throw thrown;
 }
 
+/** From the best to the worst. */
+const LINKS: readonly DatabaseLink[] = ['local', 'verified', 'unverified', 'plain'];
+
 /**
- * Whether an attacker on the network could read the traffic to Postgres, or impersonate the server. Parses the connection
- * string and the environment as the driver does, without connecting.
+ * Whether an attacker on the network could read the traffic to Postgres, or impersonate the server: with several hosts,
+ * on the way to the worst one. Parses the connection string and the environment as the driver does, without connecting.
  */
-export function linkCondition(connectionString: string): DatabaseLink {
+export function linkCondition(uri: string): DatabaseLink {
+  const links = hostsOf(uri).map(linkOf);
+  return LINKS.findLast((link) => links.includes(link)) ?? 'plain';
+}
+
+function linkOf(connectionString: string): DatabaseLink {
   const client = new pg.Client({ connectionString });
   // The driver holds TLS options here, although its type is boolean.
   const ssl: unknown = client.ssl;

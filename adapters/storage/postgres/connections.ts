@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import createKnex, { type Knex } from 'knex';
-import pg from 'pg';
+import type pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
@@ -215,18 +215,4 @@ function describe(query: Built | Prepared, values: readonly Bound[] = []): pg.Qu
   }
   const { sql, bindings } = query.toSQL().toNative();
   return { text: sql, values: [...bindings] };
-}
-
-/** A certificate or key file (`sslrootcert`, `sslcert`, `sslkey`) cannot be read, or there is another fault. */
-export type ConnectionStringFault = 'unreadable_file' | 'unusable';
-
-/** @returns `undefined` if the driver accepts the connection string (libpq's form). Does not connect. */
-export function connectionStringFault(connectionString: string): ConnectionStringFault | undefined {
-  try {
-    // The constructor parses the string and reads its files.
-    new pg.Client({ connectionString });
-    return undefined;
-  } catch (error) {
-    return error instanceof Error && 'syscall' in error ? 'unreadable_file' : 'unusable';
-  }
 }

@@ -10,6 +10,7 @@ import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
+import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
@@ -63,10 +64,11 @@ export async function readSchemaStatus({ knex, run }: Pick<Connections, 'knex' |
 const OLDEST_SERVER = 150_000;
 
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
+  const connectionString = await primaryOf(options.connectionString, 'migrating');
   const knex = createKnex({
     client: 'pg',
     connection: {
-      connectionString: options.connectionString,
+      connectionString,
       application_name: 'mandate migrate',
       connectionTimeoutMillis: SERVING_LIMITS.acquire,
     },

@@ -5,6 +5,7 @@ import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
+import { primaryOf } from './find-primary.ts';
 import { postgresLedger } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
@@ -13,8 +14,12 @@ import { postgresTransparencyLog } from './transparency-log.ts';
 /** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
 
-/** @param connectionString of a role that may read the ledger; does not connect yet */
-export function openPostgresLedger(connectionString: string, log: Log): LedgerReading {
+/**
+ * @param uri of a role that may read the ledger. With one host, this does not connect yet
+ * @throws DatabaseRefusal, StorageUnavailable
+ */
+export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerReading> {
+  const connectionString = await primaryOf(uri, 'serving');
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     ledger: postgresLedger(connections),

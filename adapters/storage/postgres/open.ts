@@ -5,10 +5,12 @@ import { ledgerMemory } from '../ledger-memory.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
+import { hostsOf } from './connection-string.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
 import { lacksPartition, NoConnection, orRefusal } from './errors.ts';
+import { hosts } from './hosts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
@@ -75,11 +77,12 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
   const outcomes = decisionOutcomes(() => performance.now());
+  const known = hosts(hostsOf(connectionString));
   const primary = knownPrimary(ledgerMemory(), log);
   const connect = (size: number, use: keyof LimitsByUse, serving: Omit<ServingPool, 'primary'>, isThere?: IsThere) =>
     openConnections(
       {
-        ...{ connectionString, poolSize: size, limits: limits[use], isThere },
+        ...{ connectionString: known, poolSize: size, limits: limits[use], isThere },
         serving: { primary, ...serving },
       },
       log,

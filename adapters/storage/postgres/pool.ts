@@ -23,13 +23,15 @@ import {
   WentBack,
 } from './errors.ts';
 import { COMMITS_UNANSWERED } from './faults.ts';
+import { clientOf, type Hosts, hosts } from './hosts.ts';
 import { CLOSING_LIMIT_MS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RENEWAL_RETRY_MS } from './limits.ts';
 import type { KnownPrimary, Server } from './primary.ts';
 import type { UnansweredCommits } from './unanswered.ts';
 import { type IsThere, unlessSilent } from './watchdog.ts';
 
 export interface PoolOptions {
-  readonly connectionString: string;
+  /** Of one host, or the hosts that all pools of a process share. */
+  readonly connectionString: string | Hosts;
   readonly poolSize: number;
   readonly limits: Limits;
   /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
@@ -77,14 +79,15 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   const { connectionString, poolSize, limits, isThere, serving } = options;
   const primary = serving?.primary;
   const sockets = new Set<Socket>();
+  const known = typeof connectionString === 'string' ? hosts([connectionString]) : connectionString;
   const pool = new pg.Pool({
-    connectionString,
+    Client: clientOf(known),
     application_name: 'mandate',
     types: columnTypes,
     keepAlive: true,
     max: poolSize,
     min: serving?.keepsOne === true ? 1 : 0,
-    connectionTimeoutMillis: limits.acquire,
+    connectionTimeoutMillis: limits.acquire / known.count,
     query_timeout: limits.query,
     // In pipeline mode, pg closes a connection only after all answers. A call that the watchdog aborted gets no answer.
     pipeline: isThere === undefined,
@@ -103,11 +106,24 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   /** Destroys the connections to an earlier primary on its way. */
   async function acquire(): Promise<pg.PoolClient> {
     for (;;) {
-      if (pool.ending) throw databaseClosed();
-      if (primary?.wentBack() === true) throw new WentBack();
-      const client = await connect(pool);
+      const client = await connect();
       if (!isOutdated(sessions.get(client))) return client;
       client.release(true);
+    }
+  }
+
+  /** Tries each host once. @throws NoConnection, WentBack */
+  async function connect(): Promise<pg.PoolClient> {
+    for (let tried = 1; ; tried++) {
+      if (pool.ending) throw databaseClosed();
+      if (primary?.wentBack() === true) throw new WentBack();
+      const host = known.current();
+      try {
+        return await pool.connect();
+      } catch (error) {
+        known.failed(host);
+        if (tried >= known.count) throw noConnection(error);
+      }
     }
   }
 
@@ -116,12 +132,17 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   }
 
   async function prepare(client: pg.PoolClient): Promise<Session> {
-    const known = sessions.get(client);
-    if (known !== undefined) return known;
+    const prepared = sessions.get(client);
+    if (prepared !== undefined) return prepared;
+    const host = known.current();
     await client.query(sessionSettings(limits));
-    const server = await primary?.examine(async ({ name, text }, values = []) => {
+    const examined = primary?.examine(async ({ name, text }, values = []) => {
       const { rows, rowCount } = await client.query({ name, text, values: [...values] });
       return { rows, count: rowCount ?? 0 };
+    });
+    const server = await examined?.catch((error: unknown) => {
+      if (error instanceof NotThePrimary) known.failed(host);
+      throw error;
     });
     const session = { server, renewAt: performance.now() + lifetimeOf(serving) };
     sessions.set(client, session);
@@ -163,26 +184,42 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
     next?.release(fault !== undefined);
   }
 
+  async function useOnce<Answer>(
+    work: (client: pg.PoolClient) => Promise<Answer>,
+    attempt: { hasBegun: boolean },
+  ): Promise<Answer> {
+    const client = await acquire();
+    let fault: unknown;
+    const call = async () => {
+      const session = await prepare(client);
+      attempt.hasBegun = true;
+      const answer = await work(client);
+      if (isOutdated(session)) throw new NotThePrimary('another server was promoted to primary meanwhile');
+      return answer;
+    };
+    try {
+      return await (isThere === undefined ? call() : unlessSilent(call, isThere));
+    } catch (error) {
+      fault = error;
+      throw error;
+    } finally {
+      release(client, fault);
+    }
+  }
+
   return {
     async use(purpose, work) {
       if (purpose === 'write' && (serving?.unanswered?.count ?? 0) >= (serving?.mostUnanswered ?? 1)) {
         throw new StorageUnavailable('Earlier commits got no answer', { fault: COMMITS_UNANSWERED });
       }
-      const client = await acquire();
-      let fault: unknown;
-      const call = async () => {
-        const session = await prepare(client);
-        const answer = await work(client);
-        if (isOutdated(session)) throw new NotThePrimary('another server was promoted to primary meanwhile');
-        return answer;
-      };
-      try {
-        return await (isThere === undefined ? call() : unlessSilent(call, isThere));
-      } catch (error) {
-        fault = error;
-        throw error;
-      } finally {
-        release(client, fault);
+      for (let tried = 1; ; tried++) {
+        const attempt = { hasBegun: false };
+        try {
+          return await useOnce(work, attempt);
+        } catch (error) {
+          // The next connection goes to the next host.
+          if (attempt.hasBegun || !(error instanceof NotThePrimary) || tried >= known.count) throw error;
+        }
       }
     },
     line: (name) => ({
@@ -203,15 +240,6 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
 function lifetimeOf(serving: ServingPool | undefined): number {
   if (serving === undefined) return Number.POSITIVE_INFINITY;
   return randomInt(Math.ceil(serving.lifetimeMs * 0.75), serving.lifetimeMs + 1);
-}
-
-/** @throws NoConnection */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw noConnection(error);
-  }
 }
 
 /** Whether the socket closes within CLOSING_LIMIT_MS. */

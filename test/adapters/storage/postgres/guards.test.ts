@@ -17,7 +17,10 @@ describe('a migrated schema on Postgres', () => {
   before(async function () {
     this.timeout(60_000);
     database = await freshDatabase('postgres');
-    condition = openPostgresCondition(String(database.settings['Service:Database:ConnectionString']), capturedLog());
+    condition = await openPostgresCondition(
+      String(database.settings['Service:Database:ConnectionString']),
+      capturedLog(),
+    );
   });
   after(async () => {
     await condition.close();

@@ -1,0 +1,50 @@
+/** Finds the primary among several hosts, for commands: each opens the database once, and then keeps to that host. */
+
+import pg from 'pg';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { DatabaseRefusal } from '../database-refusal.ts';
+import { hostsOf } from './connection-string.ts';
+import { orRefusal } from './errors.ts';
+import { SERVING_LIMITS } from './limits.ts';
+
+type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly failure: unknown };
+
+/**
+ * Asks all hosts. Of two primaries one was replaced and does not know it: nothing says which, so both are refused.
+ *
+ * @returns the connection string of the primary. That of a single host is returned without asking
+ * @throws DatabaseRefusal, StorageUnavailable if no host answers
+ */
+export async function primaryOf(connectionString: string, role: DatabaseRefusal['role']): Promise<string> {
+  const [first, ...further] = hostsOf(connectionString);
+  if (further.length === 0) return first;
+  const asked = await Promise.all([first, ...further].map(ask));
+  const answers = asked.flatMap((one) => ('host' in one ? [one] : []));
+  const [primary, ...rivals] = answers.filter(({ isPrimary }) => isPrimary);
+  if (rivals.length > 0) throw new DatabaseRefusal('several_primaries', role);
+  if (primary !== undefined) return primary.host;
+  if (answers.length > 0) throw new DatabaseRefusal('no_primary', role);
+  const [cause] = asked.flatMap((one) => ('failure' in one ? [one.failure] : []));
+  return orRefusal(role, () => Promise.reject(new StorageUnavailable('No connection to Postgres', { cause })));
+}
+
+async function ask(host: string): Promise<Asked> {
+  const { acquire, query } = SERVING_LIMITS;
+  const client = new pg.Client({
+    connectionString: host,
+    application_name: 'mandate',
+    connectionTimeoutMillis: acquire,
+    query_timeout: query,
+  });
+  // A query in progress rejects with the same error.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    return { host, isPrimary: rows[0]?.standby === false };
+  } catch (failure) {
+    return { failure };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,33 @@
+/** Which host of the connection string the next connection goes to. All pools of a process share it. */
+
+import pg from 'pg';
+
+export interface Hosts {
+  readonly count: number;
+  /** The connection string of the host to ask next. */
+  current(): string;
+  /** Moves on to the next host, and after the last to the first. No effect if another call has already moved on. */
+  failed(host: string): void;
+}
+
+/** @param list one connection string for each host, in the order in which they are tried (`hostsOf`) */
+export function hosts(list: readonly [string, ...string[]]): Hosts {
+  let index = 0;
+  const current = () => list[index] ?? list[0];
+  return {
+    count: list.length,
+    current,
+    failed(host) {
+      if (host === current()) index = (index + 1) % list.length;
+    },
+  };
+}
+
+/** The option `Client` of a pool: each connection goes to the host that is current when it is opened. */
+export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => pg.Client {
+  return class extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      super({ ...config, connectionString: known.current() });
+    }
+  };
+}
