@@ -1,11 +1,12 @@
 /**
- * Checks whether SQLite can take decisions: the path names the opened file, which answers, its schema is current, the last
- * decision could be written, and so can a row.
+ * Checks whether SQLite can take decisions: the path names the opened file, which answers, holds the newest record that was
+ * seen, and has the current schema; the last decision could be written, and so can a row.
  */
 
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
 import { FAILED_WRITE_MS } from '../last-writes.ts';
+import { WENT_BACK } from '../ledger-memory.ts';
 import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { isBeyond } from './ledger.ts';
@@ -55,10 +56,11 @@ async function ask(connection: Connection): Promise<Verdict> {
         if (!writes.succeededWithin(WRITE_PROBE_MS)) for (const statement of PROBE) run(statement);
       });
     } catch {
+      if (connection.wentBack()) return WENT_BACK;
       return file?.wasReplaced() ? REPLACED : NO_WRITES;
     }
     return schema;
   } catch {
-    return NO_ANSWER;
+    return connection.wentBack() ? WENT_BACK : NO_ANSWER;
   }
 }
