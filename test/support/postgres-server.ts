@@ -157,7 +157,8 @@ const SUPERVISED = `
   done
   kill -QUIT $server; kill -CONT $server; wait $server; cd / && rm -rf "$OLDPWD" "$2"`;
 const HALTED = 'the server has ended';
-const READY = 'ready to accept connections';
+/** A standby accepts `read-only connections`. */
+const READY = 'ready to accept ';
 
 type Account = { readonly uid: number; readonly gid: number };
 

@@ -13,7 +13,7 @@ type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly
  * Asks all hosts. Of two primaries one was replaced and does not know it: nothing says which, so both are refused.
  *
  * @returns the connection string of the primary. That of a single host is returned without asking
- * @throws DatabaseRefusal, StorageUnavailable if no host answers
+ * @throws DatabaseRefusal, StorageUnavailable
  */
 export async function primaryOf(connectionString: string, role: DatabaseRefusal['role']): Promise<string> {
   const [first, ...further] = hostsOf(connectionString);
@@ -23,8 +23,11 @@ export async function primaryOf(connectionString: string, role: DatabaseRefusal[
   const [primary, ...rivals] = answers.filter(({ isPrimary }) => isPrimary);
   if (rivals.length > 0) throw new DatabaseRefusal('several_primaries', role);
   if (primary !== undefined) return primary.host;
-  if (answers.length > 0) throw new DatabaseRefusal('no_primary', role);
-  const [cause] = asked.flatMap((one) => ('failure' in one ? [one.failure] : []));
+  const failures = asked.flatMap((one) => ('failure' in one ? [one.failure] : []));
+  // A server that refuses the connection may be the primary, so its reason comes first.
+  const refused = failures.find((failure) => failure instanceof pg.DatabaseError);
+  if (refused === undefined && answers.length > 0) throw new DatabaseRefusal('no_primary', role);
+  const cause = refused ?? failures[0];
   return orRefusal(role, () => Promise.reject(new StorageUnavailable('No connection to Postgres', { cause })));
 }
 
