@@ -20,7 +20,7 @@ import { bindInstant } from './column-types.ts';
 import { type Connections, openConnections, type Prepared, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { isLockTimeout, orRefusal } from './errors.ts';
-import { findPrimary } from './find-primary.ts';
+import { primaryOf } from './find-primary.ts';
 import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
@@ -219,7 +219,7 @@ const ownsLedger = {
 
 /** @param uri of the role that owns the ledger @throws DatabaseRefusal, StorageUnavailable */
 export async function openPostgresArchives(uri: string, log: Log): Promise<OpenedArchives> {
-  const connectionString = await findPrimary(uri, 'migrating');
+  const connectionString = await primaryOf(uri, 'migrating');
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     archives: postgresArchives(connections),

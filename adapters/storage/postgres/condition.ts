@@ -21,7 +21,7 @@ import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { orRefusal } from './errors.ts';
 import { readFacts } from './facts.ts';
-import { findPrimary } from './find-primary.ts';
+import { primaryOf } from './find-primary.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
@@ -45,7 +45,7 @@ const signers = {
 
 /** Of several hosts it examines the primary, and the first one if none is found; `server` then throws the reason. */
 export async function openPostgresCondition(uri: string, log: Log): Promise<StorageCondition> {
-  const primary = findPrimary(uri, 'serving');
+  const primary = primaryOf(uri, 'serving');
   const connectionString = await primary.catch(() => hostsOf(uri)[0]);
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);
   const { run } = connections;

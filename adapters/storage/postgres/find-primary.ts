@@ -15,7 +15,7 @@ type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly
  * @returns the connection string of the primary. That of a single host is returned without asking
  * @throws DatabaseRefusal, StorageUnavailable
  */
-export async function findPrimary(connectionString: string, role: DatabaseRefusal['role']): Promise<string> {
+export async function primaryOf(connectionString: string, role: DatabaseRefusal['role']): Promise<string> {
   const [first, ...further] = hostsOf(connectionString);
   if (further.length === 0) return first;
   const asked = await Promise.all([first, ...further].map(ask));

@@ -10,7 +10,7 @@ import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
-import { findPrimary } from './find-primary.ts';
+import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
@@ -64,7 +64,7 @@ export async function readSchemaStatus({ knex, run }: Pick<Connections, 'knex' |
 const OLDEST_SERVER = 150_000;
 
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
-  const connectionString = await findPrimary(options.connectionString, 'migrating');
+  const connectionString = await primaryOf(options.connectionString, 'migrating');
   const knex = createKnex({
     client: 'pg',
     connection: {

@@ -5,7 +5,7 @@ import type { LedgerReading } from '../storage.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
-import { findPrimary } from './find-primary.ts';
+import { primaryOf } from './find-primary.ts';
 import { postgresLedger } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
@@ -19,7 +19,7 @@ const POOL_SIZE = 3;
  * @throws DatabaseRefusal, StorageUnavailable
  */
 export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerReading> {
-  const connectionString = await findPrimary(uri, 'serving');
+  const connectionString = await primaryOf(uri, 'serving');
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: AUDITING_LIMITS }, log);
   return {
     ledger: postgresLedger(connections),

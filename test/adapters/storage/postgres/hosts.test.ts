@@ -5,7 +5,7 @@ import pg from 'pg';
 import { openPostgresArchives } from '../../../../adapters/storage/postgres/archives.ts';
 import { openPostgresCondition } from '../../../../adapters/storage/postgres/condition.ts';
 import { hostsOf } from '../../../../adapters/storage/postgres/connection-string.ts';
-import { findPrimary } from '../../../../adapters/storage/postgres/find-primary.ts';
+import { primaryOf } from '../../../../adapters/storage/postgres/find-primary.ts';
 import { clientOf, HostClient, hosts } from '../../../../adapters/storage/postgres/hosts.ts';
 import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
 import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
@@ -101,7 +101,7 @@ describe('several hosts in a connection string', function () {
 
   it('are refused by commands if two of them are primaries', async () => {
     const uri = across([other.server.port, portOfMain()]);
-    expect(await thrownBy(findPrimary(uri, 'serving'))).to.include({ reason: 'several_primaries', role: 'serving' });
+    expect(await thrownBy(primaryOf(uri, 'serving'))).to.include({ reason: 'several_primaries', role: 'serving' });
   });
 
   it('are asked for the primary by migrate, by audit commands and by doctor', async () => {
@@ -111,7 +111,7 @@ describe('several hosts in a connection string', function () {
     writeFileSync(join(String(data), 'standby.signal'), '');
     await other.start();
     const ports = [dead, other.server.port, portOfMain()];
-    const primary = await findPrimary(across(ports), 'serving');
+    const primary = await primaryOf(across(ports), 'serving');
     expect(portsOf(primary)).to.deep.equal([portOfMain()]);
 
     const owning = across(ports, 'MigrationConnectionString');
@@ -132,13 +132,13 @@ describe('several hosts in a connection string', function () {
 
   it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {
     const standby = across([dead, other.server.port]);
-    expect(await thrownBy(findPrimary(standby, 'migrating'))).to.include({ reason: 'no_primary', role: 'migrating' });
+    expect(await thrownBy(primaryOf(standby, 'migrating'))).to.include({ reason: 'no_primary', role: 'migrating' });
     const condition = await openPostgresCondition(standby, capturedLog());
     expect(await thrownBy(condition.server())).to.include({ reason: 'no_primary', role: 'serving' });
     await condition.close();
     const stranger = across([dead, other.server.port, portOfMain()]).replace('mandate_app@', 'known_to_the_standby@');
-    expect(await thrownBy(findPrimary(stranger, 'serving'))).to.include({ reason: 'role_not_let_in' });
-    const gone = await thrownBy(findPrimary(across([dead, await freePort()]), 'serving'));
+    expect(await thrownBy(primaryOf(stranger, 'serving'))).to.include({ reason: 'role_not_let_in' });
+    const gone = await thrownBy(primaryOf(across([dead, await freePort()]), 'serving'));
     expect(gone).to.include({ name: 'StorageUnavailable' });
     expect((gone as Error).cause).to.include({ code: 'ECONNREFUSED' });
   });
