@@ -86,7 +86,7 @@ describe('audit-archive on Postgres', function () {
     const storage = await database.open({ clock: { now: () => NOW } });
     const owner = await connectOutside(database, 'owner');
     const connection = database.settings['Service:Database:MigrationConnectionString'] ?? '';
-    const opened = openPostgresArchives(connection, capturedLog());
+    const opened = await openPostgresArchives(connection, capturedLog());
     const directory = mkdtempSync(join(tmpdir(), 'mandate-archive-'));
     const archived: ArchivedMonth[] = [];
     const archiving: Archiving = {
@@ -550,7 +550,7 @@ describe('audit-archive on Postgres', function () {
 
     it('a run while another audit-archive runs', async () => {
       const made = await fixture();
-      const other = openPostgresArchives(
+      const other = await openPostgresArchives(
         made.database.settings['Service:Database:MigrationConnectionString'] ?? '',
         capturedLog(),
       );

@@ -866,6 +866,17 @@ for (const kind of databases) {
             'Service:Database:ConnectionString (Service__Database__ConnectionString) names a file (sslrootcert, sslcert or sslkey) that cannot be read by this user.',
         });
       });
+
+      it('names all faults of a connection string with several hosts', async () => {
+        const found = await complaints({
+          'Service:Database:ConnectionString': `postgresql://mandate:${SECRET}@db1,db2/mandate?keepalives=${SECRET}`,
+        });
+        const key = 'Service:Database:ConnectionString (Service__Database__ConnectionString)';
+        expect(found.find(({ check }) => check === 'database')).to.deep.include({
+          status: 'failed',
+          sentence: `${key} has the parameter keepalives, which has no effect here: remove it. ${key} names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby.`,
+        });
+      });
     }
 
     it('warns of a clock that differs by more than 5 seconds, and fails with one that differs by more than the clock skew', async () => {

@@ -314,6 +314,29 @@ const failures: readonly Failure[] = [
     says: [`${POSTGRES} is not one that the driver can use`],
   },
   {
+    title: 'several hosts without the primary, and connection parameters without effect',
+    changes: ({ postgres }) => {
+      const uri = `postgresql://mandate:${MARK}@${MARK}.example,db.example/mandate`;
+      return onPostgres(`${uri}?tcp_user_timeout=${MARK}&sslmode=${MARK}&sslmode=disable&connect_timeout=1`, postgres);
+    },
+    says: [
+      `${POSTGRES} has the parameter tcp_user_timeout, which has no effect here: remove it.`,
+      `${POSTGRES} has the parameter sslmode more than once.`,
+      `${POSTGRES} has the parameter connect_timeout, which has no effect here: remove it.`,
+      `${POSTGRES} names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby.`,
+    ],
+  },
+  {
+    title: 'a standby as the target of the connection',
+    changes: ({ postgres }) => {
+      const uri = String(postgres.settings['Service:Database:ConnectionString']);
+      return onPostgres(`${uri}?target_session_attrs=standby`, postgres);
+    },
+    says: [
+      `${POSTGRES} has a target_session_attrs that Mandate cannot use: it works on the primary only, so write read-write or primary.`,
+    ],
+  },
+  {
     title: 'a Postgres database without the schema',
     changes: ({ postgres }) => onPostgres(undefined, postgres),
     says: ['The database schema is not there: run mandate migrate.'],

@@ -119,7 +119,7 @@ function faultsOfHosts(
   const areNamedTwice =
     Math.max(addressed.length, named.length) > 1 &&
     ((addressed.length > 0 && named.length > 0) || (hasAddressedPort && ports.length > 0));
-  const hasEmptyHost = hosts.length > 1 && hosts.some((host) => host === '' || host.startsWith(':'));
+  const hasEmptyHost = hosts.length > 1 && hosts.includes('');
   const isWrongCount = ports.length > 1 && ports.length !== hosts.length;
   return [
     ...(areNamedTwice ? [{ problem: 'named_twice' } as const] : []),

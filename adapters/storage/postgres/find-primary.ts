@@ -1,10 +1,9 @@
 /** Finds the primary among several hosts, for commands: each opens the database once, and then keeps to that host. */
 
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { hostsOf } from './connection-string.ts';
-import { orRefusal } from './errors.ts';
+import { noConnection, orRefusal } from './errors.ts';
 import { SERVING_LIMITS } from './limits.ts';
 
 type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly failure: unknown };
@@ -13,7 +12,7 @@ type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly
  * Asks all hosts. Of two primaries one was replaced and does not know it: nothing says which, so both are refused.
  *
  * @returns the connection string of the primary. That of a single host is returned without asking
- * @throws DatabaseRefusal, StorageUnavailable if no host answers
+ * @throws DatabaseRefusal, StorageUnavailable
  */
 export async function primaryOf(connectionString: string, role: DatabaseRefusal['role']): Promise<string> {
   const [first, ...further] = hostsOf(connectionString);
@@ -23,9 +22,12 @@ export async function primaryOf(connectionString: string, role: DatabaseRefusal[
   const [primary, ...rivals] = answers.filter(({ isPrimary }) => isPrimary);
   if (rivals.length > 0) throw new DatabaseRefusal('several_primaries', role);
   if (primary !== undefined) return primary.host;
-  if (answers.length > 0) throw new DatabaseRefusal('no_primary', role);
-  const [cause] = asked.flatMap((one) => ('failure' in one ? [one.failure] : []));
-  return orRefusal(role, () => Promise.reject(new StorageUnavailable('No connection to Postgres', { cause })));
+  const failures = asked.flatMap((one) => ('failure' in one ? [one.failure] : []));
+  // A server that refuses the connection may be the primary, so its reason comes first.
+  const refused = failures.find((failure) => failure instanceof pg.DatabaseError);
+  if (refused === undefined && answers.length > 0) throw new DatabaseRefusal('no_primary', role);
+  const cause = refused ?? failures[0];
+  return orRefusal(role, () => Promise.reject(noConnection(cause)));
 }
 
 async function ask(host: string): Promise<Asked> {

@@ -168,6 +168,7 @@ const cases: readonly Case[] = [
       'postgresql:///mandate?host=/run/postgresql',
       'postgresql://u:p@/mandate?host=/run/postgresql',
       'postgresql://u:100%@db/mandate',
+      'postgresql://u:p@db1:5432,[::1]:5433/mandate?target_session_attrs=primary',
     ),
     refuses: [
       ...['host=db user=u password=p', 'mysql://u:p@db/mandate', 'Host=db;Username=u;Password=p'],

@@ -212,7 +212,7 @@ describe('A serving role that may create in the schema', function () {
 
   it('cannot make audit-archive call what it left', async () => {
     const connectionString = String(database.settings['Service:Database:MigrationConnectionString']);
-    const opened = openPostgresArchives(connectionString, capturedLog());
+    const opened = await openPostgresArchives(connectionString, capturedLog());
     expect(await opened.schemaStatus()).to.equal('current');
     expect(await opened.isOwner()).to.equal(true);
     const { archives } = opened;

@@ -15,6 +15,10 @@ describe('the protection of the connection to Postgres', () => {
     ['postgresql://a:b@localhost/mandate', 'local'],
     ['postgresql://a:b@%2Fvar%2Frun%2Fpostgresql/mandate', 'local'],
     ['postgresql:///mandate?host=/tmp', 'local'],
+    ['postgresql://a:b@localhost,db.example/mandate?target_session_attrs=primary', 'plain'],
+    ['postgresql://a:b@db.example,localhost/mandate?target_session_attrs=primary', 'plain'],
+    ['postgresql://a:b@localhost,db.example/mandate?sslmode=verify-full&target_session_attrs=primary', 'verified'],
+    ['postgresql://a:b@127.0.0.1,[::1]/mandate?target_session_attrs=primary', 'local'],
   ] as const) {
     it(`is ${link} with ${address}`, () => {
       expect(linkCondition(address)).to.equal(link);

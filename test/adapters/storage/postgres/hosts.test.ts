@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import { openPostgresArchives } from '../../../../adapters/storage/postgres/archives.ts';
+import { openPostgresCondition } from '../../../../adapters/storage/postgres/condition.ts';
+import { hostsOf } from '../../../../adapters/storage/postgres/connection-string.ts';
+import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { primaryOf } from '../../../../adapters/storage/postgres/find-primary.ts';
+import { hosts } from '../../../../adapters/storage/postgres/hosts.ts';
+import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
+import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
+import { freePort } from '../../../../scripts/free-port.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
+import { NOON } from '../../../support/domain-fixtures.ts';
+import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
+import { thrownBy } from '../../../support/thrown-by.ts';
+
+describe('the hosts of all pools', () => {
+  it('move on once for all calls that failed on one host, and after the last to the first', () => {
+    const known = hosts(['a', 'b', 'c']);
+    expect([known.count, known.current()]).to.deep.equal([3, 'a']);
+    const seen = ['a', 'a', 'c', 'b', 'a', 'c', 'a'].map((failed) => {
+      known.failed(failed);
+      return known.current();
+    });
+    expect(seen.join('')).to.equal('bbbccab');
+  });
+
+  it('stay with the only one', () => {
+    const known = hosts(['a']);
+    known.failed('a');
+    expect(known.current()).to.equal('a');
+  });
+});
+
+describe('several hosts in a connection string', function () {
+  this.timeout(120_000);
+  let other: RunningPostgres;
+  let database: FreshDatabase;
+  let dead: number;
+  before(async () => {
+    other = await startPostgresServer();
+    dead = await freePort();
+    database = await freshDatabase('postgres', 'absent');
+    const name = new URL(String(database.settings['Service:Database:ConnectionString'])).pathname.slice(1);
+    await onOther('create role mandate_owner login');
+    await onOther('create role mandate_app login');
+    await onOther('create role known_to_the_standby login');
+    await onOther(`create database ${name} owner mandate_owner`);
+  });
+  after(async () => {
+    await database.drop();
+    await other.stop();
+  });
+
+  async function onOther(statement: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: other.server.url(SUPERUSER, 'postgres') });
+    await client.connect();
+    const { rows } = await client.query(statement);
+    await client.end();
+    return rows;
+  }
+
+  const portOfMain = () => Number(new URL(String(database.settings['Service:Database:ConnectionString'])).port);
+
+  /** The address of the database on these ports. */
+  function across(ports: readonly number[], of: 'ConnectionString' | 'MigrationConnectionString' = 'ConnectionString') {
+    const uri = String(database.settings[`Service:Database:${of}`]);
+    const list = ports.map((port) => `127.0.0.1:${port}`).join();
+    return `${uri.replace(/127\.0\.0\.1:\d+/, list)}?target_session_attrs=read-write`;
+  }
+
+  const portsOf = (uri: string) => hostsOf(uri).map((host) => Number(new URL(host).port));
+
+  it('are tried in order by a pool, and after a failure by all pools', async () => {
+    const known = hosts(hostsOf(across([other.server.port, dead, portOfMain()])));
+    const open = () =>
+      openConnections({ connectionString: known, poolSize: 2, limits: TENFOLD_LIMITS.serving }, capturedLog());
+    const [one, two] = [open(), open()];
+    const port = async ({ run }: Connections) =>
+      (await run<{ port: number }>({ name: 'port', text: 'select inet_server_port() as port' })).rows[0]?.port;
+    expect(await port(one)).to.equal(other.server.port);
+    await other.halt('fast');
+    // Two connections at once fail on the same host, and move on once.
+    expect(await Promise.all([port(one), port(two)])).to.deep.equal([portOfMain(), portOfMain()]);
+    expect(known.current()).to.equal(hostsOf(across([portOfMain()]))[0]);
+    await Promise.all([one.close(), two.close()]);
+    await other.start();
+  });
+
+  it('are refused by commands if two of them are primaries', async () => {
+    const uri = across([other.server.port, portOfMain()]);
+    expect(await thrownBy(primaryOf(uri, 'serving'))).to.include({ reason: 'several_primaries', role: 'serving' });
+  });
+
+  it('are asked for the primary by migrate, by audit commands and by doctor', async () => {
+    const [{ data_directory: data } = {}] = await onOther('show data_directory');
+    await other.halt('fast');
+    // A server with this file stays in recovery, as a standby does whose primary is away.
+    writeFileSync(join(String(data), 'standby.signal'), '');
+    await other.start();
+    const ports = [dead, other.server.port, portOfMain()];
+    const primary = await primaryOf(across(ports), 'serving');
+    expect(portsOf(primary)).to.deep.equal([portOfMain()]);
+
+    const owning = across(ports, 'MigrationConnectionString');
+    const migration = { connectionString: owning, servingRole: 'mandate_app', now: NOON, monthsAhead: 0 };
+    expect(await migratePostgres(migration)).to.deep.equal(['0001-schema']);
+    const log = capturedLog();
+    const ledger = await openPostgresLedger(across(ports), log);
+    expect(await ledger.schemaStatus()).to.equal('current');
+    await ledger.close();
+    const archives = await openPostgresArchives(owning, log);
+    expect(await archives.isOwner()).to.equal(true);
+    await archives.close();
+    const condition = await openPostgresCondition(across(ports), log);
+    expect(await condition.server()).to.match(/^Postgres \d/);
+    expect(await condition.schema()).to.equal('current');
+    await condition.close();
+  });
+
+  it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {
+    const standby = across([dead, other.server.port]);
+    expect(await thrownBy(primaryOf(standby, 'migrating'))).to.include({ reason: 'no_primary', role: 'migrating' });
+    const condition = await openPostgresCondition(standby, capturedLog());
+    expect(await thrownBy(condition.server())).to.include({ reason: 'no_primary', role: 'serving' });
+    await condition.close();
+    const stranger = across([dead, other.server.port, portOfMain()]).replace('mandate_app@', 'known_to_the_standby@');
+    expect(await thrownBy(primaryOf(stranger, 'serving'))).to.include({ reason: 'role_not_let_in' });
+    const gone = await thrownBy(primaryOf(across([dead, await freePort()]), 'serving'));
+    expect(gone).to.include({ name: 'StorageUnavailable' });
+    expect((gone as Error).cause).to.include({ code: 'ECONNREFUSED' });
+  });
+});
