@@ -6,6 +6,7 @@ import { systemClock } from '../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../adapters/platform/system-crypto.ts';
 import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
+import { outageLog } from '../adapters/telemetry/outage-log.ts';
 import { tracedNetwork } from '../adapters/telemetry/spans.ts';
 import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
@@ -60,13 +61,13 @@ const NOT_QUEUEING = 'the database could not store yet whether records are queue
 /** @throws StartupError for an unusable signing key or a schema that is not current */
 export async function startService(settings: Settings, surroundings: Surroundings): Promise<Service> {
   const {
-    log,
     clock = systemClock(),
     monotonic = () => performance.now(),
     databaseClock,
     lingerMs = 0,
     timeLimits,
   } = surroundings;
+  const log = outageLog(surroundings.log, monotonic);
   const tracing = await openTracing(settings, log);
   const { network: bare = httpNetwork() } = surroundings;
   const network = tracing === undefined ? bare : tracedNetwork(bare, tracing);

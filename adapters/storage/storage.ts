@@ -42,6 +42,8 @@ export interface Storage extends Decisions {
   readonly transparencyLog: TransparencyLog;
   /** The check `database` of `/readyz`. */
   readonly readiness: ReadinessCheck;
+  /** Whether decisions of this process failed in the last ten seconds, and none succeeded since. Does not query the database. */
+  decisionsFail(): Promise<boolean>;
 
   /**
    * Reads the database's own clock. `undefined` if it has none: SQLite uses this machine's.

@@ -61,7 +61,8 @@ export function winstonLog({ clock, tty, level = 'info', stream = process.stdout
   return {
     info: (message, fields) => write('info', message, fields),
     warn: (message, fields) => write('warn', message, fields),
-    error: (message, cause, fields) => write('error', message, fields, { thrown: cause }),
+    error: (message, cause, fields) =>
+      write('error', message, fields, cause === undefined ? undefined : { thrown: cause }),
     async close() {
       closed = true;
       logger.end();

@@ -4,7 +4,7 @@ import { activateKeys } from './activate-keys.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
-import { endOwnTasks, endTasks } from './end-tasks.ts';
+import { endOwnTasks, endTasks, findOwnTaskSponsor, findTaskSponsor } from './end-tasks.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -38,6 +38,8 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   endOwnTasks,
   endTasks,
   expireDueTasks,
+  findOwnTaskSponsor,
+  findTaskSponsor,
   liftBlock,
   logOut,
   openOperatorSession,

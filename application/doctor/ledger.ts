@@ -52,7 +52,7 @@ export function judgeNumbering(numbering: Numbering): Finding {
   if (numbering === 'ok') return ok('New records get numbers that were never taken.');
   return failed(
     'The sequence ledger_seq was set back below numbers that are taken: nothing is recorded.',
-    'Set it as its owner, as docs/auditing.md says ("After a failover that carries no sequences").',
+    'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
   );
 }
 

@@ -3,6 +3,7 @@
  * remembers. Every check there that is not `Healthy` is reported, so a new check needs nothing here.
  */
 
+import { DECISIONS_FAIL } from '../ports/storage.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 
 export interface ReadinessReport {
@@ -16,6 +17,9 @@ export function readinessExamination(ask: () => Promise<readonly ReadinessReport
   return { check: 'readiness', examine: async () => judgeReadiness(await ask()) };
 }
 
+/** In the check `database`: no decision succeeds, also if only the disk is full. */
+const cannotDecide = ({ detail }: ReadinessReport): boolean => detail.startsWith(DECISIONS_FAIL);
+
 /** A service that is only `Degraded` by these decides on, but its ledger cannot be trusted. */
 const OF_THE_LEDGER: readonly string[] = ['sealing'];
 
@@ -24,7 +28,9 @@ function judgeReadiness(reports: readonly ReadinessReport[] | undefined): Findin
   const faulty = reports.filter(({ status }) => status !== 'Healthy');
   if (faulty.length === 0) return ok('The service at Service:Issuer is ready, by each check of its /readyz.');
   const sentence = faulty.map(({ name, status, detail }) => `${name} is ${status}: ${endSentence(detail)}`).join(' ');
-  const isFailed = faulty.some(({ name, status }) => status === 'Unhealthy' || OF_THE_LEDGER.includes(name));
+  const isFailed = faulty.some(
+    (report) => report.status === 'Unhealthy' || OF_THE_LEDGER.includes(report.name) || cannotDecide(report),
+  );
   const remedy = faulty.some(({ name }) => OF_THE_LEDGER.includes(name))
     ? 'Do not restart before you have compared the ledger with what was kept: a restart forgets. See docs/operating.md ("Sealing stopped").'
     : 'See the log of the replica that answered, and docs/operating.md.';

@@ -4,8 +4,15 @@
  */
 
 import { secondsAhead } from '../../domain/clocks.ts';
+import { describeFault, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { DatabaseLink, RoleCondition, StorageCondition } from '../ports/storage.ts';
+import {
+  type DatabaseLink,
+  describeLockHolders,
+  type RoleCondition,
+  type StorageCondition,
+  type WritingCondition,
+} from '../ports/storage.ts';
 import {
   describeUnanswered,
   type Examination,
@@ -94,6 +101,7 @@ export function storageExaminations(
       const role = await condition.role();
       return role === undefined ? judgeFile(exposure) : judgeRole(role, isDevelopment);
     }),
+    inSchema('database writes', async (condition) => judgeWriting(await condition.writing())),
     inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
     inSchema('ledger partitions', async (condition) =>
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
@@ -139,6 +147,8 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
   } catch (error) {
     const refusal = storage.refusal(error);
     if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
+    const fault = error instanceof StorageUnavailable ? error.fault : undefined;
+    if (fault !== undefined) return failed(describeUnanswered(error), `${capitalized(fault.meaning)}. ${fault.act}`);
     return failed(
       describeUnanswered(error),
       'See that it runs, that it is reachable from here, and that Service:Database:ConnectionString names its address, role and password.',
@@ -251,6 +261,50 @@ function judgeRole(role: RoleCondition, isDevelopment: boolean): Finding {
   if (role.surplus.length > 0)
     return warning(`${role.role} may do more than it needs: ${summarizeList(role.surplus)}.`, remedy);
   return ok(`${role.role} may do what decisions need, and no more: it can only add to the ledger.`);
+}
+
+/** The values of `synchronous_commit` with which an answered decision is on the disk, and on that of a synchronous standby. */
+const DURABLE: readonly string[] = ['on', 'remote_apply'];
+
+const WAIT_FOR_STANDBY =
+  'Bring the standby back, or take it out of synchronous_standby_names: then its commits are lost if this server is. With two standbys (ANY 1) one may be away.';
+
+/** Judges whether a decision can be committed, and stays committed. */
+function judgeWriting(writing: WritingCondition | undefined): Finding {
+  if (writing === undefined) {
+    return skipped(
+      'On SQLite only a running service can tell, in its /readyz: what is rolled back never reaches the disk.',
+    );
+  }
+  const { fault, isStandby, lockHolders, awaitingStandby, synchronousCommit } = writing;
+  if (isStandby) {
+    return failed(
+      'The address names a standby: nothing can be decided there.',
+      'Let Service:Database:ConnectionString name the primary, or a proxy that follows it.',
+    );
+  }
+  if (lockHolders.length > 0) {
+    return failed(
+      `Another session holds a lock for which decisions wait: ${describeLockHolders(lockHolders)}.`,
+      'See pg_stat_activity for what it does: a migration of another tool, VACUUM FULL, CREATE INDEX, an open transaction. End it with pg_terminate_backend, or wait.',
+    );
+  }
+  if (fault !== undefined) return failed(`A row cannot be written: ${describeFault(fault)}.`, fault.act);
+  if (awaitingStandby > 0) {
+    const sessions = awaitingStandby === 1 ? 'One session waits' : `${awaitingStandby} sessions wait`;
+    return failed(`${sessions} for a synchronous standby to confirm a commit.`, WAIT_FOR_STANDBY);
+  }
+  if (!DURABLE.includes(synchronousCommit)) {
+    return warning(
+      `synchronous_commit is ${synchronousCommit}: a failover can lose a decision that was answered, such as a block.`,
+      'Set it to on for the role and the database (alter role …, alter database … set synchronous_commit = on).',
+    );
+  }
+  return ok('A row can be written.');
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {

@@ -13,10 +13,36 @@ export interface Decisions {
   decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input): Promise<Verdict>;
 }
 
+/** Why the database does not answer or decide. All its text is fixed, so it may be logged and shown to operators. */
+export interface DatabaseFault {
+  /** Of Postgres (SQLSTATE), SQLite or the operating system; else a word of the adapter. */
+  readonly code: string;
+  /** A clause for the middle of a sentence: what the code means. */
+  readonly meaning: string;
+  /** One or more sentences: what an operator does. */
+  readonly act: string;
+}
+
+/** `a disk is full (53100)`: the end of a sentence in the log, in `/readyz` and in `mandate doctor`. */
+export function describeFault({ meaning, code }: DatabaseFault): string {
+  return `${meaning} (${code})`;
+}
+
 /**
  * Thrown by storage ports if the database does not answer or cannot take the decision. The caller made no mistake, and
- * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors").
+ * whether the decision was applied is unknown. Surfaces answer `temporarily_unavailable` (specification "Errors"). The
+ * message is fixed text.
  */
 export class StorageUnavailable extends Error {
   override readonly name = 'StorageUnavailable';
+  /** `undefined` if the database has no part in it, for example if it was closed. */
+  readonly fault: DatabaseFault | undefined;
+
+  constructor(
+    message: string,
+    { fault, ...options }: ErrorOptions & { readonly fault?: DatabaseFault | undefined } = {},
+  ) {
+    super(message, options);
+    this.fault = fault;
+  }
 }

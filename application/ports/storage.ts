@@ -1,6 +1,7 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../decisions/logged-out.ts';
+import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors, StatusLists } from './queries.ts';
 import type { LogState, WitnessProblem } from './transparency-log.ts';
 
@@ -82,16 +83,50 @@ export interface DatabaseLine {
   readonly connections: { readonly used: number; readonly free: number; readonly most: number } | undefined;
 }
 
-/**
- * The condition of the database, read from outside the service (doctor, metrics). Nothing is written. Every method may
- * throw StorageUnavailable, and gives up within a few seconds.
- */
 /** What `/readyz` and `mandate doctor` say of the numbering `beyond`. */
 export const NUMBERS_BEYOND =
   'The ledger holds a record with a number beyond 2^53 - 1, or its next number is one: nothing more is recorded or sealed.';
 
+/** How `/readyz` begins its sentence about a database that answers, but in which no decision succeeds. */
+export const DECISIONS_FAIL = 'Decisions fail:';
+
 export type Numbering = 'ok' | 'set_back' | 'beyond';
 
+/** A session that holds a lock for which decisions wait, or that waits for one ahead of them. */
+export interface LockHolder {
+  /** The process id of the session in Postgres. */
+  readonly pid: number;
+  /** The table that it locks; `undefined` if it locks rows, or no table. */
+  readonly table: string | undefined;
+}
+
+/** `process 4711 on ledger`: the end of a sentence about the sessions that hold a lock. */
+export function describeLockHolders(holders: readonly LockHolder[]): string {
+  const names = holders.map(({ pid, table }) => {
+    // Postgres reports a prepared transaction, which has no session, as 0.
+    const who = pid === 0 ? 'a prepared transaction' : `process ${pid}`;
+    return table === undefined ? who : `${who} on ${table}`;
+  });
+  return names.join(', ');
+}
+
+/** Whether a decision could be written. */
+export interface WritingCondition {
+  /** Why a row could not be written; `undefined` if it could. */
+  readonly fault: DatabaseFault | undefined;
+  /** Whether the server is a standby, which only repeats the writes of another. */
+  readonly isStandby: boolean;
+  readonly lockHolders: readonly LockHolder[];
+  /** The sessions of the serving role whose commit waits for a synchronous standby. */
+  readonly awaitingStandby: number;
+  /** What the sessions of the service have as `synchronous_commit`. */
+  readonly synchronousCommit: string;
+}
+
+/**
+ * The condition of the database, read from outside the service (doctor, metrics). Nothing stays written. Every method may
+ * throw StorageUnavailable, and gives up within a few seconds.
+ */
 export interface StorageCondition {
   /** For example `Postgres 18.1`. */
   server(): Promise<string>;
@@ -110,6 +145,10 @@ export interface StorageCondition {
    * beyond the safe integers.
    */
   numbering(): Promise<Numbering>;
+  /**
+   * Writes a row in a transaction that it rolls back. `undefined` on SQLite, where a rolled-back row never reaches the disk.
+   */
+  writing(): Promise<WritingCondition | undefined>;
   sealing(): Promise<SealingCondition>;
   outbox(): Promise<OutboxCondition>;
   /** The state of the transparency log; `undefined` before its first start. */

@@ -15,7 +15,10 @@ export function traceFields(trace: Trace | undefined): LogFields {
 export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
-  /** `cause` is logged by its class, code and stack: its message is not trusted to be free of request data. */
+  /**
+   * `cause` is logged by its class, code and stack: its message is not trusted to be free of request data. With `undefined`
+   * the message says it all.
+   */
   error(message: string, cause: unknown, fields?: LogFields): void;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { freePort } from '../../scripts/free-port.ts';
@@ -37,6 +37,8 @@ const STARTUP_LIMIT_MS = 60_000;
 
 export interface RunningPostgres {
   readonly server: PostgresServer;
+  /** The folder of its data. */
+  readonly data: string;
   /** Stops the server and removes its data. */
   readonly stop: () => Promise<void>;
   /** Stops the server, orderly (`fast`) or as in a crash (`immediate`), and keeps its data. */
@@ -46,6 +48,8 @@ export interface RunningPostgres {
   /** Suspends all processes of the server without closing a connection. Linux only. */
   readonly freeze: () => void;
   readonly thaw: () => void;
+  /** Ends all processes of the server at once, as `kill -9` or a lost machine does. `start` starts it again. */
+  readonly kill: () => Promise<void>;
 }
 
 let running: Promise<RunningPostgres> | undefined;
@@ -74,21 +78,48 @@ export async function stopPostgresServer(): Promise<void> {
   await (await started)?.stop();
 }
 
-/** Starts a separate server, for tests that stop or freeze it. With `durable`, for measurements too. */
-export async function startPostgresServer({ durable = false, maxConnections = 300 } = {}): Promise<RunningPostgres> {
+interface ServerOptions {
+  /** For measurements too. */
+  readonly durable?: boolean;
+  readonly maxConnections?: number;
+  /** Further settings, by name. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+/** Starts a separate server, for tests that stop or freeze it. */
+export function startPostgresServer(options: ServerOptions = {}): Promise<RunningPostgres> {
+  return launch(options, ({ programs, owner, home, data }) => {
+    const flags = ['-U', SUPERUSER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'];
+    execFileSync(programs.initdb, ['-D', data, ...flags], { ...owner, cwd: home, stdio: 'pipe' });
+  });
+}
+
+interface Prepared {
+  readonly programs: { readonly initdb: string; readonly postgres: string };
+  readonly owner: Account | undefined;
+  readonly home: string;
+  readonly data: string;
+}
+
+/** @param fill writes the data of the server into its empty folder, as the account `owner` */
+export async function launch(
+  { durable = false, maxConnections = 300, options: further = {} }: ServerOptions,
+  fill: (prepared: Prepared) => void | Promise<void>,
+): Promise<RunningPostgres> {
   const owner = serverAccount();
   const home = mkdtempSync(join(tmpdir(), 'mandate-postgres-'));
   const programs = await reachablePrograms(home, owner);
   // The programs stay in `home`: a file system in memory may be mounted with `noexec`.
   const data = mkdtempSync(join(durable ? tmpdir() : memoryFolder(), 'mandate-postgres-data-'));
   for (const folder of [home, data]) if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
-  execFileSync(
-    programs.initdb,
-    ['-D', data, '-U', SUPERUSER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    { ...owner, cwd: home, stdio: 'pipe' },
-  );
+  await fill({ programs, owner, home, data });
   const port = await freePort();
-  const options = [...OPTIONS, ['max_connections', maxConnections], ...(durable ? [] : NOT_DURABLE)];
+  const options = [
+    ...OPTIONS,
+    ['max_connections', maxConnections],
+    ...(durable ? [] : NOT_DURABLE),
+    ...Object.entries(further),
+  ];
   const flags = options.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = spawn('sh', ['-c', SUPERVISED, programs.postgres, '-D', data, '-p', String(port), ...flags], {
     ...owner,
@@ -106,6 +137,7 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
   };
   return {
     server: serverOn(port),
+    data,
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = new Promise((done) => child.once('exit', done));
@@ -118,13 +150,21 @@ export async function startPostgresServer({ durable = false, maxConnections = 30
     start: () => tell('start', READY),
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
+    kill: async () => {
+      const gone = tell('killed', HALTED);
+      signalAll('SIGKILL');
+      await gone;
+    },
   };
 }
 
 /** The processes of the server. The postmaster is first, so that it starts no other while they are suspended. */
 function processesOf(data: string): readonly number[] {
   const [first] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
-  const children = readFileSync(`/proc/${first}/task/${first}/children`, 'utf8');
+  const path = `/proc/${first}/task/${first}/children`;
+  // A killed server leaves its file behind.
+  if (!existsSync(path)) return [];
+  const children = readFileSync(path, 'utf8');
   return [Number(first), ...children.split(' ').filter(Boolean).map(Number)];
 }
 
@@ -152,6 +192,7 @@ const SUPERVISED = `
     case $command in
       fast) kill -INT $server; wait $server; echo 'the server has ended' >&2 ;;
       immediate) kill -QUIT $server; wait $server; echo 'the server has ended' >&2 ;;
+      killed) wait $server; echo 'the server has ended' >&2 ;;
       start) "$0" "$@" & server=$! ;;
     esac
   done

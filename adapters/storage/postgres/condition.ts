@@ -1,15 +1,19 @@
-/** Opens a Postgres database for `mandate doctor`, as the serving role. It reads, and changes nothing. */
+/** Opens a Postgres database for `mandate doctor`, as the serving role. It changes nothing: what it writes is rolled back. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
+import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type {
   DatabaseLink,
   GuardCondition,
+  LockHolder,
   MissingGuard,
   RoleCondition,
   SealingCondition,
   StorageCondition,
+  WritingCondition,
 } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
@@ -28,6 +32,7 @@ import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
+import { awaitingStandby, lockHolders } from './waits.ts';
 
 /** `mandate doctor` runs its checks concurrently. */
 const POOL_SIZE = 4;
@@ -69,6 +74,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       const { rows } = await run<{ set_back: boolean | null }>(isSetBack);
       return rows[0]?.set_back === true ? 'set_back' : 'ok';
     },
+    writing: () => writingCondition(connections),
     async sealing(): Promise<SealingCondition> {
       const backlog = await sealingBacklog(run);
       const kids = (await run<{ kid: string }>(signers)).rows.map(({ kid }) => kid);
@@ -310,6 +316,52 @@ function neededPrivileges(): readonly string[] {
       return columns.split(', ').map((column) => `${word} (${column}) on ${table}`);
     }),
   );
+}
+
+const standing = {
+  name: 'condition_standing',
+  text: `select pg_is_in_recovery() as is_standby, current_setting('synchronous_commit') as synchronous_commit`,
+};
+
+/** No agent has this id. The name of each row differs, so that commands which run at once do not wait for each other. */
+const writeProbe = {
+  name: 'condition_write',
+  text: "insert into spent_assertions (agent_id, jti, forget_at) values ('mandate doctor', gen_random_uuid()::text, now())",
+};
+
+/** An ordinary lock, such as that of a new partition, is gone by then. */
+const LASTING_LOCK_MS = 1000;
+
+async function writingCondition(connections: Connections): Promise<WritingCondition> {
+  const { run } = connections;
+  const [row] = (await run<{ is_standby: boolean; synchronous_commit: string }>(standing)).rows;
+  if (row === undefined) throw new Error('Postgres did not say whether it is a standby');
+  return {
+    isStandby: row.is_standby,
+    synchronousCommit: row.synchronous_commit,
+    awaitingStandby: await awaitingStandby(run),
+    lockHolders: await lastingLocks(run),
+    fault: await probeFault(connections),
+  };
+}
+
+async function lastingLocks(run: Run): Promise<readonly LockHolder[]> {
+  const before = await lockHolders(run);
+  if (before.length === 0) return [];
+  await pause(LASTING_LOCK_MS);
+  return (await lockHolders(run)).filter(({ pid }) => before.some((one) => one.pid === pid));
+}
+
+/** Why a row cannot be written. A transaction that writes also needs a transaction number, and space in the WAL. */
+async function probeFault({ transact }: Connections): Promise<DatabaseFault | undefined> {
+  const written = new Error('The row is rolled back.');
+  const thrown: unknown = await transact(async (run) => {
+    await run(writeProbe);
+    throw written;
+  }).catch((error: unknown) => error);
+  if (thrown === written) return undefined;
+  if (thrown instanceof StorageUnavailable && thrown.fault !== undefined) return thrown.fault;
+  throw thrown;
 }
 
 /** From the best to the worst. */

@@ -1,38 +1,18 @@
 /**
- * A pool of connections to Postgres. A call runs one prepared statement, or a transaction.
- *
- * Knex only builds queries. A connection is destroyed when its call reaches its time limit: the call may still commit, and
- * its late answer must not be taken for the answer to the next call.
+ * Runs statements and transactions on the connections of a pool (`pool.ts`). Knex only builds queries.
  */
 
 import { randomInt } from 'node:crypto';
-import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import createKnex, { type Knex } from 'knex';
-import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Bound, Built, Rows } from '../rows/column.ts';
-import { columnTypes } from './column-types.ts';
-import {
-  asUnavailable,
-  databaseClosed,
-  isDiskFull,
-  isIndexTaken,
-  isRolledBack,
-  isSetBack,
-  losesConnection,
-} from './errors.ts';
-import {
-  ATTEMPTS,
-  CLOSING_LIMIT_MS,
-  IDLE_IN_TRANSACTION_LIMIT_MS,
-  type Limits,
-  RETRY_PAUSE_MS,
-  RETRYING_LIMIT_MS,
-} from './limits.ts';
-import { type IsThere, unlessSilent } from './watchdog.ts';
+import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
+import { isIndexTaken } from './faults.ts';
+import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
+import { openPool, type PoolOptions } from './pool.ts';
 
 /** A statement that each connection parses once. */
 export interface Prepared {
@@ -55,6 +35,8 @@ export interface Connections {
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
   transact<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
+  /** The same for work that only reads: Postgres refuses its writes. It goes on while commits get no answer. */
+  readTogether<Answer>(work: (run: Run) => Promise<Answer>): Promise<Answer>;
   /**
    * A transaction in two round trips. Postgres runs the statements of each one after another. Connections with `isThere` do
    * not offer this.
@@ -70,119 +52,20 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export interface ConnectionOptions {
-  readonly connectionString: string;
-  readonly poolSize: number;
-  readonly limits: Limits;
-  /** Set if the limits are longer than an operator waits for a frozen server. The watchdog then aborts calls earlier. */
-  readonly isThere?: IsThere | undefined;
-  /** Called if a disk of the server is full. */
-  readonly failedToWrite?: () => void;
-}
-
-export function openConnections(
-  { connectionString, poolSize, limits, isThere, failedToWrite = () => undefined }: ConnectionOptions,
-  log: Log,
-): Connections {
-  const sockets = new Set<Socket>();
-  const pool = new pg.Pool({
-    connectionString,
-    application_name: 'mandate',
-    types: columnTypes,
-    keepAlive: true,
-    max: poolSize,
-    connectionTimeoutMillis: limits.acquire,
-    query_timeout: limits.query,
-    // In pipeline mode, pg closes a connection only after all answers. A call that the watchdog aborted gets no answer.
-    pipeline: isThere === undefined,
-    stream: () => {
-      const socket = new Socket();
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-      return socket;
-    },
-  });
-  pool.on('error', (error) => log.warn('an idle database connection failed', { detail: error.message }));
-  // The pool listens for errors only while the connection is idle. A query in progress rejects with the same error.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const configured = new WeakSet<pg.PoolClient>();
-
-  async function withConnection<Answer>(work: (client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
-    const client = await acquire(pool);
-    let fault: unknown;
-    const call = async () => {
-      if (!configured.has(client)) {
-        await client.query(sessionSettings(limits));
-        configured.add(client);
-      }
-      return work(client);
-    };
-    try {
-      return await (isThere === undefined ? call() : unlessSilent(call, isThere));
-    } catch (error) {
-      fault = error;
-      if (isDiskFull(error)) failedToWrite();
-      throw error;
-    } finally {
-      // A failed `begin` or `rollback` can leave a transaction open. The next call must not run inside it.
-      const isIdle = client.getTransactionStatus() === 'I';
-      client.release(!isIdle || (fault !== undefined && losesConnection(fault)));
-    }
-  }
-
+export function openConnections(options: PoolOptions, log: Log): Connections {
+  const pool = openPool(options, log);
+  const committed = options.serving?.primary.committed ?? (() => undefined);
+  const use = <Answer>(purpose: 'read' | 'write', work: (client: pg.PoolClient) => Promise<Answer>) =>
+    retryIfRolledBack(() => pool.use(purpose, work), log);
   return {
     knex: createKnex({ client: 'pg' }),
-    run: (query, values) => retryIfRolledBack(() => withConnection((client) => send(client, query, values)), log),
-    transact: (work) => retryIfRolledBack(() => withConnection((client) => inTransaction(client, work)), log),
-    readThenWrite: (read, write) =>
-      retryIfRolledBack(() => withConnection((client) => inTwoRoundTrips(client, read, write)), log),
-    line: (name) => ({
-      name,
-      waiting: pool.waitingCount,
-      connections: { used: pool.totalCount - pool.idleCount, free: pool.idleCount, most: poolSize },
-    }),
-    async close() {
-      await pool.end();
-      // A frozen server never closes the connection, and each open socket would keep the process alive.
-      for (const socket of sockets) if (!(await closed(socket))) socket.destroy();
-    },
+    run: (query, values) => use('read', (client) => send(client, query, values)),
+    transact: (work) => use('write', (client) => inTransaction(client, BEGIN, work, committed)),
+    readTogether: (work) => use('read', (client) => inTransaction(client, BEGIN_READING, work, committed)),
+    readThenWrite: (read, write) => use('write', (client) => inTwoRoundTrips(client, read, write, committed)),
+    line: pool.line,
+    close: pool.close,
   };
-}
-
-/** Whether the socket closes within CLOSING_LIMIT_MS. */
-function closed(socket: Socket): Promise<boolean> {
-  if (socket.closed) return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), CLOSING_LIMIT_MS);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
-}
-
-/**
- * Sent as statements, because poolers refuse start-up parameters that they do not know. Under a database's own default of
- * `synchronous_commit = off`, a decision that was answered could be lost.
- */
-function sessionSettings({ lock, statement, idleInTransaction = IDLE_IN_TRANSACTION_LIMIT_MS }: Limits): string {
-  return `
-    set time zone 'UTC';
-    set datestyle to 'ISO';
-    set session characteristics as transaction isolation level read committed;
-    set lock_timeout to ${lock};
-    set statement_timeout to ${statement};
-    set idle_in_transaction_session_timeout to ${idleInTransaction};
-    select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
-}
-
-async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
-  if (pool.ending) throw databaseClosed();
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw new StorageUnavailable('No connection to Postgres', { cause: error });
-  }
 }
 
 /** Logged as a sentence, because the error's code alone does not explain what happened. */
@@ -214,22 +97,47 @@ async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Lo
  * next ANALYZE. Without sequential scans each lookup uses its index. JIT compilation stays off: its cost estimate does not
  * know how many tasks a statement is about.
  */
-export const BEGIN = `begin isolation level read committed;
-  set local enable_seqscan = off; set local jit = off`;
+const PLANNING = 'set local enable_seqscan = off; set local jit = off';
 
-async function inTransaction<Answer>(connection: pg.PoolClient, work: (run: Run) => Promise<Answer>): Promise<Answer> {
+export const BEGIN = `begin isolation level read committed;
+  ${PLANNING}`;
+
+const BEGIN_READING = `begin isolation level read committed read only; ${PLANNING}`;
+
+/** Called with the number of the first record of a transaction's last append, once it is committed. */
+type Committed = (seq: number) => void;
+
+async function inTransaction<Answer>(
+  connection: pg.PoolClient,
+  begin: string,
+  work: (run: Run) => Promise<Answer>,
+  committed: Committed,
+): Promise<Answer> {
   return orRolledBack(connection, async () => {
-    await connection.query(BEGIN);
-    const answer = await work((query, values) => send(connection, query, values));
+    await connection.query(begin);
+    let appended: number | undefined;
+    const answer = await work(async (query, values) => {
+      const rows = await send<never>(connection, query, values);
+      appended = appendedIn(rows.rows) ?? appended;
+      return rows;
+    });
     expectCommitted(await connection.query('commit'));
+    if (appended !== undefined) committed(appended);
     return answer;
   });
+}
+
+/** What `append_records` returned (schema.sql), if that is what the statement called. */
+function appendedIn(rows: readonly { readonly append_records?: unknown }[]): number | undefined {
+  const seq = rows[0]?.append_records;
+  return typeof seq === 'number' ? seq : undefined;
 }
 
 async function inTwoRoundTrips<Facts, Answer>(
   connection: pg.PoolClient,
   read: (run: Run) => Promise<Facts>,
   write: (send: (statement: Statement) => void, facts: Facts) => Answer,
+  committed: Committed,
 ): Promise<Answer> {
   return orRolledBack(connection, async () => {
     const facts = await pipelined(async (track) => {
@@ -239,8 +147,12 @@ async function inTwoRoundTrips<Facts, Answer>(
     const statements: pg.QueryConfig[] = [];
     const answer = write(({ query, values }) => statements.push(describe(query, values)), facts);
     await pipelined(async (track) => {
-      for (const statement of statements) track(connection.query(statement));
+      const results = statements.map((statement) => track(connection.query(statement)));
       expectCommitted(await track(connection.query('commit')));
+      for (const { rows } of await Promise.all(results)) {
+        const appended = appendedIn(rows);
+        if (appended !== undefined) committed(appended);
+      }
     });
     return answer;
   });

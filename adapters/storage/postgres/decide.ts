@@ -11,6 +11,7 @@ import { type Decisions, StorageUnavailable } from '../../../application/ports/d
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import { collector, type Use } from '../collector.ts';
+import type { DecisionOutcomes } from '../decision-outcomes.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { statementsOf } from './effects.ts';
 import { databaseClosed, losesDecision } from './errors.ts';
@@ -56,12 +57,14 @@ interface Waiting extends WaitingCall {
  * @param waitMs the time that a decision may wait for a permit, or for its batch while Postgres does not answer
  * @param runAlone how many decisions of the uses `own` and `shared` may run at once outside of batches
  * @param databaseClock in tests: replaces the clock of the server
+ * @param outcomes gets the outcome of each decision
  */
 export function postgresDecisions(
   connections: DecidingConnections,
   waitMs: number = SERVING_LIMITS.acquire,
   runAlone: number = POOL_SIZE - RESERVED_CONNECTIONS,
   databaseClock?: Clock,
+  outcomes?: Pick<DecisionOutcomes, 'committed' | 'failed'>,
 ): PostgresDecisions {
   const perAgent = keyedLimiter(CONNECTIONS_PER_AGENT, waitMs);
   const perPerson = keyedLimiter(CONNECTIONS_PER_PERSON, waitMs);
@@ -132,14 +135,25 @@ export function postgresDecisions(
     decide: (decision, input) =>
       new Promise((resolve, reject) => {
         if (isClosed) throw databaseClosed();
+        let hasEffects = false;
         const waiting: Waiting = {
           since: performance.now(),
           use: decision.transaction,
           locks: decision.locks(input),
           asks: decision.asks(input),
-          judge: (facts) => decision.judge(input, facts),
-          resolve: resolve as Waiting['resolve'],
-          reject,
+          judge(facts) {
+            const judgement = decision.judge(input, facts);
+            hasEffects = judgement.effects.length > 0;
+            return judgement;
+          },
+          resolve(verdict) {
+            if (hasEffects) outcomes?.committed();
+            resolve(verdict as Parameters<typeof resolve>[0]);
+          },
+          reject(error) {
+            outcomes?.failed(error);
+            reject(error);
+          },
         };
         if (waiting.use === 'shared') batches.submit(waiting);
         else startAlone(waiting);
@@ -205,8 +219,15 @@ async function decideStepByStep(
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
+  if (effects.length === 0) await run(writeNothing);
   return verdict;
 }
+
+/**
+ * Writes to the WAL and to no table. Only the commit of a transaction that wrote waits for the synchronous standby, so an
+ * old primary cannot answer a switch with "nothing found" (docs/decisions/0027-a-switch-that-finds-nothing.md).
+ */
+const writeNothing = { name: 'write_nothing', text: "select pg_logical_emit_message(true, 'mandate', '')" };
 
 interface Read {
   /** The indexes in the batch of the decisions that did not get their locks. */

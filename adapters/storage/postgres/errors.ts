@@ -1,14 +1,46 @@
 /**
- * Classifies errors of the driver: does an error mean that Postgres did not answer, or cannot write now? All other errors
- * (a constraint, a type, syntax) are bugs of Mandate, and are thrown unchanged.
+ * Classifies errors of the driver: what happened to the call and its connection, and does the error mean that Postgres did
+ * not answer, or cannot write now (`faults.ts`)? All other errors are bugs of Mandate, and are thrown unchanged.
  */
 
 import pg from 'pg';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
+import {
+  faultOf,
+  isIndexTaken,
+  isLostConnection,
+  isNumberTaken,
+  MISSING_PARTITION,
+  NO_ANSWER,
+  NO_CONNECTION,
+  NOT_PRIMARY,
+  WENT_BACK_FAULT,
+} from './faults.ts';
 
 /** The watchdog aborted the call. Its late answer may still come, so the connection must be destroyed. */
-export class ServerSilent extends StorageUnavailable {}
+export class ServerSilent extends StorageUnavailable {
+  constructor(message: string) {
+    super(message, { fault: NO_ANSWER });
+  }
+}
+
+/** No connection could be opened, or none was free in time: nothing was sent. */
+export class NoConnection extends StorageUnavailable {}
+
+/** The connection leads to a standby, or to an earlier primary. Its answers may be outdated. */
+export class NotThePrimary extends StorageUnavailable {
+  constructor(meaning: string) {
+    super('Postgres answered, and is not the primary', { fault: { ...NOT_PRIMARY, meaning } });
+  }
+}
+
+/** The ledger no longer holds a record that this process saw. Nothing is read or decided until a restart. */
+export class WentBack extends StorageUnavailable {
+  constructor() {
+    super('The database went back in time', { fault: WENT_BACK_FAULT });
+  }
+}
 
 /** The error of a call after `close`. The call changed nothing. */
 export function databaseClosed(): StorageUnavailable {
@@ -18,61 +50,46 @@ export function databaseClosed(): StorageUnavailable {
 /** The functions of `schema.sql` raise it if the ledger's sequence was set back: "object not in prerequisite state". */
 export const SET_BACK = '55000';
 
-/** SQLSTATE classes: connection, transaction rollback, resources, operator intervention, system error. */
-const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '57', '58']);
-
 /** The server is read-only: a standby, or a server that is shutting down. */
-const READ_ONLY = '25006';
-
-const UNAVAILABLE_STATES = new Set([
-  READ_ONLY,
-  '25P03', // idle in transaction for too long
-  '25P04', // a transaction for too long
-  '55P03', // lock not available within the limit
-  '55006', // a record was not stored (schema.sql)
-  'XX001', // data corrupted
-  'XX002', // index corrupted
-]);
-
-const CHECK_VIOLATION = '23514';
-const UNIQUE_VIOLATION = '23505';
-/** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
-const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
-const LOCK_NOT_AVAILABLE = '55P03';
-const DISK_FULL = '53100';
+export const READ_ONLY = '25006';
+export const LOCK_NOT_AVAILABLE = '55P03';
+const TOO_MANY_CONNECTIONS = '53300';
 const ROLLED_BACK = new Set(['40001', '40P01']);
-/** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
-const INDEX_TAKEN = 'tasks_status_index';
-
-/** The messages of pg's errors about a lost connection. These errors have no code. */
-const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
+/**
+ * The session does not have the prepared statements that the driver believes it has (a pooler), or has plans of tables that
+ * were changed. On a new connection the driver prepares them again.
+ */
+const STATEMENT_LOST = new Set(['26000', '42P05', '0A000']);
 
 export function isRolledBack(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (ROLLED_BACK.has(error.code ?? '') || isIndexTaken(error));
 }
 
-export function isIndexTaken(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === INDEX_TAKEN;
-}
-
 /**
  * Whether the connection must be destroyed, because it is unusable, or a late answer may still arrive. It also is if the
- * server refused a write as read-only: after a failover, only a new connection reaches the new primary.
+ * server refused a write as read-only: after a failover, only a new connection reaches the new primary. Or its prepared
+ * statements are lost.
  */
 export function losesConnection(error: unknown): boolean {
-  if (error instanceof ServerSilent) return true;
+  if (error instanceof ServerSilent || error instanceof NotThePrimary || error instanceof WentBack) return true;
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
-  return error.severity === 'FATAL' || error.severity === 'PANIC' || error.code === READ_ONLY;
+  const { severity, code = '' } = error;
+  return severity === 'FATAL' || severity === 'PANIC' || code === READ_ONLY || STATEMENT_LOST.has(code);
+}
+
+/** Whether the server neither answered the call nor closed the connection, so that it may still commit. */
+export function gotNoAnswer(error: unknown): boolean {
+  return error instanceof ServerSilent || faultOf(error) === NO_ANSWER;
+}
+
+/** Whether the server, the database or the role has no free connection. */
+export function isTooManyConnections(error: unknown): boolean {
+  return hasCode(error, TOO_MANY_CONNECTIONS);
 }
 
 /** Whether the call changed nothing, because it reached the time limit of a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, LOCK_NOT_AVAILABLE);
-}
-
-/** Whether the call changed nothing, because a disk of the server is full. */
-export function isDiskFull(error: unknown): boolean {
-  return hasCode(error, DISK_FULL);
 }
 
 /** Whether the call changed nothing, because the server is read-only. */
@@ -88,7 +105,12 @@ function hasCode(error: unknown, code: string): boolean {
 /** Whether nothing was recorded, because the ledger's sequence returned a number that is taken. */
 export function isSetBack(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
-  return error.code === SET_BACK || (error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? ''));
+  return error.code === SET_BACK || isNumberTaken(error);
+}
+
+/** Whether nothing was recorded, because the ledger has no partition for the month. */
+export function lacksPartition(error: unknown): boolean {
+  return error instanceof StorageUnavailable && error.fault === MISSING_PARTITION;
 }
 
 /**
@@ -102,35 +124,16 @@ export function losesDecision(error: unknown): boolean {
 }
 
 export function asUnavailable(error: unknown): unknown {
-  if (error instanceof StorageUnavailable || !isUnavailable(error)) return error;
-  return new StorageUnavailable('Postgres did not answer, or could not write', { cause: error });
+  if (error instanceof StorageUnavailable) return error;
+  const fault = faultOf(error);
+  return fault === undefined
+    ? error
+    : new StorageUnavailable('Postgres did not answer, or could not write', { cause: error, fault });
 }
 
-function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return isLostConnection(error);
-  const state = error.code ?? '';
-  return (
-    UNAVAILABLE_CLASSES.has(state.slice(0, 2)) ||
-    UNAVAILABLE_STATES.has(state) ||
-    isIndexTaken(error) ||
-    isMissingPartition(error) ||
-    isBeyond(error) ||
-    isSetBack(error)
-  );
-}
-
-/** Whether the ledger has no partition for the month: Postgres then reports a check violation that names no constraint. */
-function isMissingPartition(error: pg.DatabaseError): boolean {
-  return error.code === CHECK_VIOLATION && error.constraint === undefined;
-}
-
-/** Whether the ledger's sequence returned a number that is too large. */
-function isBeyond(error: pg.DatabaseError): boolean {
-  return error.code === CHECK_VIOLATION && error.constraint === 'ledger_number';
-}
-
-function isLostConnection(error: unknown): boolean {
-  return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message));
+/** The error of a call that got no connection. The call changed nothing. */
+export function noConnection(cause: unknown): NoConnection {
+  return new NoConnection('No connection to Postgres', { cause, fault: faultOf(cause) ?? NO_CONNECTION });
 }
 
 const REASONS: Readonly<Record<string, RefusalReason>> = {

@@ -23,44 +23,11 @@ export function hosts(list: readonly [string, ...string[]]): Hosts {
   };
 }
 
-/** A connection to the host that was current when it was opened. */
-export abstract class HostClient extends pg.Client {
-  /** Its host is not the primary: the next connection goes to the next host. */
-  abstract leaveHost(): void;
-}
-
-type Connected = (error: Error | null, client: pg.Client) => void;
-
-/** The option `Client` of a pool. A client that cannot connect moves the pools on to the next host. */
-export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => HostClient {
-  return class extends HostClient {
-    readonly #host: string;
-
+/** The option `Client` of a pool: each connection goes to the host that is current when it is opened. */
+export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => pg.Client {
+  return class extends pg.Client {
     constructor(config: pg.ClientConfig = {}) {
-      const host = known.current();
-      super({ ...config, connectionString: host });
-      this.#host = host;
-    }
-
-    leaveHost(): void {
-      known.failed(this.#host);
-    }
-
-    override connect(): Promise<pg.Client>;
-    override connect(callback: Connected): void;
-    override connect(callback?: Connected): Promise<pg.Client> | undefined {
-      if (callback === undefined) {
-        return new Promise((resolve, reject) => {
-          this.connect((error: Error | null) => (error === null ? resolve(this) : reject(error)));
-        });
-      }
-      // The pool's callback must run at once: it listens for the errors of the new connection.
-      super.connect((error: Error | null) => {
-        if (error === null) return callback(null, this);
-        this.leaveHost();
-        callback(error, this);
-      });
-      return undefined;
+      super({ ...config, connectionString: known.current() });
     }
   };
 }

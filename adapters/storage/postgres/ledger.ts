@@ -116,10 +116,10 @@ const reading: PageReading = {
   unindexed: (column) => column,
 };
 
-export function postgresLedger({ knex, run, transact }: Connections): Ledger {
+export function postgresLedger({ knex, run, readTogether }: Connections): Ledger {
   const read = (query: LedgerQuery): Promise<Rows<PageRow>> => {
     const select = selectPage(knex, query, bindInstant, reading);
-    return query.mostRead === undefined ? run<PageRow>(select) : readInOrder<PageRow>({ transact }, select);
+    return query.mostRead === undefined ? run<PageRow>(select) : readInOrder<PageRow>({ readTogether }, select);
   };
   return {
     async page(query) {

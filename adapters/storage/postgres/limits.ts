@@ -99,6 +99,24 @@ export const DRAINING_POOL_SIZE = 2;
 /** The maximum connections of one serving process, over all its pools. `max_connections` must cover all processes. */
 export const CONNECTIONS_PER_PROCESS = POOL_SIZE + REVOKING_POOL_SIZE + DRAINING_POOL_SIZE + READINESS_POOL_SIZE;
 
+/**
+ * How often the pools of switches and of readiness use a connection at least. One of each is then open when connections
+ * become scarce, and a promotion is noticed without requests.
+ */
+export const KEEP_OPEN_MS = 2_500;
+
+/** A connection that still leads to an old primary is used for a minute at most. */
+export const CONNECTION_LIFETIME_MS = 60_000;
+
+/** The readiness pool asks every second. Its new connections notice a promotion or a restore for all pools. */
+export const READINESS_LIFETIME_MS = 5_000;
+
+/** After a server without free connections refused to replace one. */
+export const RENEWAL_RETRY_MS = 5_000;
+
+/** How often the server is asked whether commits without an answer have ended. */
+export const ASK_UNANSWERED_MS = 1_000;
+
 /** A migration may wait this long for another one, or for the tables that it changes. */
 export const MIGRATION_LOCK_LIMIT_MS = 60_000;
 

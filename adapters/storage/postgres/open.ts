@@ -1,27 +1,36 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
-import { lastWrites } from '../last-writes.ts';
+import { decisionOutcomes } from '../decision-outcomes.ts';
+import { ledgerMemory } from '../ledger-memory.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
+import { hostsOf } from './connection-string.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
-import { orRefusal } from './errors.ts';
+import { lacksPartition, NoConnection, orRefusal } from './errors.ts';
+import { hosts } from './hosts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
+  CONNECTION_LIFETIME_MS,
   DRAINING_POOL_SIZE,
+  KEEP_OPEN_MS,
   LIMITS,
   type LimitsByUse,
   POOL_SIZE,
+  READINESS_LIFETIME_MS,
   READINESS_POOL_SIZE,
   RESERVED_CONNECTIONS,
   REVOKING_POOL_SIZE,
   REVOKING_SHARES,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
+import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
+import type { ServingPool } from './pool.ts';
+import { knownPrimary } from './primary.ts';
 import {
   postgresAgents,
   postgresOperatorActs,
@@ -35,6 +44,7 @@ import {
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
+import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 
 export interface PostgresOptions {
@@ -50,6 +60,9 @@ export interface PostgresOptions {
   readonly monthsAhead?: number | undefined;
 }
 
+/** Uses a connection, so that the pool keeps one, and replaces an old one. */
+const KEEP_OPEN = { name: 'keep_open', text: 'select 1' };
+
 /** Transactions that may use only some of the revoking connections. */
 interface Share extends Transactions {
   /** Refuses the transactions that wait for a permit, and all later ones. */
@@ -63,20 +76,46 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const { clock, log, databaseClock } = surroundings;
   const { connectionString, migrationConnectionString = connectionString, monthsAhead = MONTHS_AHEAD } = options;
   const { limits = LIMITS, poolSize = POOL_SIZE } = options;
-  const writes = lastWrites(() => performance.now());
-  const connect = (size: number, use: keyof LimitsByUse, isThere?: IsThere) =>
+  const outcomes = decisionOutcomes(() => performance.now());
+  const known = hosts(hostsOf(connectionString));
+  const primary = knownPrimary(ledgerMemory(), log);
+  const connect = (size: number, use: keyof LimitsByUse, serving: Omit<ServingPool, 'primary'>, isThere?: IsThere) =>
     openConnections(
-      { connectionString, poolSize: size, limits: limits[use], isThere, failedToWrite: writes.failed },
+      {
+        ...{ connectionString: known, poolSize: size, limits: limits[use], isThere },
+        serving: { primary, ...serving },
+      },
       log,
     );
-  const connections = connect(poolSize, 'serving');
-  const draining = connect(DRAINING_POOL_SIZE, 'draining');
-  const readiness = connect(READINESS_POOL_SIZE, 'readiness');
+  const readiness = connect(READINESS_POOL_SIZE, 'readiness', {
+    ...{ lifetimeMs: READINESS_LIFETIME_MS, keepsOne: true, mostUnanswered: READINESS_POOL_SIZE },
+  });
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
-  const revoking = connect(REVOKING_POOL_SIZE, 'revoking', isThere);
+  /** @param reserved the connections that writes without an answer leave to reads */
+  const writing = (size: number, keepsOne = false, reserved = 0) => ({
+    ...{ lifetimeMs: CONNECTION_LIFETIME_MS, keepsOne, unanswered: unansweredCommits(readiness.run) },
+    mostUnanswered: Math.max(size - reserved, 1),
+  });
+  const connections = connect(poolSize, 'serving', writing(poolSize, false, RESERVED_CONNECTIONS));
+  const draining = connect(DRAINING_POOL_SIZE, 'draining', writing(DRAINING_POOL_SIZE));
+  const revoking = connect(REVOKING_POOL_SIZE, 'revoking', writing(REVOKING_POOL_SIZE, true), isThere);
+  const keeping = setInterval(() => {
+    for (const pool of [revoking, readiness]) pool.run(KEEP_OPEN).catch(() => undefined);
+  }, KEEP_OPEN_MS).unref();
+  const switching: Transactions = {
+    knex: revoking.knex,
+    async transact(work) {
+      try {
+        return await revoking.transact(work);
+      } catch (error) {
+        if (!(error instanceof NoConnection)) throw error;
+        return connections.transact(work);
+      }
+    },
+  };
 
   /** Uses at most `size` of the connections. Calls that wait for one fail if the server stops answering. */
-  const share = (size: number, of: Transactions = revoking): Share => {
+  const share = (size: number, of: Transactions = switching): Share => {
     const limiter = keyedLimiter(size, limits.revoking.acquire);
     return {
       knex: revoking.knex,
@@ -93,6 +132,11 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       close: limiter.close,
     };
   };
+  const makePartitions = missingPartitions(
+    () => createPartitions(connections.run, clock.now(), monthsAhead),
+    () => performance.now(),
+    log,
+  );
   const operator = share(REVOKING_SHARES.operators);
   const person = share(REVOKING_SHARES.people, operator);
   const provider = share(REVOKING_SHARES.providers);
@@ -101,6 +145,13 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
     databaseClock,
+    {
+      committed: outcomes.committed,
+      failed(error) {
+        outcomes.failed(error);
+        if (lacksPartition(error)) makePartitions();
+      },
+    },
   );
 
   return {
@@ -118,7 +169,8 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),
-    readiness: postgresReadiness(readiness, clock, writes),
+    readiness: postgresReadiness(readiness, clock, { outcomes, primary, makePartitions }),
+    decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
@@ -143,6 +195,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     },
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
+      clearInterval(keeping);
       person.close();
       operator.close();
       provider.close();

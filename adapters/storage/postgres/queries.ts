@@ -129,7 +129,7 @@ const taskListReading: TaskListReading = {
 type Name = readonly [key: string, value: string];
 
 /** @param waitMs how long a read may wait while Postgres does not answer */
-export function postgresTasks({ knex, run, transact }: Connections, waitMs: number): Tasks {
+export function postgresTasks({ knex, run, readTogether }: Connections, waitMs: number): Tasks {
   const readGrant = setReader<GrantRow>(run, grantLookup, waitMs);
   const readTokenFacts = setReader<TokenFactsRow>(run, tokenLookup, waitMs);
   return {
@@ -149,22 +149,22 @@ export function postgresTasks({ knex, run, transact }: Connections, waitMs: numb
       const values: Bound[] = [];
       const bind = (value: Bound) => `$${values.push(value)}`;
       const text = selectOwnTasks(sponsorKey, question, bind, bindInstant);
-      // In a transaction the planner uses no sequential scan.
-      const { rows } = await transact((read) => read<OwnTaskRow>({ name: 'own_tasks', text }, values));
+      // In a readTogetherion the planner uses no sequential scan.
+      const { rows } = await readTogether((read) => read<OwnTaskRow>({ name: 'own_tasks', text }, values));
       return rows.map(toOwnTask);
     },
     async list(question) {
       const select = selectListedTasks(knex, question, bindInstant, taskListReading);
-      const { rows } = await readInOrder<ListedTaskRow>({ transact }, select);
+      const { rows } = await readInOrder<ListedTaskRow>({ readTogether }, select);
       return toTasksPage(rows, question.now);
     },
     async findListed(taskId, now) {
-      const { rows } = await transact((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
+      const { rows } = await readTogether((read) => read<ShownTaskRow>(selectListedTask(knex, taskId)));
       return rows[0] && toShownTask(rows[0], now);
     },
     async countLive(question) {
       const counted = countLiveTasks(knex, question, bindInstant);
-      const { rows } = await transact((read) => read<LiveTaskCountRow>(counted));
+      const { rows } = await readTogether((read) => read<LiveTaskCountRow>(counted));
       return toLiveTaskCount(rows[0]);
     },
   };
@@ -180,15 +180,15 @@ const listStatusLists = {
   text: 'select list_id from status_lists order by created_at, list_id',
 };
 
-export function postgresStatusLists({ run, transact }: Pick<Connections, 'run' | 'transact'>): StatusLists {
+export function postgresStatusLists({ run, readTogether }: Pick<Connections, 'run' | 'readTogether'>): StatusLists {
   return {
     async find(listId) {
-      // In a transaction the planner uses no sequential scan.
-      const { rows } = await transact((read) => read<StatusListRow>(findStatusList, [listId]));
+      // In a readTogetherion the planner uses no sequential scan.
+      const { rows } = await readTogether((read) => read<StatusListRow>(findStatusList, [listId]));
       return rows[0] && toStatusList(rows[0]);
     },
     async usage() {
-      const { rows } = await transact((read) => read<StatusListUsageRow>(statusListUsage));
+      const { rows } = await readTogether((read) => read<StatusListUsageRow>(statusListUsage));
       return rows.map(toStatusListUsage);
     },
     async list() {
@@ -243,14 +243,18 @@ const ofSource: OfSource = (select, source, after) =>
     .whereRaw('source >= ? and source <= ?', [source, source])
     .whereRaw('(source, blocked_at, sponsor_key) < (?, ?, ?)', [source, ...after]);
 
-export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'knex' | 'run' | 'transact'>): Sponsors {
+export function postgresSponsors({
+  knex,
+  run,
+  readTogether,
+}: Pick<Connections, 'knex' | 'run' | 'readTogether'>): Sponsors {
   return {
     async findBlocks(sponsorKey) {
       return toBlocks((await run<BlockRow>(findBlocks, [storable('sponsor_key', sponsorKey)])).rows);
     },
     async list(question) {
       return toBlocks(
-        (await readInOrder<BlockRow>({ transact }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
+        (await readInOrder<BlockRow>({ readTogether }, pageOfBlocks(knex, question, bindInstant, ofSource))).rows,
       );
     },
     async countBlocks(most) {
@@ -264,10 +268,10 @@ export function postgresSponsors({ knex, run, transact }: Pick<Connections, 'kne
   };
 }
 
-export function postgresOperatorActs({ knex, transact }: Connections): OperatorActs {
+export function postgresOperatorActs({ knex, readTogether }: Connections): OperatorActs {
   return {
     async list(question) {
-      const { rows } = await readInOrder<OperatorActRow>({ transact }, selectActs(knex, question));
+      const { rows } = await readInOrder<OperatorActRow>({ readTogether }, selectActs(knex, question));
       return rows.map(toStoredAct);
     },
   };

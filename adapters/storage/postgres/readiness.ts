@@ -1,18 +1,23 @@
 /**
- * Checks whether Postgres can take decisions. It must answer, accept writes, have space and have the current schema. The ledger must
- * have this month's partition, and its sequence must be ahead of its records. The check has its own connections with short
- * limits. Concurrent checks share one run.
+ * Checks whether Postgres can take decisions. It must answer, accept writes and have the current schema. The ledger must
+ * have this month's partition, and its sequence must be ahead of its records. If it has all that, but the decisions of this
+ * process fail, or a lock keeps the check waiting, the replica is `Degraded`. The check has its own connections with
+ * short limits. Concurrent checks share one run.
  */
 
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import pg from 'pg';
+import { type DatabaseFault, describeFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Clock, ReadinessCheck } from '../../../application/ports/runtime.ts';
-import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
-import { FAILED_WRITE_MS, type Writes } from '../last-writes.ts';
+import { DECISIONS_FAIL, describeLockHolders, NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
+import { type DecisionOutcomes, describeFailing, READS_GO_ON } from '../decision-outcomes.ts';
+import { WENT_BACK } from '../ledger-memory.ts';
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
-import { isReadOnly } from './errors.ts';
+import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, WentBack } from './errors.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
+import type { KnownPrimary } from './primary.ts';
+import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.ts';
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
@@ -36,36 +41,60 @@ const SET_BACK = `The sequence ledger_seq was set back below numbers that are ta
 
 const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
 
-const DISK_FULL = 'A disk of the Postgres server is full: it refused to write a moment ago.';
+/** What the check knows without asking the server. */
+export interface Watched {
+  readonly outcomes: Pick<DecisionOutcomes, 'failing'>;
+  readonly primary: Pick<KnownPrimary, 'wentBack'>;
+  /** Creates the partition of the month. */
+  readonly makePartitions: () => void;
+}
 
 export function postgresReadiness(
   connections: Connections,
   clock: Clock,
-  writes: Pick<Writes, 'failedWithin'>,
+  { outcomes, primary, makePartitions }: Watched,
 ): ReadinessCheck {
+  const { run } = connections;
   let asking: Promise<Verdict> | undefined;
 
   async function ask(): Promise<Verdict> {
+    if (primary.wentBack()) return WENT_BACK;
     try {
       const schema = describeSchema(await readSchemaStatus(connections));
       if (schema.status === 'Unhealthy') return schema;
       await connections.run(lockNothing);
-      if (writes.failedWithin(FAILED_WRITE_MS)) return { status: 'Unhealthy', detail: DISK_FULL };
       const partition = partitionOf(clock.now());
       const { rows } = await connections.run<{ there: boolean }>(hasPartition, [partition]);
       if (rows[0]?.there !== true) {
+        makePartitions();
         return { status: 'Unhealthy', detail: `The ledger has no partition ${partition}; run \`mandate migrate\`.` };
       }
       const beyond = await connections.run<{ beyond: boolean }>(isBeyond);
       if (beyond.rows[0]?.beyond === true) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
-      return sequence.rows[0]?.set_back === true ? { status: 'Unhealthy', detail: SET_BACK } : schema;
+      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: SET_BACK };
+      const fault = outcomes.failing();
+      return fault === undefined ? schema : await explain(fault);
     } catch (error) {
+      if (error instanceof WentBack) return WENT_BACK;
+      if (error instanceof NotThePrimary) {
+        return { status: 'Unhealthy', detail: `${error.message}: ${error.fault?.meaning}.` };
+      }
       if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
-      const detail =
-        error instanceof StorageUnavailable ? 'Postgres did not answer.' : 'Postgres refused the question.';
-      return { status: 'Unhealthy', detail };
+      const fault = error instanceof StorageUnavailable ? error.fault : undefined;
+      return fault?.code === LOCK_NOT_AVAILABLE ? explain(fault).catch(unanswered) : unanswered(error);
     }
+  }
+
+  /** Says why decisions fail. Reads only catalogs, which no lock on our tables keeps waiting. */
+  async function explain(fault: DatabaseFault): Promise<Verdict> {
+    const sessions = await awaitingStandby(run);
+    if (sessions > 0) return degraded(`${describeAwaiting(sessions)} ${READS_GO_ON}`);
+    if (fault.code !== LOCK_NOT_AVAILABLE) return describeFailing(fault);
+    const holders = await lockHolders(run);
+    const held = holders.length === 0 ? '' : `: ${describeLockHolders(holders)}`;
+    const reads = (await doLocksStopIntrospection(run)) ? 'Introspection waits for it too.' : READS_GO_ON;
+    return degraded(`${describeFault(fault)}${held}. ${reads}`);
   }
 
   return {
@@ -77,4 +106,19 @@ export function postgresReadiness(
       return asking;
     },
   };
+}
+
+const degraded = (detail: string): Verdict => ({ status: 'Degraded', detail: `${DECISIONS_FAIL} ${detail}` });
+
+function describeAwaiting(sessions: number): string {
+  return `their commits wait for a synchronous standby, in ${sessions} ${sessions === 1 ? 'session' : 'sessions'}.`;
+}
+
+/** @param error of a query, or of getting a connection for it */
+function unanswered(error: unknown): Verdict {
+  if (!(error instanceof StorageUnavailable)) return { status: 'Unhealthy', detail: 'Postgres refused the question.' };
+  const { fault, cause } = error;
+  const isRefused = fault !== undefined && cause instanceof pg.DatabaseError;
+  const detail = isRefused ? `Postgres refused the question: ${describeFault(fault)}.` : 'Postgres did not answer.';
+  return { status: 'Unhealthy', detail };
 }

@@ -1,9 +1,9 @@
 /** The database thread's only connection to SQLite. Reads run alone, writes share commits (`group-commit.ts`). */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import { lastWrites, type Writes } from '../last-writes.ts';
+import { type DecisionOutcomes, decisionOutcomes } from '../decision-outcomes.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
-import { asUnavailable, whileBusy } from './errors.ts';
+import { asUnavailable, faultOf, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
@@ -31,7 +31,8 @@ export interface Connection {
   script(sql: string): void;
   /** `undefined` for a database in memory, or one that is only read. */
   readonly file: OpenedFile | undefined;
-  readonly writes: Writes;
+  /** The outcomes of all writes: those of decisions, and of jobs. */
+  readonly outcomes: Pick<DecisionOutcomes, 'committedWithin' | 'failing'>;
   close(): Promise<void>;
 }
 
@@ -51,14 +52,14 @@ export async function openConnection(
   if (opened !== undefined && !isSameFile(opened, fileAt(path))) throw replaced();
   const handle = await openConfigured(path, access);
   const run = runner(handle);
-  const writes = lastWrites(now);
-  const checkpoints = logCheckpoints(handle, writes.succeeded);
+  const outcomes = decisionOutcomes(now);
+  const checkpoints = logCheckpoints(handle, outcomes.committed);
   const file = access === 'write' && isFile(path) ? openedFile(path, now, opened) : undefined;
   const beforeCommit = () => {
     if (file?.wasReplaced()) throw replaced();
   };
   const commits = groupCommit(handle, run, {
-    ...{ beforeCommit, afterBatch: checkpoints.afterBatch, failedToWrite: writes.failed },
+    ...{ beforeCommit, afterBatch: checkpoints.afterBatch, failed: outcomes.failed },
   });
   let isClosed = false;
 
@@ -80,7 +81,7 @@ export async function openConnection(
     },
     script: handle.exec,
     file,
-    writes,
+    outcomes,
     async close() {
       isClosed = true;
       await commits.drained();
@@ -113,7 +114,7 @@ async function openConfigured(path: string, access: Access): Promise<Handle> {
       throw error;
     }
   } catch (error) {
-    throw new StorageUnavailable('SQLite could not be opened', { cause: error });
+    throw new StorageUnavailable('SQLite could not be opened', { cause: error, fault: faultOf(error) });
   }
 }
 

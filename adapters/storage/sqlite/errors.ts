@@ -5,24 +5,39 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { LOCK_PAUSES_MS } from './limits.ts';
 
-/** Primary result codes. An extended code begins with its primary code. */
-const UNAVAILABLE = new RegExp(
-  `^SQLITE_(${[
-    'BUSY', // another process writes
-    'LOCKED',
-    'PROTOCOL', // the locking protocol gave up
-    'READONLY',
-    'IOERR',
-    'FULL',
-    'CANTOPEN',
-    'CORRUPT',
-    'NOTADB',
-    'NOMEM',
-  ].join('|')})(_|$)`,
-);
+type Words = Pick<DatabaseFault, 'meaning' | 'act'>;
+
+const LOCKED: Words = {
+  meaning: 'another process holds the write lock of the SQLite file',
+  act: 'A file is meant for one process: end the other.',
+};
+const UNREADABLE: Words = {
+  meaning: 'the SQLite file is damaged, or is no database',
+  act: 'See docs/operating.md ("The SQLite file was replaced, or its disk is full").',
+};
+
+/** By primary result code, without SQLITE_. An extended code begins with its primary code. */
+const FAULTS: Readonly<Record<string, Words>> = {
+  BUSY: LOCKED,
+  LOCKED,
+  PROTOCOL: LOCKED,
+  READONLY: {
+    meaning: 'the SQLite file is read-only',
+    act: 'See the rights of the file and its directory, and how its file system is mounted.',
+  },
+  IOERR: { meaning: "the SQLite file's disk failed", act: 'See the log of the operating system.' },
+  FULL: {
+    meaning: "the SQLite file's disk is full",
+    act: 'Make room. The service then goes on by itself.',
+  },
+  CANTOPEN: { meaning: 'the SQLite file could not be opened', act: 'See the rights of the file and its directory.' },
+  CORRUPT: UNREADABLE,
+  NOTADB: UNREADABLE,
+  NOMEM: { meaning: 'the process has no memory left', act: 'See what takes the memory of this machine.' },
+};
 
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_BUSY(_|$)/.test(error.code);
@@ -38,10 +53,26 @@ export function isUnwritable(error: unknown): boolean {
 /** The constraint of `schema.sql` on the number of a record, which a sequence set too far breaks. */
 const NUMBER_CHECK = /^CHECK constraint failed: ledger_number/;
 
+/** `undefined` if the error is a bug of Mandate. */
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  const { code, message } = error;
+  if (NUMBER_CHECK.test(message)) {
+    return {
+      code,
+      meaning: 'the number of the next record is beyond 2^53 - 1',
+      act: 'See docs/operating.md ("The ledger is not intact").',
+    };
+  }
+  const words = FAULTS[code.split('_')[1] ?? ''];
+  return words && { code, ...words };
+}
+
 export function asUnavailable(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  if (!UNAVAILABLE.test(error.code) && !NUMBER_CHECK.test(error.message)) return error;
-  return new StorageUnavailable('SQLite could not answer or write', { cause: error });
+  const fault = faultOf(error);
+  return fault === undefined
+    ? error
+    : new StorageUnavailable('SQLite could not answer or write', { cause: error, fault });
 }
 
 /** Retries with pauses while another process holds the lock. During the pauses the thread serves other requests. */

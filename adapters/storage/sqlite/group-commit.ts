@@ -26,15 +26,11 @@ export interface Surroundings {
   readonly beforeCommit: () => void;
   /** Called once the batch is answered. The next batch waits for it. */
   readonly afterBatch: (isCommitted: boolean) => Promise<void>;
-  /** Called if the batch could not be written. */
-  readonly failedToWrite: () => void;
+  /** Called with the error of a batch that failed, as its decisions get it. */
+  readonly failed: (error: unknown) => void;
 }
 
-export function groupCommit(
-  handle: Handle,
-  run: Run,
-  { beforeCommit, afterBatch, failedToWrite }: Surroundings,
-): GroupCommit {
+export function groupCommit(handle: Handle, run: Run, { beforeCommit, afterBatch, failed }: Surroundings): GroupCommit {
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
     underWay: 1,
@@ -44,8 +40,9 @@ export function groupCommit(
         await whileBusy(() => commitTogether(handle, run, batch, beforeCommit));
         isCommitted = true;
       } catch (error) {
-        if (isUnwritable(error)) failedToWrite();
-        for (const { fail } of batch) fail(asUnavailable(error));
+        const unavailable = asUnavailable(error);
+        failed(unavailable);
+        for (const { fail } of batch) fail(unavailable);
       }
       await afterBatch(isCommitted);
     },

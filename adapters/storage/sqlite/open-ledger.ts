@@ -66,6 +66,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     role: async () => undefined,
     months: async () => undefined,
     numbering: ask('numbering'),
+    writing: async () => undefined,
     close,
   };
 }

@@ -89,6 +89,7 @@ export async function openSqlite(
       name: 'database',
       check: () => ask('checkReadiness')().catch(() => (isReplaced() ? REPLACED : NO_ANSWER)),
     },
+    decisionsFail: ask('decisionsFail'),
     databaseTime: undefined,
     backlog: ask('backlog'),
     lines: () => [{ name: 'thread', waiting: thread.unanswered(), connections: undefined }],

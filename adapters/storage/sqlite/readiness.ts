@@ -3,9 +3,10 @@
  * decision could be written, and so can a row.
  */
 
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
-import { FAILED_WRITE_MS } from '../last-writes.ts';
+import { describeFailing } from '../decision-outcomes.ts';
 import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { isBeyond } from './ledger.ts';
@@ -13,11 +14,6 @@ import { WRITE_PROBE_MS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
 import { NO_ANSWER } from './no-answer.ts';
 import { REPLACED } from './opened-file.ts';
-
-const NO_WRITES = {
-  status: 'Unhealthy',
-  detail: 'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
-} as const;
 
 /** SQLite does not write a page whose content stays the same, so an update to the same values would write nothing. */
 const PROBE = [
@@ -41,21 +37,24 @@ export function sqliteReadiness(connection: Connection): Pick<ReadinessCheck, 'c
 }
 
 async function ask(connection: Connection): Promise<Verdict> {
-  const { file, writes } = connection;
+  const { file, outcomes } = connection;
   try {
     if (file?.wasReplaced()) return REPLACED;
     const schema = describeSchema(await readSchemaStatus(connection));
     if (schema.status === 'Unhealthy') return schema;
     if (await connection.read(isBeyond)) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
     // On a nearly full disk a row can be written when a decision cannot.
-    if (writes.failedWithin(FAILED_WRITE_MS)) return NO_WRITES;
+    const failing = outcomes.failing();
+    if (failing !== undefined) return describeFailing(failing);
     try {
       await connection.write((run) => {
         // Even an empty transaction (BEGIN IMMEDIATE, COMMIT) fails if another process holds the write lock.
-        if (!writes.succeededWithin(WRITE_PROBE_MS)) for (const statement of PROBE) run(statement);
+        if (!outcomes.committedWithin(WRITE_PROBE_MS)) for (const statement of PROBE) run(statement);
       });
-    } catch {
-      return file?.wasReplaced() ? REPLACED : NO_WRITES;
+    } catch (error) {
+      if (file?.wasReplaced()) return REPLACED;
+      const fault = error instanceof StorageUnavailable ? error.fault : undefined;
+      return fault === undefined ? NO_ANSWER : describeFailing(fault);
     }
     return schema;
   } catch {

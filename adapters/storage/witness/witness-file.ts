@@ -3,7 +3,6 @@
 import { open } from 'node:fs/promises';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import type { WitnessedCheckpoint, WitnessedLogs } from '../../../application/ports/witnessed-logs.ts';
-import { FAILED_WRITE_MS } from '../last-writes.ts';
 import { type Connection, openConnection } from '../sqlite/connection.ts';
 import { asUnavailable } from '../sqlite/errors.ts';
 import { openHandle } from '../sqlite/handle.ts';
@@ -133,10 +132,10 @@ function witnessedLogs({ read, write }: Connection): WitnessedLogs {
   };
 }
 
-function surroundings({ write, writes, close }: Connection): Pick<WitnessFile, 'readiness' | 'close'> {
+function surroundings({ write, outcomes, close }: Connection): Pick<WitnessFile, 'readiness' | 'close'> {
   const check: ReadinessCheck['check'] = async () => {
     const takesWrites = await write(() => undefined).then(
-      () => !writes.failedWithin(FAILED_WRITE_MS),
+      () => outcomes.failing() === undefined,
       () => false,
     );
     return takesWrites

@@ -3,17 +3,19 @@
  * codes, which decide the answer and the log entry.
  */
 
-import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { type DatabaseFault, StorageUnavailable } from '../../../../application/ports/decisions.ts';
 
 /** The classes that callers distinguish. Errors of all other classes become an Error. */
-const CLASSES = { StorageUnavailable, RangeError, TypeError, Error } as const;
+const CLASSES = { RangeError, TypeError, Error } as const;
 
 export interface SerializedError {
-  readonly class: keyof typeof CLASSES;
+  readonly class: keyof typeof CLASSES | 'StorageUnavailable';
   readonly message: string;
   readonly code: string | number | undefined;
   readonly stack: string | undefined;
   readonly cause: SerializedError | undefined;
+  /** Of a StorageUnavailable. */
+  readonly fault: DatabaseFault | undefined;
 }
 
 /** The log reports as many causes. A limit is needed, because a chain of causes may be circular. */
@@ -28,6 +30,7 @@ export function serializeError(thrown: unknown, causes: number = MAX_CAUSES): Se
     code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
     stack: thrown.stack,
     cause: thrown.cause === undefined || causes === 0 ? undefined : serializeError(thrown.cause, causes - 1),
+    fault: thrown instanceof StorageUnavailable ? thrown.fault : undefined,
   };
 }
 
@@ -38,8 +41,12 @@ function classOf(error: Error): SerializedError['class'] {
 }
 
 /** Rebuilds the error, with the stack of the other thread. */
-export function deserializeError({ class: name, message, code, stack, cause }: SerializedError): Error {
-  const error = new CLASSES[name](message, cause === undefined ? {} : { cause: deserializeError(cause) });
+export function deserializeError({ class: name, message, code, stack, cause, fault }: SerializedError): Error {
+  const options = cause === undefined ? {} : { cause: deserializeError(cause) };
+  const error =
+    name === 'StorageUnavailable'
+      ? new StorageUnavailable(message, { ...options, fault })
+      : new CLASSES[name](message, options);
   if (stack !== undefined) error.stack = stack;
   return code === undefined ? error : Object.assign(error, { code });
 }

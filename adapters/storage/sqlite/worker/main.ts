@@ -104,6 +104,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     openedFile: async () => connection.file?.identity,
     othersServe: async () => mark?.othersServe === true,
     checkReadiness: sqliteReadiness(connection).check,
+    decisionsFail: async () => connection.outcomes.failing() !== undefined,
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
     migrate: () => migrateSqlite(connection),

@@ -175,6 +175,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
         knex,
         run,
         transact,
+        readTogether: transact,
         readThenWrite,
         line: () => ({}) as never,
         close: async () => undefined,

@@ -72,7 +72,7 @@ describe('The ledger on Postgres', () => {
     await client.query('set local enable_seqscan = off; set local jit = off');
     return work(run);
   };
-  const ledger = postgresLedger({ knex: createKnex({ client: 'pg' }), run, transact } as never);
+  const ledger = postgresLedger({ knex: createKnex({ client: 'pg' }), run, readTogether: transact } as never);
 
   async function read(query: Partial<LedgerQuery>): Promise<{ readonly page: LedgerPage; readonly rows: number }> {
     await client.query('begin');

@@ -75,7 +75,7 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
     const connections = {
       knex: createKnex({ client: 'pg' }),
       run,
-      transact: (work: (run: Run) => unknown) => work(run),
+      readTogether: (work: (run: Run) => unknown) => work(run),
     };
     const tasks = postgresTasks(connections as never, 1000);
     const sponsors = postgresSponsors(connections as never);

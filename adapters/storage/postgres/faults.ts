@@ -1,0 +1,207 @@
+/**
+ * What errors of Postgres and its driver mean for an operator, and what to do. This table decides which errors are
+ * answered with 503, and is the source of the sentences in the log, in `/readyz` and in `mandate doctor`.
+ *
+ * It holds what an operator can mend or wait for: also a missing table, function or right, which another tool can cause
+ * while the service runs. Other errors (a constraint, a type, syntax) are bugs of Mandate.
+ */
+
+import pg from 'pg';
+import type { DatabaseFault } from '../../../application/ports/decisions.ts';
+import { CONNECTIONS_PER_PROCESS } from './limits.ts';
+
+type Words = Pick<DatabaseFault, 'meaning' | 'act'>;
+
+const REACH =
+  'See that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString names its address.';
+const MIGRATED =
+  'See which tool changed the schema, or restores it now. `mandate doctor` and `mandate migrate` compare it with the migrations.';
+const POOLER = 'Let the pooler keep a session for one client (session mode).';
+
+/** Disk and memory, and other resources of the server. */
+const RESOURCES: Words = {
+  meaning: 'the Postgres server lacks a resource',
+  act: "See the server's log for what it lacks.",
+};
+const CONFLICT: Words = {
+  meaning: 'concurrent transactions were in conflict too often',
+  act: 'If it lasts, see what else writes to the tables of Mandate.',
+};
+const CORRUPT: Words = {
+  meaning: 'Postgres found an internal error, or damaged data',
+  act: 'See the server\'s log. If a table or an index is damaged, see docs/operating.md ("The ledger is not intact") before you restore.',
+};
+const REPLACED: Words = { meaning: 'a table of Mandate was changed or replaced while the service ran', act: MIGRATED };
+const STATEMENT_LOST: Words = {
+  meaning: 'a prepared statement is lost or belongs to another client: a pooler shares sessions',
+  act: POOLER,
+};
+
+/** By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const STATES: Readonly<Record<string, Words>> = {
+  '08': { meaning: 'the connection to Postgres failed', act: REACH },
+  '0A000': REPLACED,
+  '25006': {
+    meaning: 'Postgres is read-only: a standby, or told so by its operator',
+    act: 'Let the address name the primary, or end default_transaction_read_only.',
+  },
+  '25P03': {
+    meaning: 'Postgres ended a transaction that paused too long',
+    act: 'See that this machine is not overloaded.',
+  },
+  '25P04': {
+    meaning: 'Postgres ended a transaction that took too long',
+    act: 'Raise transaction_timeout of the role.',
+  },
+  '26000': STATEMENT_LOST,
+  '28': {
+    meaning: 'Postgres does not let the role in',
+    act: 'See its password, that it may log in, and pg_hba.conf.',
+  },
+  '3D000': { meaning: 'the database does not exist', act: 'See whether it was renamed or dropped.' },
+  '3F000': { meaning: 'the schema does not exist', act: MIGRATED },
+  '40': CONFLICT,
+  '42501': {
+    meaning: 'the role lacks a right on a table or function',
+    act: 'Run `mandate doctor`, which names it, and `mandate migrate`, which grants it.',
+  },
+  '42703': { meaning: 'a column of Mandate is missing', act: MIGRATED },
+  '42883': { meaning: 'a function of Mandate is missing', act: MIGRATED },
+  '42P01': { meaning: 'a table of Mandate is missing', act: MIGRATED },
+  '42P05': STATEMENT_LOST,
+  '53': RESOURCES,
+  '53100': {
+    meaning: 'a disk of the Postgres server is full',
+    act: 'Make room: see pg_wal, old replication slots, and the size of the tables. The service then goes on by itself.',
+  },
+  '53200': { meaning: 'the Postgres server has no memory left', act: 'See what takes it, and work_mem.' },
+  '53300': {
+    meaning: 'Postgres gives no further connection: its limit, or that of the database or the role, is reached',
+    act: `Each replica takes up to ${CONNECTIONS_PER_PROCESS} connections. See pg_stat_activity for who holds the others, then raise max_connections, or the connection limit of the role or database.`,
+  },
+  '54': {
+    meaning:
+      'Postgres reached a limit of its own: mostly, it assigns no transaction numbers any more, to prevent a wraparound',
+    act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
+  },
+  '55000': {
+    meaning: 'the sequence ledger_seq was set back below numbers that are taken',
+    act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
+  },
+  '55006': { meaning: 'the ledger did not store a record', act: MIGRATED },
+  '55P03': {
+    meaning: 'another session holds a lock',
+    act: 'See pg_locks for the session that holds it: a migration of another tool, VACUUM FULL, CREATE INDEX, or an open transaction. End it with pg_terminate_backend, or wait.',
+  },
+  '57': { meaning: 'Postgres stopped the session', act: 'See whether the server restarts, or who ended its sessions.' },
+  '57014': {
+    meaning: 'Postgres stopped a statement that took too long',
+    act: 'See the load of the server, and pg_stat_activity for what the statements wait for.',
+  },
+  '57P03': { meaning: 'Postgres starts, stops or recovers', act: 'Wait, or see its log for why it does not come up.' },
+  '58': { meaning: 'the operating system of the Postgres server failed', act: "See the server's log, and its disks." },
+  XX: CORRUPT,
+};
+
+export const MISSING_PARTITION: DatabaseFault = {
+  code: '23514',
+  meaning: 'the ledger has no partition for this month',
+  act: 'Run `mandate migrate`. A running service creates it by itself, and logs why it could not.',
+};
+const NUMBER_BEYOND: DatabaseFault = {
+  code: '23514',
+  meaning: 'the number of the next record is beyond 2^53 - 1',
+  act: 'See docs/operating.md ("The ledger is not intact").',
+};
+const NOT_ACCEPTING: DatabaseFault = {
+  code: '55000',
+  meaning: 'the database accepts no connections',
+  act: 'See allow_connections of the database.',
+};
+
+/** Postgres did not answer within the client's limit: whether the call was applied is unknown. */
+export const NO_ANSWER: DatabaseFault = {
+  code: 'NO_ANSWER',
+  meaning: 'Postgres did not answer in time',
+  act: 'See whether the server is frozen or overloaded, whether its commits wait for a synchronous standby, and the network between.',
+};
+export const NO_CONNECTION: DatabaseFault = {
+  code: 'NO_CONNECTION',
+  meaning: 'no connection to Postgres was free or could be opened in time',
+  act: REACH,
+};
+/** The meaning says which server answered. */
+export const NOT_PRIMARY = {
+  code: 'NOT_PRIMARY',
+  act: 'Let the address name the primary, and see docs/high-availability.md.',
+} as const;
+export const WENT_BACK_FAULT: DatabaseFault = {
+  code: 'WENT_BACK',
+  meaning: 'the database lacks a record that this process saw',
+  act: 'See docs/operating.md ("The database went back in time").',
+};
+export const COMMITS_UNANSWERED: DatabaseFault = {
+  code: 'COMMITS_UNANSWERED',
+  meaning: 'earlier commits got no answer, so no further one is tried',
+  act: 'See whether a synchronous standby is away or slow, in pg_stat_replication and pg_stat_activity.',
+};
+const LOST: DatabaseFault = { code: 'CONNECTION_LOST', meaning: 'the connection to Postgres was lost', act: REACH };
+
+const CHECK_VIOLATION = '23514';
+const UNIQUE_VIOLATION = '23505';
+/** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
+const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
+/** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
+const INDEX_TAKEN = 'tasks_status_index';
+
+/** The messages of pg's errors about a lost connection. These errors have no code. */
+const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
+/** Of these, a call that reached the client's limit. */
+const TIMED_OUT = /^Query read timeout/;
+/** The message of the pool (pg-pool), and that of the driver, if the limit for a connection is reached. */
+const NOT_ACQUIRED = /^(timeout exceeded when trying to connect|timeout expired)/;
+
+/** `undefined` if the error is a bug of Mandate. */
+export function faultOf(error: unknown): DatabaseFault | undefined {
+  if (error instanceof pg.DatabaseError) return faultOfServer(error);
+  if (!(error instanceof Error)) return undefined;
+  if (NOT_ACQUIRED.test(error.message)) return NO_CONNECTION;
+  if (TIMED_OUT.test(error.message)) return NO_ANSWER;
+  if (!isLostConnection(error)) return undefined;
+  const code = 'code' in error ? String(error.code) : LOST.code;
+  return { ...LOST, code, meaning: 'syscall' in error ? 'Postgres could not be reached' : LOST.meaning };
+}
+
+function faultOfServer(error: pg.DatabaseError): DatabaseFault | undefined {
+  const { code = '' } = error;
+  if (isMissingPartition(error)) return MISSING_PARTITION;
+  if (isBeyond(error)) return NUMBER_BEYOND;
+  if (isIndexTaken(error)) return { code, ...CONFLICT };
+  if (isNumberTaken(error)) return { code, ...(STATES['55000'] ?? CONFLICT) };
+  if (code === '55000' && error.severity === 'FATAL') return NOT_ACCEPTING;
+  const words = STATES[code] ?? STATES[code.slice(0, 2)];
+  return words && { code, ...words };
+}
+
+export function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && ('syscall' in error || LOST_CONNECTION.test(error.message));
+}
+
+export function isIndexTaken(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === INDEX_TAKEN;
+}
+
+/** Whether the ledger's sequence returned a number that a record or the outbox has. */
+export function isNumberTaken(error: pg.DatabaseError): boolean {
+  return error.code === UNIQUE_VIOLATION && NUMBERED.test(error.table ?? '');
+}
+
+/** Whether the ledger has no partition for the month: Postgres then reports a check violation that names no constraint. */
+function isMissingPartition(error: pg.DatabaseError): boolean {
+  return error.code === CHECK_VIOLATION && error.constraint === undefined;
+}
+
+/** Whether the ledger's sequence returned a number that is too large. */
+function isBeyond(error: pg.DatabaseError): boolean {
+  return error.code === CHECK_VIOLATION && error.constraint === 'ledger_number';
+}

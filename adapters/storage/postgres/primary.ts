@@ -1,0 +1,168 @@
+/**
+ * What this process knows of the primary, the server that decides (docs/decisions/0028-one-primary.md). All pools share one
+ * object, because after a failover their connections may reach different servers.
+ *
+ * Each new connection is examined once. It must reach a primary, on the highest timeline that any connection has seen,
+ * whose ledger still holds the records that this process saw. Each promotion raises the timeline. So a connection that
+ * stayed on the old primary has a lower one, and is destroyed before its next use.
+ */
+
+import pg from 'pg';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { LedgerMemory } from '../ledger-memory.ts';
+import type { Bound, Rows } from '../rows/column.ts';
+import { bindInstant } from './column-types.ts';
+import { losesConnection, NotThePrimary, WentBack } from './errors.ts';
+
+/** The server's process behind a connection. Process ids are used again, so the time of its start belongs to it. */
+export interface Backend {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** Who answers on a connection. */
+export interface Server {
+  /** `undefined` if the server does not tell it. */
+  readonly timeline: number | undefined;
+  readonly backend: Backend;
+}
+
+/** Runs one statement. */
+export type Ask = <Row>(
+  query: { readonly name: string; readonly text: string },
+  values?: readonly Bound[],
+) => Promise<Rows<Row>>;
+
+export interface KnownPrimary {
+  /**
+   * Examines a new connection. If this throws, the caller destroys the connection.
+   *
+   * @param ask runs a statement on the connection
+   * @throws NotThePrimary, WentBack
+   */
+  examine(ask: Ask): Promise<Server>;
+  /** Whether another connection has seen a later primary than this server. */
+  isOutdated(server: Server): boolean;
+  /** Whether the database went back in time. Only a restart forgets it. */
+  wentBack(): boolean;
+  /** Remembers the number of a record that this process committed. */
+  committed(seq: number): void;
+}
+
+interface IdentityRow {
+  readonly standby: boolean;
+  readonly timeline: string | null;
+  readonly pid: number;
+  readonly started_at: string;
+}
+
+const identity = (timeline: string) => ({
+  name: 'server_identity',
+  text: `select pg_is_in_recovery() as standby, ${timeline} as timeline, pid, backend_start::text as started_at
+    from pg_stat_activity where pid = pg_backend_pid()`,
+});
+
+/** The name of a WAL file begins with the timeline, in hexadecimal. A standby refuses to name it. */
+const IDENTITY = identity(
+  'case when pg_is_in_recovery() then null else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end',
+);
+const WITHOUT_TIMELINE = { ...identity('null'), name: 'server_identity_without_timeline' };
+
+/** Feature not supported, function does not exist, no right to it. */
+const NO_TIMELINE = new Set(['0A000', '42883', '42501']);
+
+interface MemoryRow {
+  readonly holds: boolean;
+  readonly seq: number | null;
+  readonly ts: Instant | null;
+}
+
+/**
+ * Whether the ledger holds the remembered record ($1, $2) and the one that this process committed last ($3), and the
+ * newest record. A month that was archived took its records with it.
+ */
+const remembered = {
+  name: 'remembered_records',
+  text: `select
+      ($1::bigint is null
+        or exists (select from ledger where seq = $1 and ts = $2::timestamptz)
+        or $2::timestamptz < (select max(archived_before) from ledger_archives))
+      and ($3::bigint is null or exists (select from ledger where seq = $3)) as holds,
+      newest.seq, newest.ts
+    from (select) one left join lateral (select seq, ts from ledger order by seq desc limit 1) newest on true`,
+};
+
+export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
+  let highest: number | undefined;
+  let lastCommitted: number | undefined;
+  let isWarned = false;
+
+  async function readIdentity(ask: Ask): Promise<IdentityRow> {
+    const { rows } = await ask<IdentityRow>(IDENTITY).catch((error: unknown) => {
+      if (!(error instanceof pg.DatabaseError && NO_TIMELINE.has(error.code ?? ''))) throw error;
+      if (!isWarned) log.warn('the database does not tell its timeline: a failover to another primary is not noticed');
+      isWarned = true;
+      return ask<IdentityRow>(WITHOUT_TIMELINE);
+    });
+    if (rows[0] === undefined) throw new Error('Postgres did not tell who it is');
+    return rows[0];
+  }
+
+  /** @throws NotThePrimary */
+  function admit(timeline: number | undefined): void {
+    if (timeline === undefined) return;
+    if (highest !== undefined && timeline < highest) throw new NotThePrimary(describeEarlier(timeline, highest));
+    if (highest !== undefined && timeline > highest) {
+      log.warn('another database server was promoted to primary', { timeline, before: highest });
+    }
+    highest = timeline;
+  }
+
+  /** @throws WentBack */
+  async function compareLedger(ask: Ask): Promise<void> {
+    const known = memory.newest();
+    const committed = lastCommitted !== undefined && lastCommitted > (known?.seq ?? 0) ? lastCommitted : null;
+    const values = [known?.seq ?? null, known === undefined ? null : bindInstant(known.ts), committed];
+    const row = await ask<MemoryRow>(remembered, values).then(
+      ({ rows }) => rows[0],
+      (error: unknown) => {
+        // Before `mandate migrate` there is no ledger, and nothing to remember.
+        if (known === undefined && committed === null && !losesConnection(error)) return undefined;
+        throw error;
+      },
+    );
+    if (row === undefined) return;
+    if (!row.holds) {
+      memory.missing();
+      log.error('the database went back in time: nothing is decided until a restart', new WentBack());
+      throw new WentBack();
+    }
+    if (row.seq !== null && row.ts !== null) memory.saw({ seq: row.seq, ts: row.ts });
+  }
+
+  return {
+    async examine(ask) {
+      const { standby, timeline, pid, started_at: startedAt } = await readIdentity(ask);
+      if (standby) throw new NotThePrimary(STANDBY);
+      const server = {
+        timeline: timeline === null ? undefined : Number.parseInt(timeline, 16),
+        backend: { pid, startedAt },
+      };
+      admit(server.timeline);
+      await compareLedger(ask);
+      return server;
+    },
+    isOutdated: ({ timeline }) => timeline !== undefined && highest !== undefined && timeline < highest,
+    wentBack: () => memory.isMissing(),
+    committed(seq) {
+      lastCommitted = Math.max(seq, lastCommitted ?? seq);
+    },
+  };
+}
+
+const STANDBY = 'its address leads to a standby, from which nothing is read';
+
+function describeEarlier(timeline: number, highest: number): string {
+  return `its address leads to a server on timeline ${timeline}, and this process has seen timeline ${highest}: an old primary, or a restored server, which needs a restart of this process`;
+}

