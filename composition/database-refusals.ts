@@ -49,11 +49,16 @@ export function describeOldSchema(status: 'absent' | 'behind'): string {
 
 const NAMED = 'Service:Database:Path (Service__Database__Path) names';
 
+/** The start refuses such a file, and the doctor fails. */
+export const DAMAGED_FILE =
+  'a file that is damaged. The likely cause is the -wal of another file, left beside a restored one: remove the -wal and -shm beside it and restore the backup again. See docs/operating.md ("The SQLite file is damaged")';
+
 /** Whole sentences about the database file. */
 export const FILE_PROBLEMS: Readonly<Record<LedgerFileProblem, string>> = {
   missing: `${NAMED} no file.`,
   not_permitted: `${NAMED} a file that this user may not read.`,
   not_a_database: `${NAMED} a file that is no SQLite database.`,
+  damaged: `${NAMED} ${DAMAGED_FILE}.`,
   folder_not_writable: `${NAMED} a file that cannot be read where it is, since SQLite has to put its index beside it: copy it, and the -wal beside it if there is one, to a directory that this user may write to.`,
   ...DRIVER_FAULTS,
   failed: `${NAMED} a file that cannot be opened as a database.`,

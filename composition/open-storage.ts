@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { UnopenedFile } from '../adapters/storage/sqlite/unopened-file.ts';
 import type { Storage, StorageSurroundings } from '../adapters/storage/storage.ts';
-import { DRIVER_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
+import { DAMAGED_FILE, DRIVER_FAULTS, refuseUnusableConnection } from './database-refusals.ts';
 import { databaseChoice } from './settings/alternatives.ts';
 import type { SettingsSection } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
@@ -11,6 +11,7 @@ import { StartupError } from './startup-error.ts';
 const UNOPENED: Readonly<Record<UnopenedFile, string>> = {
   no_directory: 'a file in a directory that does not exist',
   not_writable: 'a file that this user may not write to, or whose directory this user may not write to',
+  damaged: DAMAGED_FILE,
   no_database: 'a file that cannot be opened as a database',
 };
 
@@ -54,7 +55,7 @@ export async function openStorage(
     if (fault !== 'driver_not_installed') surroundings.log.error('the database file could not be opened', error);
     if (fault !== undefined) throw new StartupError([DRIVER_FAULTS[fault]]);
     const { unopenedFile } = await import('../adapters/storage/sqlite/unopened-file.ts');
-    const problem = UNOPENED[await unopenedFile(chosen.path)];
+    const problem = UNOPENED[await unopenedFile(chosen.path, error)];
     throw new StartupError([`Service:Database:Path (Service__Database__Path) names ${problem}.`]);
   }
 }

@@ -1,42 +1,70 @@
 /**
- * The newest record of the ledger that this process saw. A database without it went back in time, for example after a
- * restore or an asynchronous failover: blocks are lost, and assertions would be accepted again. Only a restart forgets.
+ * What a process remembers of the ledger, to notice that its database went back in time: a backup was restored under it, or
+ * a standby without the last commits took over. Then the database has lost blocks, ends of tasks and spent assertions, and
+ * no decision may rest on it.
+ *
+ * The rule, which both databases follow:
+ *
+ * 1. After each commit, and when it reads the newest record, the process calls `saw` with the record. The memory keeps the
+ *    record with the highest number.
+ * 2. When the database may be another than before, the process looks for the record of `newest` before it decides or reads
+ *    anything there. SQLite looks after a commit of another process, Postgres on each new connection.
+ * 3. If `isMissing` says so, it calls `missing`. From then on `wentBack` is true until the process ends, even if the record
+ *    comes back: every call but readiness is refused, and readiness answers WENT_BACK.
+ *
+ * A record is identified by number and time, in microseconds: after a restore, another record may get the number.
  */
 
 import type { Instant } from '../../domain/instant.ts';
 
-/** The time is part of it, because a database that went back uses the numbers again. */
 export interface RememberedRecord {
   readonly seq: number;
   readonly ts: Instant;
 }
 
 export interface LedgerMemory {
+  /** @param record one that the database held when it was read, or that a commit has made durable */
   saw(record: RememberedRecord): void;
+  /** The record with the highest number of all that were seen; `undefined` before the first. Kept after `missing`. */
   newest(): RememberedRecord | undefined;
-  /** Remembers that the database does not hold the newest record. */
+  /** The database no longer holds `newest`. This is never taken back. */
   missing(): void;
-  isMissing(): boolean;
+  wentBack(): boolean;
 }
 
 export function ledgerMemory(): LedgerMemory {
   let newest: RememberedRecord | undefined;
-  let isMissing = false;
+  let isBack = false;
   return {
     saw(record) {
-      if (newest === undefined || record.seq > newest.seq) newest = record;
+      // The database that went back gives numbers a second time.
+      if (!isBack && record.seq > (newest?.seq ?? 0)) newest = record;
     },
     newest: () => newest,
     missing() {
-      isMissing = true;
+      isBack = true;
     },
-    isMissing: () => isMissing,
+    wentBack: () => isBack,
   };
 }
 
-/** The readiness of a database that went back in time. */
+/**
+ * Whether the database has lost the remembered record.
+ * @param found the record that has its number now
+ * @param archivedBefore records of an earlier time were archived, and are rightly gone
+ */
+export function isMissing(
+  remembered: RememberedRecord,
+  found: Pick<RememberedRecord, 'ts'> | undefined,
+  archivedBefore?: Instant,
+): boolean {
+  if (found !== undefined) return found.ts !== remembered.ts;
+  return archivedBefore === undefined || remembered.ts >= archivedBefore;
+}
+
+/** The readiness of a process whose database went back in time. */
 export const WENT_BACK = {
   status: 'Unhealthy',
   detail:
-    'The database went back in time: it lacks a record that this process saw. Nothing is read or decided until a restart. See docs/operating.md ("The database went back in time").',
+    'The newest record that this process saw is no longer in the ledger: a backup was restored, or a standby without the last commits took over. Nothing is decided until a restart. Compare before it, because a restart forgets. See docs/operating.md ("The database went back in time").',
 } as const;

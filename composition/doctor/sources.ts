@@ -13,6 +13,7 @@ import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
+import type { LedgerFileProblem } from '../../adapters/storage/sqlite/open-ledger.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
 import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import { observedNetwork, type Problem, recordingLog } from '../../application/doctor/observation.ts';
@@ -104,6 +105,7 @@ export function configuredSigning(
 const CORRECT_IT =
   'Correct the connection string, or put the file where it says, readable to the user that the service runs as.';
 const REBUILD = 'Run it where the service is installed, with the Node that the service runs on.';
+const RESTORE = 'Stop the service first. Keep the damaged file, and its -wal, until the backup is verified.';
 const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the service may read and write.';
 
 /** Opens the configured database without changing anything in it. */
@@ -123,9 +125,14 @@ export async function openCondition(settings: SettingsSection<'Service:Database'
     return { kind: 'opened', condition, refusal: describeRefusal, exposure: await exposureOf(chosen.path) };
   } catch (error) {
     if (!(error instanceof LedgerFileUnusable)) throw error;
-    const remedy = error.problem.startsWith('driver') ? REBUILD : NAME_A_FILE;
+    const remedy = remedyOf(error.problem);
     return { kind: 'unusable', sentence: FILE_PROBLEMS[error.problem], remedy };
   }
+}
+
+function remedyOf(problem: LedgerFileProblem): string {
+  if (problem === 'damaged') return RESTORE;
+  return problem.startsWith('driver') ? REBUILD : NAME_A_FILE;
 }
 
 /** Closing waits for running queries. The findings are already complete, so after this time the doctor stops waiting. */

@@ -154,7 +154,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       return server;
     },
     isOutdated: ({ timeline }) => timeline !== undefined && highest !== undefined && timeline < highest,
-    wentBack: () => memory.isMissing(),
+    wentBack: () => memory.wentBack(),
     committed(seq) {
       lastCommitted = Math.max(seq, lastCommitted ?? seq);
     },

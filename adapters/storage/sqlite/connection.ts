@@ -3,11 +3,13 @@
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { type DecisionOutcomes, decisionOutcomes } from '../decision-outcomes.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
+import type { PageCheck } from './damaged-file.ts';
 import { asUnavailable, faultOf, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
 import { logCheckpoints } from './log-checkpoints.ts';
 import { createMissing, type FileIdentity, fileAt, isSameFile, type OpenedFile, openedFile } from './opened-file.ts';
+import { type RememberedLedger, rememberedLedger } from './remembered-ledger.ts';
 
 /** With `read`, no byte of the file changes, and writes fail. */
 export type Access = 'read' | 'write';
@@ -19,6 +21,8 @@ export interface SqliteOptions {
   readonly readOnly?: boolean;
   /** Whether a service opens it, and other services on the same file are to be noticed. */
   readonly isServed?: boolean;
+  /** Whether the pages of the file are checked first. If one is damaged, the file is not opened. */
+  readonly pageCheck?: PageCheck;
   /** The file that an earlier thread opened at the path. No other is opened. */
   readonly opened?: FileIdentity | undefined;
 }
@@ -33,6 +37,8 @@ export interface Connection {
   readonly file: OpenedFile | undefined;
   /** The outcomes of all writes: those of decisions, and of jobs. */
   readonly outcomes: Pick<DecisionOutcomes, 'committedWithin' | 'failing'>;
+  /** Whether the database went back in time while it was open. Stays true. */
+  wentBack(): boolean;
   close(): Promise<void>;
 }
 
@@ -55,11 +61,16 @@ export async function openConnection(
   const outcomes = decisionOutcomes(now);
   const checkpoints = logCheckpoints(handle, outcomes.committed);
   const file = access === 'write' && isFile(path) ? openedFile(path, now, opened) : undefined;
-  const beforeCommit = () => {
-    if (file?.wasReplaced()) throw replaced();
-  };
+  const remembered = file && (await rememberedOrClosed(handle, run, now));
   const commits = groupCommit(handle, run, {
-    ...{ beforeCommit, afterBatch: checkpoints.afterBatch, failed: outcomes.failed },
+    atBegin: () => remembered?.atBegin(),
+    beforeCommit() {
+      if (file?.wasReplaced()) throw replaced();
+      remembered?.beforeCommit();
+    },
+    committed: () => remembered?.committed(),
+    afterBatch: checkpoints.afterBatch,
+    failed: outcomes.failed,
   });
   let isClosed = false;
 
@@ -70,7 +81,10 @@ export async function openConnection(
     async read(work) {
       refuseIfClosed();
       try {
-        return await whileBusy(() => work(run));
+        return await whileBusy(() => {
+          remembered?.beforeRead();
+          return work(run);
+        });
       } catch (error) {
         throw asUnavailable(error);
       }
@@ -82,6 +96,7 @@ export async function openConnection(
     script: handle.exec,
     file,
     outcomes,
+    wentBack: () => remembered?.wentBack() === true,
     async close() {
       isClosed = true;
       await commits.drained();
@@ -89,6 +104,15 @@ export async function openConnection(
       handle.close();
     },
   };
+}
+
+async function rememberedOrClosed(handle: Handle, run: Run, now: () => number): Promise<RememberedLedger> {
+  try {
+    return await whileBusy(() => rememberedLedger(run, now));
+  } catch (error) {
+    handle.close();
+    throw asUnavailable(error);
+  }
 }
 
 function replaced(): StorageUnavailable {

@@ -22,22 +22,27 @@ interface Member {
 }
 
 export interface Surroundings {
+  /** Called first in each transaction. If it throws, the batch is rolled back and fails with this error. */
+  readonly atBegin: () => void;
   /** Called before each commit. If it throws, the batch is rolled back and fails with this error. */
   readonly beforeCommit: () => void;
+  /** Called after each commit, before the batch is answered. */
+  readonly committed: () => void;
   /** Called once the batch is answered. The next batch waits for it. */
   readonly afterBatch: (isCommitted: boolean) => Promise<void>;
   /** Called with the error of a batch that failed, as its decisions get it. */
   readonly failed: (error: unknown) => void;
 }
 
-export function groupCommit(handle: Handle, run: Run, { beforeCommit, afterBatch, failed }: Surroundings): GroupCommit {
+export function groupCommit(handle: Handle, run: Run, surroundings: Surroundings): GroupCommit {
+  const { afterBatch, failed } = surroundings;
   const { submit, drained } = collector<Member>({
     size: BATCH_SIZE,
     underWay: 1,
     perform: async (batch) => {
       let isCommitted = false;
       try {
-        await whileBusy(() => commitTogether(handle, run, batch, beforeCommit));
+        await whileBusy(() => commitTogether(handle, run, batch, surroundings));
         isCommitted = true;
       } catch (error) {
         const unavailable = asUnavailable(error);
@@ -60,12 +65,16 @@ export function groupCommit(handle: Handle, run: Run, { beforeCommit, afterBatch
   };
 }
 
-function commitTogether(handle: Handle, run: Run, batch: readonly Member[], beforeCommit: () => void): void {
+type InTransaction = Pick<Surroundings, 'atBegin' | 'beforeCommit' | 'committed'>;
+
+function commitTogether(handle: Handle, run: Run, batch: readonly Member[], around: InTransaction): void {
   run('begin immediate');
   try {
-    const answers = runAll(handle, run, batch);
-    beforeCommit();
+    around.atBegin();
+    const answers = runAll(handle, run, batch, around);
+    around.beforeCommit();
     run('commit');
+    around.committed();
     for (const answer of answers) answer();
   } catch (error) {
     if (handle.inTransaction()) run('rollback');
@@ -77,7 +86,12 @@ function commitTogether(handle: Handle, run: Run, batch: readonly Member[], befo
  * The first attempt sets no savepoints, because a savepoint costs as much as a small decision. A decision that exceeded
  * its time limit does not run again: the others have waited long enough.
  */
-function runAll(handle: Handle, run: Run, batch: readonly Member[]): readonly (() => void)[] {
+function runAll(
+  handle: Handle,
+  run: Run,
+  batch: readonly Member[],
+  { atBegin }: InTransaction,
+): readonly (() => void)[] {
   const answers: (() => void)[] = [];
   try {
     for (const { work } of batch) answers.push(work());
@@ -86,6 +100,7 @@ function runAll(handle: Handle, run: Run, batch: readonly Member[]): readonly ((
     if (isBusy(error) || isUnwritable(error) || !handle.inTransaction()) throw error;
     run('rollback');
     run('begin immediate');
+    atBegin();
     const exceeded = error instanceof StorageUnavailable ? answers.length : undefined;
     return batch.map((member, nth) => (nth === exceeded ? () => member.fail(error) : runOne(handle, run, member)));
   }

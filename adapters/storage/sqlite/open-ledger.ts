@@ -7,6 +7,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import type { LedgerReading } from '../storage.ts';
+import type { SqliteOptions } from './connection.ts';
+import { isDamage } from './damaged-file.ts';
 import { type DriverFault, driverFault } from './driver-fault.ts';
 import { callerOf, checkpointsOf, startDatabaseThread, transparencyLogOf } from './open.ts';
 import type { DatabaseMethods } from './worker/main.ts';
@@ -18,6 +20,7 @@ export type LedgerFileProblem =
   /** The user of this process may not read the file. */
   | 'not_permitted'
   | 'not_a_database'
+  | 'damaged'
   /** SQLite must create an index file beside a file in write-ahead mode, but this process has no permission. */
   | 'folder_not_writable'
   | DriverFault
@@ -35,7 +38,7 @@ export class LedgerFileUnusable extends Error {
 
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
-  const { call, close } = await openToRead(path);
+  const { call, close } = await openToRead({ path });
   return {
     ledger: { page: callerOf(call)('ledgerPage') },
     checkpoints: checkpointsOf(call),
@@ -47,7 +50,7 @@ export async function openSqliteLedger(path: string): Promise<LedgerReading> {
 
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
-  const { call, close } = await openToRead(path);
+  const { call, close } = await openToRead({ path, pageCheck: 'if_small' });
   const ask = callerOf(call);
   return {
     server: ask('serverVersion'),
@@ -71,10 +74,10 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
   };
 }
 
-async function openToRead(path: string): Promise<Client<DatabaseMethods>> {
-  await refuseUnreadable(path);
+async function openToRead(options: Pick<SqliteOptions, 'path' | 'pageCheck'>): Promise<Client<DatabaseMethods>> {
+  await refuseUnreadable(options.path);
   try {
-    return await startDatabaseThread({ path, readOnly: true });
+    return await startDatabaseThread({ ...options, readOnly: true });
   } catch (error) {
     throw new LedgerFileUnusable(problemOf(error), { cause: error });
   }
@@ -97,6 +100,7 @@ function problemOf(error: unknown): LedgerFileProblem {
   const cause = error instanceof StorageUnavailable ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'SQLITE_NOTADB') return 'not_a_database';
+  if (isDamage(error)) return 'damaged';
   const fault = driverFault(error);
   if (fault !== undefined) return fault;
   return BESIDE.test(code) ? 'folder_not_writable' : 'failed';

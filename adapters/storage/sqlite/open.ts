@@ -6,9 +6,11 @@
 import { Worker } from 'node:worker_threads';
 import type { Decision } from '../../../application/decisions/decision.ts';
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { TransparencyLog } from '../../../application/ports/transparency-log.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import type { SqliteOptions } from './connection.ts';
+import { DAMAGED, isDamage, isLarge } from './damaged-file.ts';
 import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './limits.ts';
 import { NO_ANSWER } from './no-answer.ts';
 import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
@@ -38,16 +40,29 @@ export async function openSqlite(
 ): Promise<Storage> {
   const { path } = options;
   let opened: FileIdentity | undefined;
-  const thread = await supervise(() => start({ ...options, opened }), {
+  const pageCheck = options.isServed ? { pageCheck: 'if_small' as const } : {};
+  // A thread that is restarted opens the file that the first one checked.
+  const thread = await supervise(() => start({ ...options, ...(opened === undefined ? pageCheck : {}), opened }), {
     log,
     restartAfterMs: path === ':memory:' ? undefined : RESTART_PAUSE_MS,
   });
   const ask = callerOf(thread.call);
   opened = await ask('openedFile')();
   if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
+  let isDamaged = false;
+  const checking = options.isServed && path !== ':memory:' && isLarge(path) ? checkLarge() : undefined;
+  async function checkLarge(): Promise<void> {
+    try {
+      await (await startDatabaseThread({ path, readOnly: true, pageCheck: 'always' })).close();
+    } catch (error) {
+      isDamaged = isDamage(error);
+      log.error(isDamaged ? DAMAGED.detail : 'the pages of the database file could not be checked', error);
+    }
+  }
   const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
+      if (isDamaged) throw new StorageUnavailable('The SQLite file is damaged');
       const verdict = await thread.call('decide', [decision.name, input], answerLimit(decision.transaction));
       return verdict as Verdict;
     },
@@ -87,7 +102,8 @@ export async function openSqlite(
     transparencyLog: transparencyLogOf(thread.call),
     readiness: {
       name: 'database',
-      check: () => ask('checkReadiness')().catch(() => (isReplaced() ? REPLACED : NO_ANSWER)),
+      check: async () =>
+        isDamaged ? DAMAGED : ask('checkReadiness')().catch(() => (isReplaced() ? REPLACED : NO_ANSWER)),
     },
     decisionsFail: ask('decisionsFail'),
     databaseTime: undefined,
@@ -98,7 +114,10 @@ export async function openSqlite(
     migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
     // The ledger has no partitions.
     createPartitions: async () => undefined,
-    close: thread.close,
+    async close() {
+      await thread.close();
+      await checking;
+    },
   };
 }
 

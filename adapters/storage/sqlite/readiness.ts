@@ -1,12 +1,13 @@
 /**
- * Checks whether SQLite can take decisions: the path names the opened file, which answers, its schema is current, the last
- * decision could be written, and so can a row.
+ * Checks whether SQLite can take decisions: the path names the opened file, which answers, holds the newest record that was
+ * seen, and has the current schema; the last decision could be written, and so can a row.
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { NUMBERS_BEYOND } from '../../../application/ports/storage.ts';
 import { describeFailing } from '../decision-outcomes.ts';
+import { WENT_BACK } from '../ledger-memory.ts';
 import { describeSchema, MIGRATIONS_TABLE } from '../rows/migrations.ts';
 import type { Connection } from './connection.ts';
 import { isBeyond } from './ledger.ts';
@@ -52,12 +53,13 @@ async function ask(connection: Connection): Promise<Verdict> {
         if (!outcomes.committedWithin(WRITE_PROBE_MS)) for (const statement of PROBE) run(statement);
       });
     } catch (error) {
+      if (connection.wentBack()) return WENT_BACK;
       if (file?.wasReplaced()) return REPLACED;
       const fault = error instanceof StorageUnavailable ? error.fault : undefined;
       return fault === undefined ? NO_ANSWER : describeFailing(fault);
     }
     return schema;
   } catch {
-    return NO_ANSWER;
+    return connection.wentBack() ? WENT_BACK : NO_ANSWER;
   }
 }

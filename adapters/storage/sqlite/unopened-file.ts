@@ -2,15 +2,19 @@
 
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isDamage } from './damaged-file.ts';
 
 export type UnopenedFile =
   /** The file's directory does not exist. */
   | 'no_directory'
   /** The user of this process may not write to the file, or to its directory, where SQLite keeps its log. */
   | 'not_writable'
+  | 'damaged'
   | 'no_database';
 
-export async function unopenedFile(path: string): Promise<UnopenedFile> {
+/** @param error the error of opening it */
+export async function unopenedFile(path: string, error: unknown): Promise<UnopenedFile> {
+  if (isDamage(error)) return 'damaged';
   const directory = dirname(path);
   if (!(await may(directory, constants.F_OK))) return 'no_directory';
   const isThere = await may(path, constants.F_OK);

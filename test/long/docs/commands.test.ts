@@ -45,6 +45,7 @@ describe('The commands', function () {
   let folder: string;
   let quiet: Filled;
   let issuer: string;
+  let activeKid: string;
   let terminal: Terminal;
 
   /** Runs blocks of a page, in which the values of `filled` replace its keys. Returns their outputs. */
@@ -70,6 +71,7 @@ describe('The commands', function () {
       (request.path.endsWith('/ada') ? answering({ id: 'ada', enabled: true }) : answering({}, 404))(request, response),
     );
     const key = await makeSealingKey();
+    activeKid = key.signer.kid;
     const database = await withRecordsOfSeptember(key);
     closing.unshift(registry.stop, provider.stop, directory.server.close, database.drop);
 
@@ -135,8 +137,15 @@ describe('The commands', function () {
   });
 
   it('of docs/operating.md diagnose, rotate the key, disable an agent and end its tasks', async () => {
+    const former = join(folder, 'secrets', 'former.pem');
+    // Only these two commands have the settings of a service whose former key is still configured.
+    const rotated = `Service__Signing__Keys__1__Path=${former} Service__Signing__ActiveKid=${activeKid}`;
     const outputs = await follow('docs/operating.md', {
-      '--out /run/secrets/signing-key.pem': `--out ${join(folder, 'secrets', 'first.pem')}`,
+      '--out /run/secrets/signing-key.pem': `--out ${former}`,
+      'npx --no mandate keys retire --kid=KID': [
+        `kid=$(${rotated} npx --no mandate keys show | sed --quiet 's/^published  *\\([^ ]*\\).*/\\1/p')`,
+        `${rotated} npx --no mandate keys retire --kid="$kid"`,
+      ].join('\n'),
       '/run/secrets': join(folder, 'secrets'),
       'http://10.0.0.4:5100': issuer,
       'http://10.0.0.5:5100': issuer,
@@ -145,6 +154,7 @@ describe('The commands', function () {
     });
     expect(outputs[0]).to.match(/^\d+ ok, \d+ warning, \d+ skipped\.$/m);
     expect(outputs[1]).to.match(/^ok +verdict /m);
+    expect(await readFile(former, 'utf8')).to.match(/^-----BEGIN PUBLIC KEY/);
     const { enabled } = await ask('/admin/agents/jira-triage');
     expect(enabled).to.equal(false);
   });

@@ -25,6 +25,7 @@ export function openTerminal(folder: string, environment: Readonly<Record<string
   const ended = once(shell, 'exit').then(() => undefined);
   return {
     async run(commands) {
+      if (shell.exitCode !== null || shell.signalCode !== null) throw new Error('An earlier command ended the shell.');
       const [end, from] = [`end of ${randomUUID()}`, printed.length];
       // The commands must not read the next ones.
       shell.stdin.write(`{\n${commands}\n} < /dev/null\necho '${end}'\n`);
