@@ -10,6 +10,7 @@ import { primaryOf } from '../../../../adapters/storage/postgres/find-primary.ts
 import { hosts } from '../../../../adapters/storage/postgres/hosts.ts';
 import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
+import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
 import { freePort } from '../../../../scripts/free-port.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
@@ -126,6 +127,19 @@ describe('several hosts in a connection string', function () {
     expect(await condition.server()).to.match(/^Postgres \d/);
     expect(await condition.schema()).to.equal('current');
     await condition.close();
+  });
+
+  it('lead the service past a dead server and a standby to the primary', async () => {
+    const ports = [other.server.port, dead, portOfMain()];
+    const addresses = {
+      connectionString: across(ports),
+      migrationConnectionString: across(ports, 'MigrationConnectionString'),
+      limits: TENFOLD_LIMITS,
+    };
+    const storage = await openPostgres(addresses, { clock: { now: () => NOON }, log: capturedLog() });
+    expect(await storage.schemaStatus()).to.equal('current');
+    expect(await storage.migrate()).to.deep.equal([]);
+    await storage.close();
   });
 
   it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {
