@@ -161,6 +161,13 @@ const TIMED_OUT = /^Query read timeout/;
 /** The message of the pool (pg-pool), and that of the driver, if the limit for a connection is reached. */
 const NOT_ACQUIRED = /^(timeout exceeded when trying to connect|timeout expired)/;
 
+/** The message of the pool (pg-pool) if no connection became free in time: no new one was tried. */
+const EXHAUSTED = 'timeout exceeded when trying to connect';
+
+export function isPoolExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === EXHAUSTED;
+}
+
 /** `undefined` if the error is a bug of Mandate. */
 export function faultOf(error: unknown): DatabaseFault | undefined {
   if (error instanceof pg.DatabaseError) return faultOfServer(error);

@@ -23,11 +23,21 @@ export function hosts(list: readonly [string, ...string[]]): Hosts {
   };
 }
 
-/** The option `Client` of a pool: each connection goes to the host that is current when it is opened. */
-export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => pg.Client {
-  return class extends pg.Client {
+/** A connection to the host that was current when it was opened. */
+export abstract class HostClient extends pg.Client {
+  /** The connection string of its host. */
+  abstract readonly uri: string;
+}
+
+/** The option `Client` of a pool. */
+export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => HostClient {
+  return class extends HostClient {
+    readonly uri: string;
+
     constructor(config: pg.ClientConfig = {}) {
-      super({ ...config, connectionString: known.current() });
+      const uri = known.current();
+      super({ ...config, connectionString: uri });
+      this.uri = uri;
     }
   };
 }

@@ -22,8 +22,8 @@ import {
   noConnection,
   WentBack,
 } from './errors.ts';
-import { COMMITS_UNANSWERED } from './faults.ts';
-import { clientOf, type Hosts, hosts } from './hosts.ts';
+import { COMMITS_UNANSWERED, isPoolExhausted } from './faults.ts';
+import { clientOf, HostClient, type Hosts, hosts } from './hosts.ts';
 import { CLOSING_LIMIT_MS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RENEWAL_RETRY_MS } from './limits.ts';
 import type { KnownPrimary, Server } from './primary.ts';
 import type { UnansweredCommits } from './unanswered.ts';
@@ -121,8 +121,8 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
       try {
         return await pool.connect();
       } catch (error) {
-        known.failed(host);
-        if (tried >= known.count) throw noConnection(error);
+        if (!isPoolExhausted(error)) known.failed(host);
+        if (tried >= known.count || isPoolExhausted(error)) throw noConnection(error);
       }
     }
   }
@@ -134,14 +134,13 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   async function prepare(client: pg.PoolClient): Promise<Session> {
     const prepared = sessions.get(client);
     if (prepared !== undefined) return prepared;
-    const host = known.current();
     await client.query(sessionSettings(limits));
     const examined = primary?.examine(async ({ name, text }, values = []) => {
       const { rows, rowCount } = await client.query({ name, text, values: [...values] });
       return { rows, count: rowCount ?? 0 };
     });
     const server = await examined?.catch((error: unknown) => {
-      if (error instanceof NotThePrimary) known.failed(host);
+      if (error instanceof NotThePrimary && client instanceof HostClient) known.failed(client.uri);
       throw error;
     });
     const session = { server, renewAt: performance.now() + lifetimeOf(serving) };

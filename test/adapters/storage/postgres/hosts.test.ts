@@ -8,7 +8,9 @@ import { hostsOf } from '../../../../adapters/storage/postgres/connection-string
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
 import { primaryOf } from '../../../../adapters/storage/postgres/find-primary.ts';
 import { hosts } from '../../../../adapters/storage/postgres/hosts.ts';
+import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
+import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
 import { freePort } from '../../../../scripts/free-port.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
@@ -74,7 +76,7 @@ describe('several hosts in a connection string', function () {
 
   const portsOf = (uri: string) => hostsOf(uri).map((host) => Number(new URL(host).port));
 
-  it('are tried in order by a pool, and after a failure by all pools', async () => {
+  it('are tried in order by each pool, and a call that fails before its work goes on to the next host', async () => {
     const known = hosts(hostsOf(across([other.server.port, dead, portOfMain()])));
     const open = () =>
       openConnections({ connectionString: known, poolSize: 2, limits: TENFOLD_LIMITS.serving }, capturedLog());
@@ -83,10 +85,16 @@ describe('several hosts in a connection string', function () {
       (await run<{ port: number }>({ name: 'port', text: 'select inet_server_port() as port' })).rows[0]?.port;
     expect(await port(one)).to.equal(other.server.port);
     await other.halt('fast');
-    // Two connections at once fail on the same host, and move on once.
+    // Both pools move on to the next host but one.
     expect(await Promise.all([port(one), port(two)])).to.deep.equal([portOfMain(), portOfMain()]);
     expect(known.current()).to.equal(hostsOf(across([portOfMain()]))[0]);
     await Promise.all([one.close(), two.close()]);
+    const lost = openConnections(
+      { connectionString: hosts(hostsOf(across([dead, other.server.port]))), poolSize: 1, limits: LIMITS.serving },
+      capturedLog(),
+    );
+    expect(await thrownBy(port(lost))).to.include({ name: 'StorageUnavailable' });
+    await lost.close();
     await other.start();
   });
 
@@ -119,6 +127,19 @@ describe('several hosts in a connection string', function () {
     expect(await condition.server()).to.match(/^Postgres \d/);
     expect(await condition.schema()).to.equal('current');
     await condition.close();
+  });
+
+  it('lead the service past a dead server and a standby to the primary', async () => {
+    const ports = [other.server.port, dead, portOfMain()];
+    const addresses = {
+      connectionString: across(ports),
+      migrationConnectionString: across(ports, 'MigrationConnectionString'),
+      limits: TENFOLD_LIMITS,
+    };
+    const storage = await openPostgres(addresses, { clock: { now: () => NOON }, log: capturedLog() });
+    expect(await storage.schemaStatus()).to.equal('current');
+    expect(await storage.migrate()).to.deep.equal([]);
+    await storage.close();
   });
 
   it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {

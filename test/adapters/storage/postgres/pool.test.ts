@@ -99,7 +99,7 @@ describe('The connections of a serving process', function () {
     const write = () => connections.transact((run) => run(WRITE)).catch((error: Error) => error);
     expect(await write()).to.be.instanceOf(StorageUnavailable);
     const refused = await write();
-    expect(refused).to.be.instanceOf(StorageUnavailable).with.property('message').that.includes('standby');
+    expect(refused).to.be.instanceOf(StorageUnavailable).with.nested.property('fault.code', 'COMMITS_UNANSWERED');
     expect(unanswered.count).to.equal(1);
     expect((await connections.readTogether((run) => run(PID))).count).to.equal(1);
   });
