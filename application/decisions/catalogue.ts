@@ -5,6 +5,7 @@ import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
 import { endOwnTasks, endTasks } from './end-tasks.ts';
+import { agentExists, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -26,6 +27,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   activateKeys,
   addAgent,
   addUser,
+  agentExists,
   append,
   applySecurityEvent,
   changeAgent,
@@ -38,6 +40,8 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   endOwnTasks,
   endTasks,
   expireDueTasks,
+  findOwnTaskSponsor,
+  findTaskSponsor,
   liftBlock,
   logOut,
   openOperatorSession,
@@ -54,5 +58,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   revokeSingleToken,
   spendAssertion,
   useOperatorSession,
+  userExists,
   useSession,
 ];

@@ -39,6 +39,8 @@ export interface Facts {
   >;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
+  /** The task's person. */
+  task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time

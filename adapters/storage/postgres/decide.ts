@@ -188,6 +188,9 @@ function decideInTwoRoundTrips(
   );
 }
 
+/** Writes to the write-ahead log only, with every `wal_level`. */
+const walRecord = { name: 'wal_record', text: "select pg_logical_emit_message(true, 'mandate', '')" };
+
 /** The same for connections without pipeline mode. Waits for each statement. */
 async function decideStepByStep(
   unlimited: Run,
@@ -205,6 +208,9 @@ async function decideStepByStep(
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
   for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
+  // A commit waits for a synchronous standby only if it wrote. Without this record, a server that lost its standby to a
+  // failover would answer that there is nothing to end.
+  if (effects.length === 0) await run(walRecord);
   return verdict;
 }
 

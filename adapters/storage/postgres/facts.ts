@@ -137,6 +137,13 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row && { state: row.state, expiresAt: readInstant(row.expires_at) },
   ),
 
+  task_sponsor: lookup<'task_sponsor', Pick<TaskRow, 'sponsor_key'>>(
+    'task_id text',
+    'select sponsor_key from tasks t where t.task_id = q.task_id',
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row?.sponsor_key,
+  ),
+
   grant: lookup<
     'grant',
     { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: string | null }

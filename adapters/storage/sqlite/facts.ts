@@ -56,6 +56,9 @@ const readers: Readers = {
     return row && { state: row.state, expiresAt: row.expires_at };
   },
 
+  task_sponsor: (run, taskId) =>
+    first<TaskRow>(run, 'select sponsor_key from tasks where task_id = ?', taskId)?.sponsor_key,
+
   grant: (run, grantHash) => {
     const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
     const row = first<GrantFactsRow>(run, query, grantHash);
