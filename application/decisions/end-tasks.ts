@@ -25,7 +25,7 @@ export interface TasksEnd extends Revocation {
 /** If no task is live, nothing is written. */
 export type EndVerdict =
   | { readonly kind: 'ended'; readonly tasks: number }
-  /** The agent does not exist. A person is never `not_found`: the service has no list of all people. */
+  /** The task or agent does not exist. A person is never `not_found`: the service has no list of all people. */
   | { readonly kind: 'not_found' };
 
 /** Also ends all tasks delegated from the selected ones. It waits for running exchanges, and ends their tasks as well. */
@@ -40,11 +40,14 @@ export const endTasks = explained(
 
     asks: ({ selection, at }) => ({
       live: ask('live_tasks', { selection, at }),
+      task: selection.kind === 'task' ? ask('task_sponsor', selection.taskId) : undefined,
       revision: selection.kind === 'agent' ? ask('agent_revision', selection.agentId) : undefined,
     }),
 
-    judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
-      if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
+    judge: ({ selection, at, reason }, { live, task, revision }): Judgement<EndVerdict> => {
+      const isUnknown =
+        (selection.kind === 'task' && task === undefined) || (selection.kind === 'agent' && revision === undefined);
+      if (isUnknown) return { verdict: { kind: 'not_found' }, effects: [] };
       const { tasks, effects, ended } = revokeTasks(live, { at, reason });
       return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
     },

@@ -39,7 +39,7 @@ export interface Facts {
   >;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
-  /** The person of a stored task, who never changes. */
+  /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**

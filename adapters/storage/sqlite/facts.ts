@@ -57,7 +57,7 @@ const readers: Readers = {
   },
 
   task_sponsor: (run, taskId) =>
-    first<Pick<TaskRow, 'sponsor_key'>>(run, 'select sponsor_key from tasks where task_id = ?', taskId)?.sponsor_key,
+    first<TaskRow>(run, 'select sponsor_key from tasks where task_id = ?', taskId)?.sponsor_key,
 
   grant: (run, grantHash) => {
     const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
