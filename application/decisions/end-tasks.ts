@@ -56,21 +56,3 @@ export const endTasks = explained(
 
 /** The same for a person, at `/me`. */
 export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };
-
-/**
- * Finds the person of a task that a plain read did not find. That read may have reached another server than the decisions
- * do (docs/decisions/0027-a-switch-that-finds-nothing.md).
- */
-export const findTaskSponsor = decision({
-  name: 'find_task_sponsor',
-  transaction: 'operator',
-  locks: () => [],
-  asks: (taskId: TaskId) => ({ sponsor: ask('task_sponsor', taskId) }),
-  judge: (_, { sponsor }): Judgement<SponsorKey | undefined> => ({ verdict: sponsor, effects: [] }),
-});
-
-/** The same for a person, at `/me`. */
-export const findOwnTaskSponsor: typeof findTaskSponsor = {
-  ...findTaskSponsor,
-  ...{ name: 'find_own_task_sponsor', transaction: 'person' },
-};
