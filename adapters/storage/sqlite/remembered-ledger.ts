@@ -30,8 +30,8 @@ export interface RememberedLedger {
 export function rememberedLedger(run: Run, now: () => number): RememberedLedger {
   const memory = ledgerMemory();
   const dataVersion = () => run<{ version: number }>(selectVersion).rows[0]?.version;
+  // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
   const one = (sql: string, values: readonly number[] = []): RememberedRecord | undefined =>
-    // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
     run(findLedger).count === 0 ? undefined : run<RememberedRecord>(sql, values).rows[0];
   const sawNewest = () => {
     const newest = one(selectNewest);
