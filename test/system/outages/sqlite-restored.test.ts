@@ -4,8 +4,11 @@ import { closeSync, copyFileSync, openSync, rmSync, statSync, writeSync } from '
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
 import { WENT_BACK } from '../../../adapters/storage/ledger-memory.ts';
+import { openConnection } from '../../../adapters/storage/sqlite/connection.ts';
 import { DAMAGED } from '../../../adapters/storage/sqlite/damaged-file.ts';
 import { CHECKED_AT_ONCE_BYTES, FILE_CHECK_MS } from '../../../adapters/storage/sqlite/limits.ts';
+import { sqliteReadiness } from '../../../adapters/storage/sqlite/readiness.ts';
+import { memoryOfThreads } from '../../../adapters/storage/sqlite/remembered-ledger.ts';
 import { runCommand } from '../../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -121,6 +124,20 @@ describe('A backup of SQLite', function () {
     expect(await records()).to.be.at.least(Number(before));
     await expectStopped();
     await restarted.stop();
+  });
+
+  it('is noticed by a database thread that starts after the restore, as long as the process lives', async () => {
+    await copyDatabase(path, backup);
+    await agent.exchange();
+    const memory = memoryOfThreads();
+    await (await openConnection(path, 'write', { memory })).close();
+    await copyDatabase(backup, path);
+    for (const restart of [1, 2]) {
+      const connection = await openConnection(path, 'write', { memory });
+      expect(connection.wentBack(), `restart ${restart}`).to.equal(true);
+      expect(await sqliteReadiness(connection).check()).to.deep.equal(WENT_BACK);
+      await connection.close();
+    }
   });
 
   it('may be made, and the file be compacted and written by other processes, while the service decides', async () => {
