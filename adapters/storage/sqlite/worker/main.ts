@@ -128,13 +128,14 @@ async function checkPages({ read }: Connection): Promise<void> {
 }
 
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
-const { path, readOnly = false, isServed = false, pageCheck, opened }: SqliteOptions = workerData;
+const { path, readOnly = false, isServed = false, pageCheck, opened, memory }: SqliteOptions = workerData;
 
 await serve(parentPort, async () => {
-  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened });
+  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened, memory });
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
-    await connection.read((run) => run('select count(*) from sqlite_schema'));
+    // A database that went back in time is opened, so that readiness can say it.
+    if (!connection.wentBack()) await connection.read((run) => run('select count(*) from sqlite_schema'));
     if (pageCheck === 'always' || (pageCheck === 'if_small' && !isLarge(path))) await checkPages(connection);
   } catch (error) {
     await connection.close();
