@@ -32,7 +32,7 @@ export function databaseClosed(): StorageUnavailable {
 export const SET_BACK = '55000';
 
 /** The server is read-only: a standby, or a server that is shutting down. */
-const READ_ONLY = '25006';
+export const READ_ONLY = '25006';
 export const LOCK_NOT_AVAILABLE = '55P03';
 const ROLLED_BACK = new Set(['40001', '40P01']);
 /**

@@ -13,7 +13,8 @@ import { type DecisionOutcomes, describeFailing, READS_GO_ON } from '../decision
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
-import { isReadOnly, LOCK_NOT_AVAILABLE } from './errors.ts';
+import { isReadOnly, LOCK_NOT_AVAILABLE, READ_ONLY, SET_BACK } from './errors.ts';
+import { CHECK_VIOLATION, UNIQUE_VIOLATION } from './faults.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
 import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.ts';
 
@@ -35,9 +36,12 @@ export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${
 
 export const isBeyond = { name: 'is_beyond', text: selectBeyond('select last_number()') };
 
-const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
+const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
 
-const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
+const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
+
+/** What decisions of the last seconds failed for, but the check has just found in order: read-only, the numbers, the month. */
+const RULED_OUT = new Set([READ_ONLY, SET_BACK, UNIQUE_VIOLATION, CHECK_VIOLATION]);
 
 /**
  * @param outcomes whether decisions of this process succeed
@@ -66,11 +70,11 @@ export function postgresReadiness(
       const beyond = await connections.run<{ beyond: boolean }>(isBeyond);
       if (beyond.rows[0]?.beyond === true) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
-      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: SET_BACK };
+      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: NUMBERS_SET_BACK };
       const fault = outcomes.failing();
-      return fault === undefined ? schema : await explain(fault);
+      return fault === undefined || RULED_OUT.has(fault.code) ? schema : await explain(fault);
     } catch (error) {
-      if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
+      if (isReadOnly(error)) return { status: 'Unhealthy', detail: IS_READ_ONLY };
       const fault = error instanceof StorageUnavailable ? error.fault : undefined;
       return fault?.code === LOCK_NOT_AVAILABLE ? explain(fault).catch(unanswered) : unanswered(error);
     }
