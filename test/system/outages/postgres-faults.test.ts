@@ -3,9 +3,13 @@
  * the metric; then the service goes on by itself.
  */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { openPostgresCondition } from '../../../adapters/storage/postgres/condition.ts';
 import { READINESS_LIMITS } from '../../../adapters/storage/postgres/limits.ts';
+import { capturedLog } from '../../support/captured-log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { SUPERUSER } from '../../support/postgres-server.ts';
@@ -226,6 +230,30 @@ describe('While Postgres', function () {
     expect(await readiness()).to.deep.equal(HEALTHY);
   });
 
+  it('waits for a synchronous standby, the waiting commits are counted, and they go on when it waits no more', async () => {
+    await own.sql("alter system set synchronous_standby_names = 'lost'");
+    await own.sql('select pg_reload_conf()');
+    const condition = openPostgresCondition(own.postgres.server.url('serving', DATABASE), capturedLog());
+    try {
+      // A commit waits also if its client is gone, so a refused exchange may be committed later.
+      expectUnavailable(await agent.exchange());
+      const [code, status, detail] = await readiness();
+      expect([code, status]).to.deep.equal([200, 'Degraded']);
+      expect(detail).to.match(
+        /^Decisions fail: their commits wait for a synchronous standby, in (1 session|\d+ sessions)\. Introspection and key sets are served\.$/,
+      );
+      const writing = await condition.writing();
+      expect(writing).to.deep.include({ isStandby: false, fault: undefined, synchronousCommit: 'on', lockHolders: [] });
+      expect(writing?.awaitingStandby).to.be.greaterThan(0);
+    } finally {
+      await condition.close();
+      await own.sql('alter system reset synchronous_standby_names');
+      await own.sql('select pg_reload_conf()');
+    }
+    expect((await agent.exchange()).status).to.equal(200);
+    expect(await readiness()).to.deep.equal(HEALTHY);
+  });
+
   it('has no partition for this month, the first request makes the service create it, and the next is served', async () => {
     // Longer than any token, so the agent registered before is as good as another.
     mandate.clock.advance(120 * DAY);
@@ -245,11 +273,41 @@ describe('While Postgres', function () {
 
   it('has no partition for this month, and a check of readiness makes the service create it', async () => {
     const other = await mandate.another({});
+    // The hourly upkeep runs at the start, with the time before.
+    await other.untilReady();
     other.clock.advance(240 * DAY);
     const unready = await readiness(other);
     expect(unready.slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
     expect(unready[2]).to.match(/^The ledger has no partition ledger_\d{4}_\d{2}; run `mandate migrate`\.$/);
     await eventually(async () => (await readiness(other))[1] === 'Healthy');
     await other.stop();
+  });
+
+  it('is a standby, nothing is decided, doctor names it, and the service goes on after its promotion', async () => {
+    const [row] = await own.sql('show data_directory');
+    await own.postgres.halt('fast');
+    writeFileSync(join(String(row?.data_directory), 'standby.signal'), '');
+    // A standby says that it is started only after its promotion.
+    const started = own.postgres.start();
+    const answers = () =>
+      own.sql('select 1').then(
+        () => true,
+        () => false,
+      );
+    await eventually(answers, 50);
+    const condition = openPostgresCondition(own.postgres.server.url('serving', DATABASE), capturedLog());
+    try {
+      expectUnavailable(await agent.exchange());
+      expect((await readiness()).slice(0, 2)).to.deep.equal([503, 'Unhealthy']);
+      const writing = await condition.writing();
+      expect(writing).to.deep.include({ isStandby: true });
+      expect(writing?.fault?.code).to.equal('25006');
+    } finally {
+      await condition.close();
+      await own.sql('select pg_promote()');
+      await started;
+    }
+    await eventually(async () => (await agent.exchange()).status === 200);
+    expect((await readiness())[1]).to.equal('Healthy');
   });
 });
