@@ -147,8 +147,8 @@ export const COMMITS_UNANSWERED: DatabaseFault = {
 };
 const LOST: DatabaseFault = { code: 'CONNECTION_LOST', meaning: 'the connection to Postgres was lost', act: REACH };
 
-const CHECK_VIOLATION = '23514';
-const UNIQUE_VIOLATION = '23505';
+export const CHECK_VIOLATION = '23514';
+export const UNIQUE_VIOLATION = '23505';
 /** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 /** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
