@@ -34,6 +34,7 @@ import {
   postgresTasks,
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
+import { afterRestore } from './restores.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
 
@@ -141,6 +142,8 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
       return orRefusal('migrating', () => migratePostgres(migration));
     },
+    afterRestore: (request) =>
+      orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
       person.close();
