@@ -15,7 +15,13 @@ import type {
   Tasks,
 } from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Backlog, DatabaseLine, RestoreOutcome, RestoreRequest, Sweeping } from '../../application/ports/storage.ts';
+import type {
+  Backlog,
+  DatabaseLine,
+  RestoreOutcome,
+  RestoreRequest,
+  Sweeping,
+} from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../../application/ports/transparency-log.ts';
 import type { Instant } from '../../domain/instant.ts';

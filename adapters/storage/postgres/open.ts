@@ -142,8 +142,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
       return orRefusal('migrating', () => migratePostgres(migration));
     },
-    afterRestore: (request) =>
-      orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),
+    afterRestore: (request) => orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
       person.close();

@@ -23,8 +23,8 @@ import {
   sqliteTasks,
 } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
-import { markServed, type ServingMark } from '../serving-mark.ts';
 import { afterRestore } from '../restores.ts';
+import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { serve } from './rpc.ts';
 

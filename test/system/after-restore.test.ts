@@ -1,0 +1,123 @@
+/** `mandate after-restore` on a database that really went back in time (docs/operating.md). */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { runCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
+import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+import { movedClock } from '../support/moved-clock.ts';
+
+for (const database of databases) {
+  describe(`mandate after-restore on ${database.name}`, function () {
+    this.timeout(60_000);
+    let mandate: Mandate;
+    let fresh: FreshDatabase;
+    let directory: string;
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'mandate-restore-'));
+      // The command has the clock of this machine.
+      const clock = movedClock();
+      fresh = await database.fresh();
+      mandate = await startMandate({
+        database: { ...database, fresh: async () => fresh },
+        clock,
+        databaseClock: clock,
+      });
+    });
+    after(async () => {
+      await mandate.stop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    /** The service's clock is moved, the command's is not: the newest record need not be the last. */
+    const highest = (lines: readonly LedgerLine[]) => Math.max(...lines.map(({ seq }) => seq));
+    const run = (...more: readonly string[]) => runCommand(['after-restore', ...more], fresh.settings);
+
+    it('refuses what was spent and forgotten, accepts later assertions, and moves the numbers on', async () => {
+      const agent = await mandate.agent();
+      const seconds = () => Math.floor(mandate.clock.now() / 1_000_000);
+      const without = agent.assertion({ iat: undefined, exp: seconds() + 300 });
+      const spent = agent.assertion();
+      for (const actor_token of [spent, without]) expect((await agent.exchange({ actor_token })).status).to.equal(200);
+      const last = (await mandate.ledger()).at(-1)?.seq ?? 0;
+      await mandate.sql('delete from spent_assertions');
+
+      const { code, out, err } = await run('--above', '5000000');
+      expect({ code, err }).to.deep.equal({ code: 0, err: '' });
+      expect(out).to.include(`The last number in the ledger was ${last}.`);
+      const [record] = (await mandate.ledger()).slice(-1);
+      expect(record).to.deep.include({
+        ...{ seq: 6_000_001, event: 'database.restored', decision: 'allow', reason: null },
+        detail: JSON.stringify({ from: last, to: 6_000_000 }),
+      });
+
+      for (const actor_token of [spent, without, agent.assertion()]) {
+        const lines = await mandate.recorded(async () => {
+          const { status, body } = await agent.exchange({ actor_token });
+          expect([status, body.error]).to.deep.equal([401, 'invalid_client']);
+        });
+        expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'actor_replayed']]);
+      }
+      mandate.clock.advance(70);
+      expect((await agent.exchange()).status).to.equal(200);
+      const lines = await mandate.recorded(() => agent.exchange({ actor_token: spent }));
+      expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
+    });
+
+    it('can run again, and refuses numbers beyond the safe integers', async () => {
+      const before = highest(await mandate.ledger());
+      expect((await run()).code).to.equal(0);
+      const after = await mandate.ledger();
+      expect(highest(after)).to.equal(before + 1_000_001);
+      for (const [above, code, sentence] of [
+        ['9007199254740991', 1, 'nothing was changed'],
+        ['9007199254740992', 2, 'beyond 2^53 - 1'],
+        ['-1', 2, '--above'],
+      ] as const) {
+        const refused = await run(`--above=${above}`);
+        expect(refused.code).to.equal(code);
+        expect(refused.err).to.include(sentence);
+      }
+      expect(await mandate.ledger()).to.deep.equal(after);
+    });
+
+    it('lists what the sink has and the database has not, and refuses a file that is no list of records', async () => {
+      const known = await mandate.ledger();
+      const { checkpoint: _, ...same } = known[0] as Record<string, unknown>;
+      const lost = { ...same, agent_id: null, scope: null };
+      const file = join(directory, 'sink.jsonl');
+      const write = (...lines: readonly unknown[]) =>
+        writeFileSync(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+      write(
+        { records: [known[0], { ...known[1], sponsor: 'other' }] },
+        { ...lost, checkpoint: null, seq: 900_000_001, event: 'sponsor.blocked', sponsor: 'a/b\u202e' },
+        { ...lost, checkpoint: null, seq: 900_000_002, event: 'task.revoked', task_id: 'task_x' },
+      );
+      const { code, out, err } = await run('--sink', file);
+      expect({ code, err }).to.deep.equal({ code: 0, err: '' });
+      expect(out).to.include('The sink has 3 records that the database does not have.');
+      expect(out).to.include(`Number ${known[1]?.seq} has another record in the database than in the sink.`);
+      expect(out).to.include('900000001 sponsor.blocked: PUT /admin/sponsors/a%2Fb%E2%80%AE/block');
+      expect(out).to.include('900000002 task.revoked: DELETE /admin/tasks/task_x');
+      const after = await mandate.ledger();
+      expect(highest(after)).to.equal(901_000_003);
+
+      for (const [line, problem] of [
+        ['{', 'is no JSON'],
+        ['[]', 'is no JSON object'],
+        ['{"records":{}}', 'has records that are no list'],
+        ['{"seq":0,"event":"x","ts":"y"}', 'is no record of the ledger'],
+        [`"${'x'.repeat(4_194_304)}"`, 'is longer than 4194304 bytes'],
+      ] as const) {
+        write(known[0], line);
+        const refused = await run('--sink', file);
+        expect(refused.code).to.equal(1);
+        expect(refused.err).to.include(`--sink: line 2`).and.include(problem);
+      }
+      expect((await run('--sink', join(directory, 'none'))).err).to.include('cannot be read');
+      expect(await mandate.ledger()).to.deep.equal(after);
+    });
+  });
+}
