@@ -73,6 +73,8 @@ function requestOf(event: string, json: JsonObject): string | undefined {
       );
     case 'sponsor.signal':
       return on(named('sponsor'), (key) => `PUT /admin/sponsors/${key}/block, if the signal blocked the person`);
+    case 'token.revoked':
+      return on(named('task_id'), (task) => `DELETE /admin/tasks/${task}, which ends the task of the revoked token`);
     case 'task.revoked':
       return on(named('task_id'), (task) => `DELETE /admin/tasks/${task}`);
     case 'agent.updated':

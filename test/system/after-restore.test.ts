@@ -94,15 +94,17 @@ for (const database of databases) {
         { records: [known[0], { ...known[1], sponsor: 'other' }] },
         { ...lost, checkpoint: null, seq: 900_000_001, event: 'sponsor.blocked', sponsor: 'a/b\u202e' },
         { ...lost, checkpoint: null, seq: 900_000_002, event: 'task.revoked', task_id: 'task_x' },
+        { ...lost, checkpoint: null, seq: 900_000_003, event: 'token.revoked', task_id: 'task_y' },
       );
       const { code, out, err } = await run('--sink', file);
       expect({ code, err }).to.deep.equal({ code: 0, err: '' });
-      expect(out).to.include('The sink has 3 records that the database does not have.');
+      expect(out).to.include('The sink has 4 records that the database does not have.');
       expect(out).to.include(`Number ${known[1]?.seq} has another record in the database than in the sink.`);
       expect(out).to.include('900000001 sponsor.blocked: PUT /admin/sponsors/a%2Fb%E2%80%AE/block');
       expect(out).to.include('900000002 task.revoked: DELETE /admin/tasks/task_x');
+      expect(out).to.include('900000003 token.revoked: DELETE /admin/tasks/task_y, which');
       const after = await mandate.ledger();
-      expect(highest(after)).to.equal(901_000_003);
+      expect(highest(after)).to.equal(901_000_004);
 
       for (const [line, problem] of [
         ['{', 'is no JSON'],

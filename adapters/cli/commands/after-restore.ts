@@ -75,7 +75,7 @@ export function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport
       ? '2. The newest note of the log that was published: a larger tree than GET /log/checkpoint is lost history.'
       : '2. The log is off: there is no published note to compare.',
     `3. The newest number in the sink${sink === undefined ? '' : `, ${sink.newest},`} with ${from}: records above are lost.`,
-    '4. Single tokens revoked since the backup: introspection says active until they expire. End their tasks.',
+    '4. Single tokens revoked since the backup are valid again until they expire: end their tasks.',
     '5. People who signed out since the backup: their tasks go on. End them, or block the person.',
   ];
   return `${[...lines, ...(sink === undefined ? WITHOUT_SINK : sinkLines(sink))].join('\n')}\n`;
