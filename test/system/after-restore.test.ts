@@ -1,18 +1,40 @@
 /** `mandate after-restore` on a database that really went back in time (docs/operating.md). */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
+import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
+
+/** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
+async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
+  const path = settings['Service:Database:Path'];
+  if (path !== undefined) {
+    expect(existsSync(`${path}-wal`)).to.equal(false);
+    copyFileSync(path, `${path}-backup`);
+    return async () => copyFileSync(`${path}-backup`, path);
+  }
+  const name = new URL(settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
+  const client = new pg.Client((await postgresServer()).url(SUPERUSER, 'postgres'));
+  await client.connect();
+  await client.query(`create database ${name}_backup template ${name}`);
+  return async () => {
+    await client.query(`drop database ${name} with (force)`);
+    await client.query(`alter database ${name}_backup rename to ${name}`);
+    await client.end();
+  };
+}
 
 for (const database of databases) {
   describe(`mandate after-restore on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;
+    let start: () => Promise<Mandate>;
     let fresh: FreshDatabase;
     let directory: string;
     before(async () => {
@@ -20,14 +42,13 @@ for (const database of databases) {
       // The command has the clock of this machine.
       const clock = movedClock();
       fresh = await database.fresh();
-      mandate = await startMandate({
-        database: { ...database, fresh: async () => fresh },
-        clock,
-        databaseClock: clock,
-      });
+      const kept = { ...fresh, drop: async () => undefined };
+      start = () => startMandate({ database: { ...database, fresh: async () => kept }, clock, databaseClock: clock });
+      mandate = await start();
     });
     after(async () => {
       await mandate.stop();
+      await fresh.drop();
       rmSync(directory, { recursive: true, force: true });
     });
 
@@ -38,11 +59,17 @@ for (const database of databases) {
     it('refuses what was spent and forgotten, accepts later assertions, and moves the numbers on', async () => {
       const agent = await mandate.agent();
       const seconds = () => Math.floor(mandate.clock.now() / 1_000_000);
+      await mandate.stop();
+      const restore = await backup(fresh);
+      mandate = await start();
+      const last = highest(await mandate.ledger());
       const without = agent.assertion({ iat: undefined, exp: seconds() + 300 });
       const spent = agent.assertion();
-      for (const actor_token of [spent, without]) expect((await agent.exchange({ actor_token })).status).to.equal(200);
-      const last = (await mandate.ledger()).at(-1)?.seq ?? 0;
-      await mandate.sql('delete from spent_assertions');
+      const exchange = (actor_token: string) => mandate.post('/oauth2/token', agent.exchangeForm({ actor_token }));
+      for (const actor_token of [spent, without]) expect((await exchange(actor_token)).status).to.equal(200);
+      await mandate.stop();
+      await restore();
+      mandate = await start();
 
       const { code, out, err } = await run('--above', '5000000');
       expect({ code, err }).to.deep.equal({ code: 0, err: '' });
@@ -55,14 +82,14 @@ for (const database of databases) {
 
       for (const actor_token of [spent, without, agent.assertion()]) {
         const lines = await mandate.recorded(async () => {
-          const { status, body } = await agent.exchange({ actor_token });
+          const { status, body } = await exchange(actor_token);
           expect([status, body.error]).to.deep.equal([401, 'invalid_client']);
         });
         expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'actor_replayed']]);
       }
       mandate.clock.advance(70);
-      expect((await agent.exchange()).status).to.equal(200);
-      const lines = await mandate.recorded(() => agent.exchange({ actor_token: spent }));
+      expect((await exchange(agent.assertion())).status).to.equal(200);
+      const lines = await mandate.recorded(() => exchange(spent));
       expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
     });
 
