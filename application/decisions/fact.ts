@@ -25,7 +25,11 @@ export interface Facts {
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
   /** The first operator's request to lift the person's block, if it awaits a second operator's. */
   pending_unblock: Fact<SponsorKey, PendingUnblock | undefined>;
-  assertion_spent: Fact<AssertionName, boolean>;
+  /**
+   * Whether the assertion was used, or may have been: after a restore (`mandate after-restore`) the row with the agent and
+   * `jti` '' counts for every assertion whose `latestForgetAt` is not after that row's `forget_at`.
+   */
+  assertion_spent: Fact<AssertionName & { readonly latestForgetAt: Instant }, boolean>;
   /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
   /**

@@ -118,6 +118,7 @@ export async function openSqlite(
     // No limit here: a migration waits for other processes that migrate, under its own limit.
     migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
     // The ledger has no partitions.
+    afterRestore: ask('afterRestore'),
     createPartitions: async () => undefined,
     async close() {
       await thread.close();

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import type { RestoreRequest } from '../../../../application/ports/storage.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
@@ -24,6 +25,7 @@ import {
   sqliteTasks,
 } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
+import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { serve } from './rpc.ts';
@@ -110,6 +112,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
     migrate: () => migrateSqlite(connection),
+    afterRestore: (request: RestoreRequest) => afterRestore(connection, request),
     serverVersion: condition.server,
     guards: condition.guards,
     numbering: condition.numbering,
