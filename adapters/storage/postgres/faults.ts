@@ -85,7 +85,7 @@ const STATES: Readonly<Record<string, Words>> = {
     act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
   },
   '55000': {
-    meaning: 'the sequence ledger_seq was set back below numbers that are taken',
+    meaning: 'the next number of the ledger is taken',
     act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
   },
   '55006': { meaning: 'the ledger did not store a record', act: MIGRATED },
