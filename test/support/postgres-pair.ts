@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { memoryFolder } from './memory-folder.ts';
@@ -79,6 +79,21 @@ async function startStandby(
       if (owner !== undefined) chownSync(join(data, name), owner.uid, owner.gid);
     }
   });
+}
+
+/** Restarts a server as a standby, and promotes it: it goes on on the next timeline. */
+export async function promoteAgain(server: RunningPostgres): Promise<void> {
+  await server.halt('immediate');
+  await promoteHalted(server);
+}
+
+/** Starts a halted server on the next timeline. */
+export async function promoteHalted(server: RunningPostgres): Promise<void> {
+  writeFileSync(join(server.data, 'standby.signal'), '');
+  const { uid, gid } = statSync(server.data);
+  chownSync(join(server.data, 'standby.signal'), uid, gid);
+  await server.start();
+  await sql(server, 'select pg_promote(true, 60)');
 }
 
 export interface DataCopy {

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer, Form, Mandate } from '../../../support/mandate.ts';
 import type { PostgresPair } from '../../../support/postgres-pair.ts';
-import type { World } from './world.ts';
+import type { ReplicasOnPair } from './world.ts';
 
 interface StartedTask {
   readonly taskId: string;
@@ -26,7 +26,8 @@ export interface Load {
 
 const PAUSE_MS = 10;
 
-export function startLoad(world: World): Load {
+/** @param copies how many workers send each kind of request */
+export function startLoad(world: ReplicasOnPair, copies = 1): Load {
   const { replicas, agent } = world;
   const answers = new Map<string, number>();
   const found: string[] = [];
@@ -116,12 +117,14 @@ export function startLoad(world: World): Load {
       if (answer.status === 200) await expectEnded(task, 'POST /oauth2/revoke answered 200');
     },
   ];
-  const running = workers.map(async (work) => {
-    while (!isOver) {
-      await work();
-      await pause(PAUSE_MS);
-    }
-  });
+  const running = Array.from({ length: copies }, () => workers)
+    .flat()
+    .map(async (work) => {
+      while (!isOver) {
+        await work();
+        await pause(PAUSE_MS);
+      }
+    });
 
   return {
     async stop() {

@@ -13,6 +13,10 @@ const PROMOTED = 'another database server was promoted to primary';
 /** How long the standby is away, in seconds. */
 const AWAY_S = Number(process.env.MANDATE_STANDBY_AWAY_S ?? 20);
 const SETTLING_MS = 1_500;
+/** Workers of each kind. Without a limit, their commits would take more connections than the pools have. */
+const CROWD = 4;
+/** A switch is answered within this time after the standby is back. */
+const FIRST_SWITCH_MS = 5_000;
 
 describe('A process of the service', function () {
   this.timeout(90_000 + AWAY_S * 1000);
@@ -23,8 +27,8 @@ describe('A process of the service', function () {
     const [row] = await world.ask(server, `select count(*) as n from pg_stat_activity where usename = '${SERVING}'`);
     return Number(row?.n);
   };
-  const underLoad = async (work: (load: Load) => Promise<void>) => {
-    const load = startLoad(world);
+  const underLoad = async (work: (load: Load) => Promise<void>, copies = 1) => {
+    const load = startLoad(world, copies);
     try {
       await work(load);
     } finally {
@@ -88,9 +92,11 @@ describe('A process of the service', function () {
         if (how === 'is gone') await pair.standby.start();
         else await pair.sql(pair.standby, 'select pg_wal_replay_resume()');
         const before = running.count('kill person', 200);
+        const back = performance.now();
         await eventually(() => running.count('kill person', 200) > before, 20);
+        expect(performance.now() - back).to.be.below(FIRST_SWITCH_MS);
         await pause(SETTLING_MS);
-      });
+      }, CROWD);
       expect(await load.faults(pair.primary)).to.deep.equal([]);
       expect(Math.max(...counted)).to.be.at.most(replicas.length * CONNECTIONS_PER_PROCESS);
     });
