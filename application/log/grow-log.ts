@@ -5,7 +5,7 @@
 
 import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { toHex } from '../../domain/ledger/checkpoint.ts';
-import { entryHash, HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
+import { entryHash, HASH_BYTES, type Hash } from '../../domain/ledger/merkle-tree.ts';
 import { describeFault } from '../../domain/ledger/verification.ts';
 import { formatTreeHead } from '../../domain/log/checkpoint-note.ts';
 import { edgeTiles, type GrowingTree, growingTree, grown, rootOf } from '../../domain/log/growing-tree.ts';
@@ -145,6 +145,15 @@ async function storedFault(
   return isSameCheckpoint(previous, newest) ? undefined : replaced(newest);
 }
 
+/** `undefined` if a value is impossible. Only an owner of the database can write one, and the sealer reports it. */
+function leavesOf(hash: Hash, page: readonly Checkpoint[]): readonly Uint8Array[] | undefined {
+  try {
+    return page.map((checkpoint) => entryHash(hash, logEntry(checkpoint)));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The next tree; `undefined` if the stored one is signed and complete; or why the log must halt, as a sentence. */
 async function extend(
   service: LogGrowing,
@@ -161,7 +170,8 @@ async function extend(
   // 2. The checkpoints of its last tile must be those that were logged.
   const start = size - (size % TILE_WIDTH);
   const page = await checkpoints.page(start, BATCH);
-  const leaves = page.map((checkpoint) => entryHash(hash, logEntry(checkpoint)));
+  const leaves = leavesOf(hash, page);
+  if (leaves === undefined) return { kind: 'untrusted' };
   const fault = contradiction(tree, start, page, leaves);
   if (fault !== undefined) return fault;
   if (page.length === size - start) return state.note === undefined ? grown(hash, tree, []) : undefined;

@@ -39,6 +39,8 @@ const READY = 'Z';
 const PARTS = new Set(['P', 'B', 'D', 'E', 'C', 'H']);
 /** Not counted: the first statement of each connection, and the rollback after a failure. */
 const NOT_COUNTED = /^\s*(set time zone|rollback)/;
+/** Prepared statements of the pools themselves, which belong to no decision. */
+const OF_POOLS = /keep_open|server_identity|remembered_records|running_backends/;
 
 export async function statementFaults(target: number): Promise<StatementFaults> {
   const sockets = new Set<Socket>();
@@ -115,7 +117,8 @@ function statementReader(
       const isCounted = !NOT_COUNTED.test(message.toString('utf8', TYPE_AND_LENGTH));
       send(message, isCounted ? nextFault() : undefined);
     } else if (type === SYNC) {
-      send(Buffer.concat([...parts, message]), nextFault());
+      const statement = Buffer.concat([...parts, message]);
+      send(statement, OF_POOLS.test(statement.toString('latin1')) ? undefined : nextFault());
       parts = [];
     } else if (type !== undefined && PARTS.has(type)) parts.push(message);
     else pass(message);
