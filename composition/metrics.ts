@@ -63,6 +63,7 @@ export function observed(
     permits: () => Object.entries(limiters ?? {}).map(([work, { busy, waiting }]) => ({ work, busy, waiting })),
     lines: () => storage.lines(),
     backlog: () => storage.backlog(),
+    decisionsFail: () => storage.decisionsFail(),
     statusLists: () => storage.statusLists.usage(),
     isCircuitOpen: () => circuit?.isOpen(),
     keySets: () => [

@@ -15,7 +15,13 @@ import type {
   Tasks,
 } from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
-import type { Backlog, DatabaseLine, Sweeping } from '../../application/ports/storage.ts';
+import type {
+  Backlog,
+  DatabaseLine,
+  RestoreOutcome,
+  RestoreRequest,
+  Sweeping,
+} from '../../application/ports/storage.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../../application/ports/transparency-log.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -72,6 +78,12 @@ export interface Storage extends Decisions {
    * and to call on several replicas at once. On SQLite, which has no partitions, it does nothing.
    */
   createPartitions(now: Instant, monthsAhead: number): Promise<void>;
+
+  /**
+   * After the database went back in time: moves the ledger's sequence on, refuses assertions issued before now, and
+   * records both, in one transaction. Repeatable. On Postgres as the role that owns the schema.
+   */
+  afterRestore(request: RestoreRequest): Promise<RestoreOutcome>;
 
   /**
    * Refuses decisions that wait for a permit, and all later ones, with StorageUnavailable: they changed nothing. Waits for

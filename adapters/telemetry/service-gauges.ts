@@ -16,7 +16,10 @@ export interface Definition {
   readonly ofStatusLists?: true;
 }
 
-/** What a scrape reads from the service. Everything but `backlog` and `statusLists` comes from memory. */
+/**
+ * What a scrape reads from the service. Everything but `backlog` and `statusLists` comes from
+ * memory.
+ */
 export interface Observed {
   readonly version: string;
   now(): Instant;
@@ -26,6 +29,8 @@ export interface Observed {
   permits(): readonly { readonly work: string; readonly busy: number; readonly waiting: number }[];
   lines(): readonly DatabaseLine[];
   backlog(): Promise<Backlog>;
+  /** Whether no decision succeeded since one failed in the last ten seconds. Does not query the database. */
+  decisionsFail(): Promise<boolean>;
   /** Not called without status lists. */
   statusLists(): Promise<readonly StatusListUsage[]>;
   /** `undefined` in the mode `signals`. */
@@ -40,6 +45,7 @@ export interface Observed {
 /** What a scrape knows besides. `undefined` if the database did not answer, or if there is nothing to know yet. */
 export interface Known {
   readonly backlog: Backlog | undefined;
+  readonly decisionsFail: boolean | undefined;
   readonly lists: readonly StatusListUsage[] | undefined;
   /** When this process read the tables for the newest list that it made. */
   readonly newestListAt: Instant | undefined;
@@ -82,6 +88,12 @@ export const gauges: readonly GaugeDefinition[] = [
     labelNames: [],
     help: '1 if the database answered the query for the ledger and outbox gauges within a second, else 0. Without an answer these gauges are absent.',
     read: ({ backlog }) => one(backlog === undefined ? 0 : 1),
+  },
+  {
+    name: 'mandate_database_decisions_failing',
+    labelNames: [],
+    help: '1 if decisions of this process failed in the last ten seconds for a fault of the database, and none succeeded since, else 0. Absent if the database thread of SQLite does not answer.',
+    read: ({ decisionsFail }) => one(decisionsFail === undefined ? undefined : Number(decisionsFail)),
   },
   {
     name: 'mandate_database_connections',

@@ -81,6 +81,7 @@ export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[
   const settable = serviceGauges(registry, hasStatusLists);
   let observed: Observed | undefined;
   let askBacklog: () => Promise<Backlog | undefined> = async () => undefined;
+  let askDecisions: () => Promise<boolean | undefined> = async () => undefined;
   let askLists: () => Promise<readonly StatusListUsage[] | undefined> = async () => undefined;
 
   return {
@@ -89,12 +90,13 @@ export function serviceMetrics(timeLimit: TimeLimit, measured: readonly Surface[
       observed = given;
       const limits = { limitMs: DATABASE_LIMIT_MS, timeLimit, now: given.now };
       askBacklog = occasionally(() => given.backlog(), { ...limits, everySeconds: BACKLOG_EVERY_SECONDS });
+      askDecisions = occasionally(() => given.decisionsFail(), { ...limits, everySeconds: 0 });
       if (hasStatusLists)
         askLists = occasionally(() => given.statusLists(), { ...limits, everySeconds: LISTS_EVERY_SECONDS });
     },
     async text() {
-      const [backlog, usage] = await Promise.all([askBacklog(), askLists()]);
-      if (observed !== undefined) settable.set(observed, { backlog, lists: usage, newestListAt });
+      const [backlog, decisionsFail, usage] = await Promise.all([askBacklog(), askDecisions(), askLists()]);
+      if (observed !== undefined) settable.set(observed, { backlog, decisionsFail, lists: usage, newestListAt });
       return Registry.merge([registry, processMetrics()]).metrics();
     },
   };

@@ -1,7 +1,8 @@
 /** The operator's kill switches: they end a task, an agent's tasks or a person's (specification "Admin API"). */
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
-import { type EndVerdict, endTasks, findTaskSponsor } from '../decisions/end-tasks.ts';
+import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
+import { findTaskSponsor } from '../decisions/find.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -28,8 +29,9 @@ export async function stopTasks(
 ): Promise<StopOutcome> {
   const revocation = { at: await sharedTime.earliest(), reason: 'operator_kill_switch' } as const;
   if (selection.kind !== 'task') return decisions.decide(endTasks, { selection, ...revocation });
-  const { taskId } = selection;
-  const sponsorKey = (await tasks.findSponsor(taskId)) ?? (await decisions.decide(findTaskSponsor, taskId));
+  // The plain read may have asked another server than the decision does.
+  const sponsorKey =
+    (await tasks.findSponsor(selection.taskId)) ?? (await decisions.decide(findTaskSponsor, selection));
   if (sponsorKey === undefined) return { kind: 'not_found' };
   return decisions.decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
 }

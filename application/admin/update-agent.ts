@@ -12,6 +12,7 @@ import {
 import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { agentExists } from '../decisions/find.ts';
 import { changeAgent } from '../decisions/write-agent.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Agents } from '../ports/queries.ts';
@@ -50,7 +51,11 @@ export async function updateAgent(
 
     // 1. Read the stored agent.
     const stored = await service.agents.find(agentId);
-    if (stored === undefined) return { kind: 'not_found' };
+    if (stored === undefined) {
+      // The read may have asked another server than the decisions do. A change may disable the agent.
+      if (await service.decisions.decide(agentExists, { agentId })) continue;
+      return { kind: 'not_found' };
+    }
 
     // 2. Merge the patch, and check the result as a whole.
     const verdict = await judgePatch(service, stored, patch);

@@ -74,7 +74,8 @@ export async function authenticateAgent(
   const latest = await sharedTime.latest();
   const verdict = judgeAssertion(jws.claims, { audiences, now: clock.now(), latest });
   if (verdict.kind === 'refused') return denied(verdict.reason, { about });
-  const spent = { agentId: agent.agentId, jti: verdict.jti, forgetAt: verdict.forgetAt };
+  const { jti, forgetAt, latestForgetAt } = verdict;
+  const spent = { agentId: agent.agentId, jti, forgetAt, latestForgetAt };
 
   // 4. The agent is enabled. Not checked earlier: a stolen assertion, or one made for another audience, must not reveal
   // that the agent is disabled.

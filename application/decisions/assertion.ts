@@ -11,6 +11,8 @@ export interface SpentAssertion {
   readonly jti: string;
   /** From this time the assertion is expired, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;
+  /** The latest `forgetAt` that its `iat` allows; without it, `forgetAt`. Read only after a restore (`fact.ts`). */
+  readonly latestForgetAt?: Instant | undefined;
   /** The agent's `client_assertion` of the same exchange, with another `jti`. Both are used up together. */
   readonly clientAssertion?: Omit<SpentAssertion, 'agentId' | 'clientAssertion'> | undefined;
 }
@@ -21,7 +23,9 @@ export function assertionLocks(assertion: SpentAssertion | undefined): readonly 
 
 /** One question for the assertion, and one for its `clientAssertion` if there is one. */
 export function assertionQuestions(assertion: SpentAssertion | undefined) {
-  return each(assertion).map(({ agentId, jti }) => ask('assertion_spent', { agentId, jti }));
+  return each(assertion).map(({ agentId, jti, forgetAt, latestForgetAt = forgetAt }) =>
+    ask('assertion_spent', { agentId, jti, latestForgetAt }),
+  );
 }
 
 /** @param spent the answers to `assertionQuestions` */
@@ -31,12 +35,14 @@ export function isReplayed(spent: readonly boolean[]): boolean {
 
 /** Uses up each assertion that is not used yet. @param spent the answers to `assertionQuestions` */
 export function spend(assertion: SpentAssertion | undefined, spent: readonly boolean[]): readonly Effect[] {
-  return each(assertion).flatMap((one, nth) => (spent[nth] === true ? [] : [{ effect: 'spend_assertion', ...one }]));
+  return each(assertion).flatMap(({ agentId, jti, forgetAt }, nth) =>
+    spent[nth] === true ? [] : [{ effect: 'spend_assertion', agentId, jti, forgetAt }],
+  );
 }
 
-function each(assertion: SpentAssertion | undefined) {
+function each(assertion: SpentAssertion | undefined): readonly Omit<SpentAssertion, 'clientAssertion'>[] {
   if (assertion === undefined) return [];
-  const { agentId, jti, forgetAt, clientAssertion } = assertion;
-  const acting = { agentId, jti, forgetAt };
+  const { clientAssertion, ...acting } = assertion;
+  const { agentId } = acting;
   return clientAssertion === undefined ? [acting] : [acting, { agentId, ...clientAssertion }];
 }

@@ -4,7 +4,8 @@ import { activateKeys } from './activate-keys.ts';
 import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
-import { endOwnTasks, endTasks, findOwnTaskSponsor, findTaskSponsor } from './end-tasks.ts';
+import { endOwnTasks, endTasks } from './end-tasks.ts';
+import { agentExists, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -26,6 +27,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   activateKeys,
   addAgent,
   addUser,
+  agentExists,
   append,
   applySecurityEvent,
   changeAgent,
@@ -56,5 +58,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   revokeSingleToken,
   spendAssertion,
   useOperatorSession,
+  userExists,
   useSession,
 ];

@@ -25,7 +25,7 @@ export interface TasksEnd extends Revocation {
 /** If no task is live, nothing is written. */
 export type EndVerdict =
   | { readonly kind: 'ended'; readonly tasks: number }
-  /** The agent does not exist. A person is never `not_found`: the service has no list of all people. */
+  /** The task or agent does not exist. A person is never `not_found`: the service has no list of all people. */
   | { readonly kind: 'not_found' };
 
 /** Also ends all tasks delegated from the selected ones. It waits for running exchanges, and ends their tasks as well. */
@@ -40,11 +40,14 @@ export const endTasks = explained(
 
     asks: ({ selection, at }) => ({
       live: ask('live_tasks', { selection, at }),
+      task: selection.kind === 'task' ? ask('task_sponsor', selection.taskId) : undefined,
       revision: selection.kind === 'agent' ? ask('agent_revision', selection.agentId) : undefined,
     }),
 
-    judge: ({ selection, at, reason }, { live, revision }): Judgement<EndVerdict> => {
-      if (selection.kind === 'agent' && revision === undefined) return { verdict: { kind: 'not_found' }, effects: [] };
+    judge: ({ selection, at, reason }, { live, task, revision }): Judgement<EndVerdict> => {
+      const isUnknown =
+        (selection.kind === 'task' && task === undefined) || (selection.kind === 'agent' && revision === undefined);
+      if (isUnknown) return { verdict: { kind: 'not_found' }, effects: [] };
       const { tasks, effects, ended } = revokeTasks(live, { at, reason });
       return { verdict: { kind: 'ended', tasks }, effects: [...effects, ...recorded([], ended)] };
     },
@@ -53,21 +56,3 @@ export const endTasks = explained(
 
 /** The same for a person, at `/me`. */
 export const endOwnTasks: typeof endTasks = { ...endTasks, name: 'end_own_tasks', transaction: 'person' };
-
-/**
- * Finds the person of a task that a plain read did not find. That read may have reached another server than the decisions
- * do (docs/decisions/0027-a-switch-that-finds-nothing.md).
- */
-export const findTaskSponsor = decision({
-  name: 'find_task_sponsor',
-  transaction: 'operator',
-  locks: () => [],
-  asks: (taskId: TaskId) => ({ sponsor: ask('task_sponsor', taskId) }),
-  judge: (_, { sponsor }): Judgement<SponsorKey | undefined> => ({ verdict: sponsor, effects: [] }),
-});
-
-/** The same for a person, at `/me`. */
-export const findOwnTaskSponsor: typeof findTaskSponsor = {
-  ...findTaskSponsor,
-  ...{ name: 'find_own_task_sponsor', transaction: 'person' },
-};

@@ -25,7 +25,11 @@ export interface Facts {
   blocks: Fact<SponsorKey, readonly StatedBlock[]>;
   /** The first operator's request to lift the person's block, if it awaits a second operator's. */
   pending_unblock: Fact<SponsorKey, PendingUnblock | undefined>;
-  assertion_spent: Fact<AssertionName, boolean>;
+  /**
+   * Whether the assertion was used, or may have been: after a restore (`mandate after-restore`) the row with the agent and
+   * `jti` '' counts for every assertion whose `latestForgetAt` is not after that row's `forget_at`.
+   */
+  assertion_spent: Fact<AssertionName & { readonly latestForgetAt: Instant }, boolean>;
   /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
   /**
@@ -39,7 +43,7 @@ export interface Facts {
   >;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
-  /** The person of a stored task, who never changes. */
+  /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
   /**

@@ -2,7 +2,8 @@
 
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
-import { type EndVerdict, endOwnTasks, findOwnTaskSponsor } from '../decisions/end-tasks.ts';
+import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
+import { findOwnTaskSponsor } from '../decisions/find.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -25,9 +26,10 @@ export async function stopMyTasks(
   selection: MyStopSelection,
 ): Promise<EndVerdict> {
   if (selection.kind === 'task') {
+    // The plain read may have asked another server than the decision does.
     const { taskId } = selection;
-    const found = (await tasks.findSponsor(taskId)) ?? (await decisions.decide(findOwnTaskSponsor, taskId));
-    if (found !== sponsorKey) return { kind: 'not_found' };
+    const owner = (await tasks.findSponsor(taskId)) ?? (await decisions.decide(findOwnTaskSponsor, { taskId }));
+    if (owner !== sponsorKey) return { kind: 'not_found' };
   }
   const revocation = { at: await sharedTime.earliest(), reason: 'sponsor_stopped' } as const;
   return decisions.decide(endOwnTasks, { selection: { ...selection, sponsorKey }, ...revocation });

@@ -178,3 +178,17 @@ export interface Sweeping {
   /** Erases up to `limit` reasons of acts done by `until`, with their salts. Repeated like `forget`. */
   eraseReasons(until: Instant, limit: number): Promise<number>;
 }
+
+export interface RestoreRequest {
+  /** The time of the record. */
+  readonly at: Instant;
+  /** Assertions issued by this time are refused. */
+  readonly latest: Instant;
+  /** The highest number that is known from outside the database; 0 if none is known. */
+  readonly above: number;
+}
+
+/** `beyond`: the sequence cannot be moved on within the safe integers. Nothing was changed. */
+export type RestoreOutcome =
+  /** The last number taken before, and the last one that is passed over. */
+  { readonly kind: 'moved'; readonly from: number; readonly to: number } | { readonly kind: 'beyond' };

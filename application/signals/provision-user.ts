@@ -19,6 +19,7 @@ import type { UserFilter } from '../../domain/signals/user-filter.ts';
 import { readUserPatch } from '../../domain/signals/user-patch.ts';
 import { type Assignments, readUserResource } from '../../domain/signals/user-resource.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+import { userExists } from '../decisions/find.ts';
 import { addUser, changeUser, deleteUser } from '../decisions/write-user.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { ProvisionedUsers, UsersPage } from '../ports/queries.ts';
@@ -90,7 +91,10 @@ async function change(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     // 1. Read the stored user.
     const stored = await service.users.find(userId);
-    if (stored === undefined) return { kind: 'not_found' };
+    if (stored === undefined) {
+      if (await isOnlyUnread(service, userId)) continue;
+      return { kind: 'not_found' };
+    }
     if (read.kind === 'invalid') return read;
 
     // 2. Apply the assignments, and check the result as a whole.
@@ -119,7 +123,10 @@ export async function removeUser(
 ): Promise<'removed' | 'not_found' | 'kept_changing'> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const stored = await service.users.find(userId);
-    if (stored === undefined) return 'not_found';
+    if (stored === undefined) {
+      if (await isOnlyUnread(service, userId)) continue;
+      return 'not_found';
+    }
     const statements = statementsOf(stored, undefined);
     const at = await service.sharedTime.earliest();
     const outcome = await service.decisions.decide(deleteUser, { stored, statements, at });
@@ -127,6 +134,11 @@ export async function removeUser(
     if (outcome === 'gone') return 'not_found';
   }
   return 'kept_changing';
+}
+
+/** Whether the decisions know a user whom the read did not find: it may have asked another server. */
+function isOnlyUnread({ decisions }: Pick<Provisioning, 'decisions'>, userId: UserId): Promise<boolean> {
+  return decisions.decide(userExists, { userId });
 }
 
 export interface UsersListing {

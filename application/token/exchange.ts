@@ -166,10 +166,11 @@ async function authenticateBoth(
     const { reason } = client.denial;
     return refuse(reason, reason === 'actor_client_id_mismatch' ? ANOTHER_AGENT : undefined);
   }
-  const { jti, forgetAt } = client.value.assertion;
+  const { jti, forgetAt, latestForgetAt } = client.value.assertion;
   // One request must not use one assertion twice either.
   if (jti === assertion.jti) return refuse('actor_replayed');
-  return allowed({ ...acting.value, assertion: { ...assertion, clientAssertion: { jti, forgetAt } } });
+  const used = { ...assertion, clientAssertion: { jti, forgetAt, latestForgetAt } };
+  return allowed({ ...acting.value, assertion: used });
 }
 
 function newTask(

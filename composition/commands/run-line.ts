@@ -1,6 +1,7 @@
 /** Parses the command line and runs the named command. The code of a command is loaded only when it runs. */
 
 import { commandGroup } from '../../adapters/cli/command.ts';
+import { afterRestoreCommand } from '../../adapters/cli/commands/after-restore.ts';
 import { agentApplyCommand } from '../../adapters/cli/commands/agent-apply.ts';
 import { agentInitCommand } from '../../adapters/cli/commands/agent-init.ts';
 import { auditArchiveCommand } from '../../adapters/cli/commands/audit-archive.ts';
@@ -20,6 +21,9 @@ export function runLine(argv: readonly string[]): Promise<number> {
   return runCli(argv, [
     serveCommand(async (settings) => (await import('./serve.ts')).serve(settings)),
     migrateCommand(async (settings) => (await import('./migrate.ts')).migrate(settings)),
+    afterRestoreCommand(async (request, settings) =>
+      (await import('./after-restore.ts')).afterRestore(request, settings),
+    ),
     commandGroup('agent', 'Declare the registrations of agents in files', [
       agentInitCommand(async (request) => (await import('./agent.ts')).agentInit(request)),
       agentApplyCommand(async (request, settings) => (await import('./agent.ts')).agentApply(request, settings)),

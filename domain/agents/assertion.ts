@@ -18,6 +18,11 @@ import { type JsonObject, member } from '../tokens/strict-json.ts';
 
 /** Specification "Client assertion rules", rule 2. */
 const MAX_LIFETIME_SECONDS = 300;
+/**
+ * After the database was restored at T, assertions are refused that were issued until T, or a minute later by a clock that
+ * is ahead. At this time after T each of them is expired.
+ */
+export const RESTORE_REFUSES_SECONDS = CLOCK_SKEW_SECONDS + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS;
 const MAX_JTI_LENGTH = 256;
 const ACCEPTED_TYPES = ['jwt', 'client-authentication+jwt'];
 /** Databases and screens do not reproduce control characters faithfully, so a `jti` must not hold one. */
@@ -27,6 +32,8 @@ interface AssertionUse {
   readonly jti: string;
   /** From this time the assertion is expired, and its `jti` can be forgotten. */
   readonly forgetAt: Instant;
+  /** The latest `forgetAt` that an assertion with this `iat` can have; without an `iat`, its `forgetAt`. */
+  readonly latestForgetAt: Instant;
   /** The agent's own claim about its instance: copied into the task token, never verified. */
   readonly instance: string | undefined;
 }
@@ -80,6 +87,9 @@ export function judgeAssertion(claims: JsonObject, expected: ExpectedAssertion):
     kind: 'accepted',
     jti,
     forgetAt: instantFromSeconds(expiry + CLOCK_SKEW_SECONDS),
+    latestForgetAt: instantFromSeconds(
+      (issuedAt === undefined ? expiry : issuedAt + MAX_LIFETIME_SECONDS) + CLOCK_SKEW_SECONDS,
+    ),
     instance: instance === undefined || instance.trim() === '' ? undefined : instance,
   };
 }

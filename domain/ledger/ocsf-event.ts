@@ -97,6 +97,7 @@ const mappings: Readonly<Record<LedgerEvent, Mapping>> = {
   'operator.signed_out': session('Sign-out of an operator', LOGOFF),
   'key.activated': call('Activation of a signing key', CREATE, OPERATOR),
   'key.retired': call('Retirement of a signing key', UPDATE, OPERATOR),
+  'database.restored': call('Restore of the database', UPDATE, OPERATOR),
   'audit.archived': call('Archiving of a month of the ledger', DELETE, OPERATOR),
 };
 

@@ -28,6 +28,7 @@ export const ledgerEvents = [
   'operator.signed_in',
   'operator.signed_out',
   'audit.archived',
+  'database.restored',
   'key.activated',
   'key.retired',
 ] as const;
@@ -52,7 +53,7 @@ export interface LedgerEntry {
   readonly reason?: string | undefined;
   /** Only on a summary: how many denials or renewals this record stands for. */
   readonly count?: number | undefined;
-  /** Only on `audit.archived`, `key.activated`, `key.retired`, on `operator.…`, and on `admin.denied` about a person. */
+  /** Only on `audit.archived`, `database.restored`, `key.activated`, `key.retired`, on `operator.…`, and on `admin.denied` about a person. */
   readonly detail?: string | undefined;
 }
 

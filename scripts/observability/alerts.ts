@@ -41,6 +41,14 @@ export const alerts: readonly Alert[] = [
     first: '`mandate doctor`; [the database is lost](#the-database-is-lost-or-restored-from-a-backup)',
   },
   {
+    name: 'MandateDecisionsFailing',
+    expression: 'mandate_database_decisions_failing == 1',
+    holds: '1m',
+    severity: 'critical',
+    why: 'no decision succeeds, though the database may answer: a full disk, a lock, no connection, a lost standby',
+    first: '`/readyz` as JSON and `mandate doctor` name the cause; [nothing can be decided](#nothing-can-be-decided)',
+  },
+  {
     name: 'MandateClocksDisagree',
     expression: 'abs(mandate_database_clock_difference_seconds) > 30',
     holds: '1m',

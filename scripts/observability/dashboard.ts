@@ -96,6 +96,9 @@ export const rows: readonly Row[] = [
         expression: 'sum by (pool, state) (mandate_database_connections)',
         legend: '{{pool}} {{state}}',
       }),
+      lines('Decisions fail', 'short', 'Replicas in which no decision succeeds. `/readyz` names the cause.', {
+        expression: 'sum(mandate_database_decisions_failing)',
+      }),
       lines('Waiting for a connection', 'short', 'If it stays above zero, Postgres is slow or the pool too small.', {
         expression: 'sum by (pool) (mandate_database_waiting)',
         legend: '{{pool}}',

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
+import { stopTasks } from '../../application/admin/stop-tasks.ts';
 import type { EndVerdict } from '../../application/decisions/end-tasks.ts';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
-import { makeTaskId } from '../../domain/identifiers.ts';
+import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
+import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
 import { databases } from '../support/databases.ts';
@@ -45,6 +47,9 @@ const switches = [
   ['the person', itsSponsor],
   ['the agent for the person', itsAgentForItsSponsor],
 ] as const;
+type StopService = Parameters<typeof stopTasks>[0];
+const me = (sponsorKey: SponsorKey) =>
+  ({ subject: 'ada', sponsorKey, sessionId: undefined, authenticatedAt: undefined, by: 'token' }) as const;
 const ended = (tasks: number): EndVerdict => ({ kind: 'ended', tasks });
 
 const ends = (opening: TaskOpening, reason: RevocationReason, unrecorded = 0) =>
@@ -61,6 +66,28 @@ onEveryDatabase('ending tasks', ({ storage }) => {
 
   const LIVE = { state: { kind: 'live' }, grantRevokedAt: undefined };
   const revoked = (reason: string) => ({ state: { kind: 'revoked', at: LATER, reason }, grantRevokedAt: LATER });
+
+  for (const [whose, stop] of [
+    ["an operator's", stopTasks],
+    [
+      "a person's",
+      (service: StopService, { taskId, sponsorKey }: Task) =>
+        stopMyTasks(service, me(sponsorKey), { kind: 'task', taskId }),
+    ],
+  ] as const) {
+    it(`ends a task that only the deciding transaction knows, at ${whose} stop, and records it`, async () => {
+      const { task } = await openedTask(storage());
+      const service: StopService = {
+        decisions: storage(),
+        tasks: { findSponsor: async () => undefined },
+        sharedTime: { earliest: async () => LATER },
+      };
+      const records = await recordedBy(storage(), async () => {
+        expect(await stop(service, { ...task, kind: 'task' })).to.deep.equal(ended(1));
+      });
+      expect(records.map(({ event, taskId }) => [event, taskId])).to.deep.equal([['task.revoked', task.taskId]]);
+    });
+  }
 
   it('ends a task and all tasks delegated from it, records each with its renewals, and keeps other tasks', async () => {
     const agent = await registeredAgent(storage());

@@ -12,6 +12,7 @@ import { auditVerify } from '../../composition/commands/audit.ts';
 import { formatMark, parseMark } from '../../domain/ledger/checkpoint.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { connectOutside, databases, type FreshDatabase, sqliteFile, type TestDatabase } from '../support/databases.ts';
+import { eventually } from '../support/eventually.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
@@ -39,7 +40,11 @@ interface Kept {
   readonly key: SealingKey;
 }
 
-type Restart = 'running' | 'restarted';
+type Restart =
+  | 'running'
+  | 'restarted'
+  /** The process notices that the newest record is gone, and decides nothing more. */
+  | 'halted';
 /** The numbers of its records. With a log the first ones are those of its keys. */
 const IN_SECOND = (column: 'first_seq' | 'last_seq') => `(select ${column} from checkpoints where checkpoint_id = 2)`;
 const alter = ({ tampering }: Kept) =>
@@ -124,7 +129,7 @@ const CHANGES: Readonly<Record<string, readonly [Restart, ...((kept: Kept) => Pr
   'A record inserted with a number below 1': ['running', insertOutside],
   'Sealed records deleted, and marked as archived': ['running', markAsArchived],
   'A sealed record changed, the other deleted, and all marked as archived': ['running', alter, remove, listAsArchived],
-  'The end cut off, with its checkpoint': ['running', cutOff],
+  'The end cut off, with its checkpoint': ['halted', cutOff],
   'The end cut off; service restarted': ['restarted', cutOff],
   'Records rewritten, all checkpoints deleted': ['running', alter, remove, removeCheckpoints],
   'Records rewritten, all checkpoints deleted; service restarted': ['restarted', alter, remove, removeCheckpoints],
@@ -188,8 +193,11 @@ async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, s
       const first = mandate;
       mandate = { ...restarted, stop: async () => void (await Promise.all([restarted.stop(), first.stop()])) };
     }
-    await mandate.block('later', 'disabled');
-    await passOf(mandate);
+    if (restart === 'halted') await eventually(async () => (await mandate.get('/readyz')).status === 503, 50);
+    else {
+      await mandate.block('later', 'disabled');
+      await passOf(mandate);
+    }
     const readiness = await problemsOf(mandate);
     return {
       ...{ mark: formatMark(newest), jwks, readiness },
@@ -236,6 +244,7 @@ async function passOf(mandate: Mandate): Promise<void> {
 async function problemsOf(mandate: Mandate): Promise<string> {
   const { body } = await mandate.untilReady({ accept: 'application/json' });
   const checks = body.checks as Readonly<Record<string, { readonly status: string }>>;
+  if (checks.database?.status === 'Unhealthy') return 'Unhealthy: database';
   const problems = ['sealing', 'log'].filter((name) => (checks[name]?.status ?? 'Healthy') !== 'Healthy');
   return problems.length === 0 ? 'Healthy' : `Degraded: ${problems.join(', ')}`;
 }

@@ -42,6 +42,21 @@ function linksOf(page: string): readonly { readonly path: string; readonly ancho
 /** A path in which each parameter is `{}`, whatever a page calls it. */
 const withoutNames = (path: string) => path.replaceAll(/\{[^}]*\}|…/g, '{}');
 
+/** `docs/auditing.md says ("After a failover")` in a sentence of the program. */
+const CITATION = /(docs\/[\w-]+\.md) (?:says )?\("([^"]+)"\)/g;
+
+describe('The sentences of the program', () => {
+  it('name only passages that the pages have', () => {
+    const cited = ['application', 'adapters', 'composition'].flatMap((folder) =>
+      readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .flatMap((name) => [...readFileSync(new URL(`${folder}/${name}`, root), 'utf8').matchAll(CITATION)]),
+    );
+    expect(cited).to.have.length.greaterThan(5);
+    for (const [, page = '', passage] of cited) expect(texts.get(page), `${page} ("${passage}")`).to.include(passage);
+  });
+});
+
 describe('The pages', () => {
   for (const page of pages) {
     it(`${page} links to existing files and headings`, () => {

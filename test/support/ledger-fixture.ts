@@ -19,7 +19,10 @@ import { chainOf } from './ledger/chain.ts';
 import type { Storage } from './storage.ts';
 
 export interface LedgerFixture {
+  /** Until `restart`. */
   readonly storage: Storage;
+  /** Opens the storage anew, as a restarted process does, which has forgotten what it saw. */
+  restart(): Promise<void>;
   readonly keys: SigningKeys;
   /** A clock that only `advance` moves. */
   readonly clock: { now(): Instant; advance(seconds: number): void };
@@ -42,7 +45,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
   const [file] = databases;
   if (file === undefined) throw new Error('There is no SQLite to test on.');
   const database = await file.fresh();
-  const storage = await database.open();
+  let storage = await database.open();
   const keys = await newKeys();
   const withoutTriggers = openHandle(database.settings['Service:Database:Path'] ?? '');
   for (const name of withoutTriggers.prepare("select name from sqlite_master where type = 'trigger'").pluck().all()) {
@@ -57,14 +60,19 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     },
   };
   const verifier = checkpointVerifier(keys.published());
-  const { checkpoints } = storage;
   const dependencies = { hash: sha256Bytes, clock, turn: eventLoopTurn };
   const insert = withoutTriggers.prepare(
     `insert into ledger (ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason,
       count, detail) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const fixture: LedgerFixture = {
-    storage,
+    get storage() {
+      return storage;
+    },
+    async restart() {
+      await storage.close();
+      storage = await database.open();
+    },
     keys,
     clock,
     withoutTriggers,
@@ -77,16 +85,20 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     skipNumbers(count) {
       withoutTriggers.prepare("update sqlite_sequence set seq = seq + ? where name = 'ledger'").run(count);
     },
-    seal: (changes) =>
-      sealLedger({ ...dependencies, checkpoints, chain: chainOf(checkpoints), signer: keys.checkpoints, ...changes }),
+    seal: (changes) => {
+      const { checkpoints } = storage;
+      const chain = chainOf(checkpoints);
+      return sealLedger({ ...dependencies, checkpoints, chain, signer: keys.checkpoints, ...changes });
+    },
     async sealed(count) {
       await fixture.append(count);
       const outcome = await fixture.seal();
       if (outcome.kind !== 'sealed') throw new Error(outcome.kind);
       return outcome.checkpoint;
     },
-    verify: (changes) => verifyLedger({ ...dependencies, ledger: checkpoints, verifier, ...changes }),
+    verify: (changes) => verifyLedger({ ...dependencies, ledger: storage.checkpoints, verifier, ...changes }),
     prover(changes) {
+      const { checkpoints } = storage;
       const trees = sealedTrees({ ...dependencies, checkpoints, verifier, ...changes });
       const service = { checkpoints: { ...checkpoints, ...changes?.checkpoints }, trees, hash: sha256Bytes };
       return (seq) => proveRecord(service, seq);

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import { assets } from '../../adapters/http/console/layout.ts';
+import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
@@ -181,7 +182,7 @@ for (const kind of databases) {
       const skipped = lines.filter((line) => line.startsWith('skipped')).map((line) => line.slice(9).split('  ')[0]);
       const byEngine = isPostgres
         ? []
-        : ['database connection', 'database role', 'ledger partitions', 'database clock'];
+        : ['database connection', 'database role', 'database writes', 'ledger partitions', 'database clock'];
       expect(skipped).to.have.members([...byEngine, 'checkpoint keys']);
       expect(lines.at(-1)).to.match(/^\d+ ok, \d+ skipped\.$/);
       const checks = lines.slice(0, -1).map((line) => line.slice(9).split('  ')[0]);
@@ -1104,6 +1105,47 @@ for (const kind of databases) {
           'failed',
           /names a role that the server refuses/,
         );
+      });
+
+      it('finds what keeps decisions from being written', async () => {
+        await onFresh(async (fresh, sql) => {
+          const fails = (sentence: RegExp) => expectFinding(fresh.settings, 'database writes', 'failed', sentence);
+          const superuser = await connectOutside(fresh, 'superuser');
+          await superuser.sql('begin; lock table ledger in share mode');
+          const [{ pid } = {}] = await superuser.sql('select pg_backend_pid() as pid');
+          await fails(new RegExp(`holds a lock for which decisions wait: process ${pid} on ledger\\.$`));
+          await superuser.sql('rollback');
+          await superuser.sql('select pg_advisory_lock(1296105476, 0)');
+          await fails(new RegExp(`holds a lock for which decisions wait: process ${pid}\\.$`));
+          await superuser.sql('select pg_advisory_unlock_all()');
+          const [{ name } = {}] = await superuser.sql('select current_database() as name');
+          await superuser.sql(`alter database ${name} set synchronous_commit = local`);
+          const lost = /^synchronous_commit is local: a failover can lose a decision that was answered/;
+          await expectFinding(fresh.settings, 'database writes', 'warning', lost);
+          await superuser.sql(`alter database ${name} reset synchronous_commit`);
+          await superuser.close();
+          await sql(`create function full_disk() returns trigger language plpgsql as $$
+            begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+          await sql('create trigger full_disk before insert on spent_assertions execute function full_disk()');
+          await fails(/^A row cannot be written: a disk of the Postgres server is full \(53100\)\.$/);
+          await sql('drop trigger full_disk on spent_assertions; drop function full_disk()');
+          expect(await sql('select from spent_assertions')).to.deep.equal([]);
+          expect(await complaints(fresh.settings)).to.deep.equal([]);
+        });
+      });
+
+      it('says how many connections a replica needs if the role gets none', async () => {
+        await onFresh(async (fresh) => {
+          const superuser = await connectOutside(fresh, 'superuser');
+          const [{ name } = {}] = await superuser.sql('select current_database() as name');
+          await superuser.sql(`alter database ${name} connection limit 0`);
+          const found = await complaints(fresh.settings);
+          const [database] = found.filter(({ check }) => check === 'database');
+          expect(database?.sentence).to.equal('The database refused (53300).');
+          expect(database?.remedy).to.include(`Each replica takes up to ${CONNECTIONS_PER_PROCESS} connections.`);
+          await superuser.sql(`alter database ${name} connection limit -1`);
+          await superuser.close();
+        });
       });
 
       it('finds a sequence that was set back below used numbers', async () => {

@@ -9,7 +9,7 @@ import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases, sqliteFile } from '../support/databases.ts';
+import { connectOutside, databases, sqliteFile } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/listening.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
@@ -105,6 +105,27 @@ for (const database of databases) {
         '{event="agent.deleted",reason="agent_has_tasks"}': 1,
         '{event="agent.registered",reason="agent_already_exists"}': 1,
       });
+    });
+
+    it('report that decisions fail, until one succeeds', async () => {
+      const fresh = await database.fresh();
+      const ofItsOwn = await freePort();
+      const instance = await startMandate({
+        database: { ...database, fresh: async () => fresh },
+        settings: { [METRICS_PORT]: String(ofItsOwn) },
+      });
+      const agent = await instance.agent();
+      const failing = async () => (await scrape(ofItsOwn)).value('mandate_database_decisions_failing');
+      expect(await failing()).to.equal(0);
+      const other = await connectOutside(fresh);
+      await other.sql(database.engine === 'postgres' ? 'begin; lock table ledger in share mode' : 'begin immediate');
+      expect((await agent.exchange()).status).to.equal(503);
+      expect(await failing()).to.equal(1);
+      await other.sql('rollback');
+      await other.close();
+      expect((await agent.exchange()).status).to.equal(200);
+      expect(await failing()).to.equal(0);
+      await instance.stop();
     });
 
     it('report the number and age of unsealed records', async () => {

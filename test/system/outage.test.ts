@@ -125,11 +125,11 @@ describe('A SQLite file that another process has locked', () => {
       await other.sql('begin immediate');
       expectUnavailable(await agent.exchange());
       const ready = await mandate.get('/readyz', { accept: 'application/json' });
-      expect(ready.status).to.equal(503);
+      expect(ready.status).to.equal(200);
       expect((ready.body.checks as Record<string, unknown>).database).to.deep.equal({
-        status: 'Unhealthy',
+        status: 'Degraded',
         detail:
-          'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
+          'Decisions fail: another process holds the write lock of the SQLite file (SQLITE_BUSY). Introspection and key sets are served.',
       });
       await other.sql('rollback');
     });

@@ -308,9 +308,10 @@ describe('The trace of a request', function () {
   it('is in its log lines while the database is locked, and in no line of a concurrent request', async () => {
     const malformed = (path: string) => (headers: Headers) => mandate.post(path, { token: '' }, headers);
     const get = (path: string) => (headers: Headers) => mandate.get(path, headers);
+    const BUSY = 'the database could not answer: another process holds the write lock of the SQLite file (SQLITE_BUSY)';
     const NOT_RECORDED = 'an anonymous denial could not be recorded';
     const requests: readonly (readonly [message: string, send: (headers: Headers) => Promise<unknown>])[] = [
-      ['the database could not answer', (headers) => mandate.post('/oauth2/token', exchangeForm(), headers)],
+      [BUSY, (headers) => mandate.post('/oauth2/token', exchangeForm(), headers)],
       [NOT_RECORDED, malformed('/oauth2/token')],
       [NOT_RECORDED, malformed('/oauth2/introspect')],
       [NOT_RECORDED, malformed('/oauth2/revoke')],

@@ -85,7 +85,7 @@ async function retryIfRolledBack<Answer>(attempt: () => Promise<Answer>, log: Lo
     try {
       return await attempt();
     } catch (error) {
-      if (isSetBack(error)) log.error(SET_BACK_SENTENCE, error);
+      if (isSetBack(error)) log.error(SET_BACK_SENTENCE, asUnavailable(error));
       if (!isRolledBack(error) || !mayRetry(error, attempts)) throw asUnavailable(error);
       await pause(randomInt(1, RETRY_PAUSE_MS));
     }

@@ -15,7 +15,7 @@ import {
   toOperatorSession,
 } from '../rows/operator-session-row.ts';
 import type { TaskRow } from '../rows/task-row.ts';
-import { readInstant } from './column-types.ts';
+import { bindInstant, readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
@@ -117,9 +117,16 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
   ),
 
   assertion_spent: lookup<'assertion_spent', unknown>(
-    'agent_id text, jti text',
-    'select 1 as found from spent_assertions s where s.agent_id = q.agent_id and s.jti = q.jti',
-    ({ agentId, jti }) => ({ agent_id: agentId, jti: storable('jti', jti) }),
+    'agent_id text, jti text, latest_forget_at timestamptz',
+    // The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key.
+    `select 1 as found from spent_assertions s where s.agent_id = q.agent_id and s.jti = q.jti
+      union all select 1 from spent_assertions r
+        where r.agent_id = '' and r.jti = '' and r.forget_at >= q.latest_forget_at`,
+    ({ agentId, jti, latestForgetAt }) => ({
+      agent_id: agentId,
+      jti: storable('jti', jti),
+      latest_forget_at: bindInstant(latestForgetAt),
+    }),
     isThere,
   ),
 

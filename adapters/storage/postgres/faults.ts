@@ -85,7 +85,7 @@ const STATES: Readonly<Record<string, Words>> = {
     act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
   },
   '55000': {
-    meaning: 'the sequence ledger_seq was set back below numbers that are taken',
+    meaning: 'the next number of the ledger is taken',
     act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
   },
   '55006': { meaning: 'the ledger did not store a record', act: MIGRATED },
@@ -147,8 +147,8 @@ export const COMMITS_UNANSWERED: DatabaseFault = {
 };
 const LOST: DatabaseFault = { code: 'CONNECTION_LOST', meaning: 'the connection to Postgres was lost', act: REACH };
 
-const CHECK_VIOLATION = '23514';
-const UNIQUE_VIOLATION = '23505';
+export const CHECK_VIOLATION = '23514';
+export const UNIQUE_VIOLATION = '23505';
 /** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 /** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */

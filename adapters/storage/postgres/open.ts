@@ -43,6 +43,7 @@ import {
   postgresTasks,
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
+import { afterRestore } from './restores.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
@@ -193,6 +194,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       const migration = { connectionString: migrationConnectionString, servingRole, now, monthsAhead };
       return orRefusal('migrating', () => migratePostgres(migration));
     },
+    afterRestore: (request) => orRefusal('migrating', () => afterRestore(migrationConnectionString, request, log)),
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
       clearInterval(keeping);

@@ -14,7 +14,8 @@ import { WENT_BACK } from '../ledger-memory.ts';
 import { selectBeyond } from '../rows/ledger-row.ts';
 import { describeSchema } from '../rows/migrations.ts';
 import type { Connections } from './connections.ts';
-import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, WentBack } from './errors.ts';
+import { isReadOnly, LOCK_NOT_AVAILABLE, NotThePrimary, READ_ONLY, SET_BACK, WentBack } from './errors.ts';
+import { CHECK_VIOLATION, UNIQUE_VIOLATION } from './faults.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
 import type { KnownPrimary } from './primary.ts';
 import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.ts';
@@ -37,9 +38,12 @@ export const isSetBack = { name: 'is_set_back', text: `select last_number() < ${
 
 export const isBeyond = { name: 'is_beyond', text: selectBeyond('select last_number()') };
 
-const SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
+const NUMBERS_SET_BACK = `The sequence ledger_seq was set back below numbers that are taken, so nothing is recorded; as the owner, run \`select pg_catalog.setval('ledger_seq', ${HIGHEST})\`.`;
 
-const READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
+const IS_READ_ONLY = 'Postgres is read-only: a standby, or told so by its operator. Nothing can be decided.';
+
+/** What decisions of the last seconds failed for, but the check has just found in order: read-only, the numbers, the month. */
+const RULED_OUT = new Set([READ_ONLY, SET_BACK, UNIQUE_VIOLATION, CHECK_VIOLATION]);
 
 /** What the check knows without asking the server. */
 export interface Watched {
@@ -72,15 +76,15 @@ export function postgresReadiness(
       const beyond = await connections.run<{ beyond: boolean }>(isBeyond);
       if (beyond.rows[0]?.beyond === true) return { status: 'Unhealthy', detail: NUMBERS_BEYOND };
       const sequence = await connections.run<{ set_back: boolean | null }>(isSetBack);
-      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: SET_BACK };
+      if (sequence.rows[0]?.set_back === true) return { status: 'Unhealthy', detail: NUMBERS_SET_BACK };
       const fault = outcomes.failing();
-      return fault === undefined ? schema : await explain(fault);
+      return fault === undefined || RULED_OUT.has(fault.code) ? schema : await explain(fault);
     } catch (error) {
       if (error instanceof WentBack) return WENT_BACK;
       if (error instanceof NotThePrimary) {
         return { status: 'Unhealthy', detail: `${error.message}: ${error.fault?.meaning}.` };
       }
-      if (isReadOnly(error)) return { status: 'Unhealthy', detail: READ_ONLY };
+      if (isReadOnly(error)) return { status: 'Unhealthy', detail: IS_READ_ONLY };
       const fault = error instanceof StorageUnavailable ? error.fault : undefined;
       return fault?.code === LOCK_NOT_AVAILABLE ? explain(fault).catch(unanswered) : unanswered(error);
     }

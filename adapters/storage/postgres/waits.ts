@@ -19,6 +19,11 @@ const holders = {
       select coalesce(pid, 0) as pid, ours.name from pg_locks join ours on ours.oid = relation
         where locktype = 'relation' and database = (select oid from pg_database where datname = current_database())
           and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+      union all
+      -- The lock of appends (schema.sql), which any role of the database can take.
+      select coalesce(pid, 0), null from pg_locks
+        where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+          and classid = 1296105476 and objid = 0 and objsubid = 2 and mode = 'ExclusiveLock'
     ), blocking as (
       select blocker as pid, null as name from pg_stat_activity, unnest(pg_blocking_pids(pid)) blocker
         where usename = current_user and datname = current_database() and wait_event_type = 'Lock'

@@ -25,6 +25,8 @@ export interface SqliteOptions {
   readonly pageCheck?: PageCheck;
   /** The file that an earlier thread opened at the path. No other is opened. */
   readonly opened?: FileIdentity | undefined;
+  /** What earlier threads saw of the ledger. */
+  readonly memory?: SharedArrayBuffer | undefined;
 }
 
 export interface Connection {
@@ -45,6 +47,8 @@ export interface Connection {
 interface ConnectionOptions {
   /** The file that the path must name, if it was opened before. */
   readonly opened?: FileIdentity | undefined;
+  /** What earlier threads saw of the ledger. */
+  readonly memory?: SharedArrayBuffer | undefined;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
@@ -53,7 +57,7 @@ interface ConnectionOptions {
 export async function openConnection(
   path: string,
   access: Access = 'write',
-  { opened, now = () => performance.now() }: ConnectionOptions = {},
+  { opened, memory, now = () => performance.now() }: ConnectionOptions = {},
 ): Promise<Connection> {
   if (opened !== undefined && !isSameFile(opened, fileAt(path))) throw replaced();
   const handle = await openConfigured(path, access);
@@ -61,7 +65,7 @@ export async function openConnection(
   const outcomes = decisionOutcomes(now);
   const checkpoints = logCheckpoints(handle, outcomes.committed);
   const file = access === 'write' && isFile(path) ? openedFile(path, now, opened) : undefined;
-  const remembered = file && (await rememberedOrClosed(handle, run, now));
+  const remembered = file && (await rememberedOrClosed(handle, () => rememberedLedger(run, now, memory)));
   const commits = groupCommit(handle, run, {
     atBegin: () => remembered?.atBegin(),
     beforeCommit() {
@@ -106,9 +110,9 @@ export async function openConnection(
   };
 }
 
-async function rememberedOrClosed(handle: Handle, run: Run, now: () => number): Promise<RememberedLedger> {
+async function rememberedOrClosed(handle: Handle, remember: () => RememberedLedger): Promise<RememberedLedger> {
   try {
-    return await whileBusy(() => rememberedLedger(run, now));
+    return await whileBusy(remember);
   } catch (error) {
     handle.close();
     throw asUnavailable(error);

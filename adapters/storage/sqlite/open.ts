@@ -15,6 +15,7 @@ import { ANSWER_LIMIT_MS, RESTART_PAUSE_MS, REVOKING_ANSWER_LIMIT_MS } from './l
 import { NO_ANSWER } from './no-answer.ts';
 import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
 import { sqliteOutbox } from './outbox.ts';
+import { memoryOfThreads } from './remembered-ledger.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import { type Call, type Client, connectTo } from './worker/rpc.ts';
 import { supervise } from './worker/supervisor.ts';
@@ -41,11 +42,15 @@ export async function openSqlite(
   const { path } = options;
   let opened: FileIdentity | undefined;
   const pageCheck = options.isServed ? { pageCheck: 'if_small' as const } : {};
+  const memory = memoryOfThreads();
   // A thread that is restarted opens the file that the first one checked.
-  const thread = await supervise(() => start({ ...options, ...(opened === undefined ? pageCheck : {}), opened }), {
-    log,
-    restartAfterMs: path === ':memory:' ? undefined : RESTART_PAUSE_MS,
-  });
+  const thread = await supervise(
+    () => start({ ...options, ...(opened === undefined ? pageCheck : {}), opened, memory }),
+    {
+      log,
+      restartAfterMs: path === ':memory:' ? undefined : RESTART_PAUSE_MS,
+    },
+  );
   const ask = callerOf(thread.call);
   opened = await ask('openedFile')();
   if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
@@ -113,6 +118,7 @@ export async function openSqlite(
     // No limit here: a migration waits for other processes that migrate, under its own limit.
     migrate: () => thread.call('migrate', [], Number.POSITIVE_INFINITY),
     // The ledger has no partitions.
+    afterRestore: ask('afterRestore'),
     createPartitions: async () => undefined,
     async close() {
       await thread.close();

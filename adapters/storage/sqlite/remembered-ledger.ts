@@ -7,6 +7,7 @@
  */
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { instantFromMicros } from '../../../domain/instant.ts';
 import { isMissing, ledgerMemory, type RememberedRecord } from '../ledger-memory.ts';
 import type { Run } from './handle.ts';
 import { FILE_CHECK_MS } from './limits.ts';
@@ -26,30 +27,51 @@ export interface RememberedLedger {
   wentBack(): boolean;
 }
 
-/** @param now milliseconds of a monotonic clock */
-export function rememberedLedger(run: Run, now: () => number): RememberedLedger {
+/** Number and time of the newest record, and 1 if it went missing. Written by one thread at a time, and kept after its death. */
+export function memoryOfThreads(): SharedArrayBuffer {
+  return new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT);
+}
+
+/**
+ * @param now milliseconds of a monotonic clock
+ * @param shared what an earlier thread of this process saw
+ */
+export function rememberedLedger(run: Run, now: () => number, shared = memoryOfThreads()): RememberedLedger {
   const memory = ledgerMemory();
+  const kept = new Float64Array(shared);
+  const keep = () => {
+    const { seq, ts } = memory.newest() ?? { seq: 0, ts: 0 };
+    kept.set([seq, ts, Number(memory.wentBack())]);
+  };
   const dataVersion = () => run<{ version: number }>(selectVersion).rows[0]?.version;
+  // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
   const one = (sql: string, values: readonly number[] = []): RememberedRecord | undefined =>
-    // Before `mandate migrate` there is no ledger, nor in an empty database that was restored.
     run(findLedger).count === 0 ? undefined : run<RememberedRecord>(sql, values).rows[0];
   const sawNewest = () => {
     const newest = one(selectNewest);
     if (newest !== undefined) memory.saw(newest);
+    keep();
   };
 
   let version = dataVersion();
   let lookedAt = now();
   let uncommitted: RememberedRecord | undefined;
-  sawNewest();
+  const [seq = 0, ts = 0, isBack] = kept;
+  if (seq > 0) memory.saw({ seq, ts: instantFromMicros(ts) });
+  if (isBack === 1) memory.missing();
+  compare();
+
+  function compare(): void {
+    const newest = memory.newest();
+    if (newest !== undefined && isMissing(newest, one(selectRecord, [newest.seq]))) memory.missing();
+    sawNewest();
+  }
 
   function look(): void {
     lookedAt = now();
     const current = dataVersion();
     if (current !== version && !memory.wentBack()) {
-      const newest = memory.newest();
-      if (newest !== undefined && isMissing(newest, one(selectRecord, [newest.seq]))) memory.missing();
-      else sawNewest();
+      compare();
       // Not before: if a statement failed, the next call looks again.
       version = current;
     }
@@ -67,6 +89,7 @@ export function rememberedLedger(run: Run, now: () => number): RememberedLedger 
     },
     committed() {
       if (uncommitted !== undefined) memory.saw(uncommitted);
+      keep();
     },
     beforeRead() {
       if (now() - lookedAt >= FILE_CHECK_MS) look();

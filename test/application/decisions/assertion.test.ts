@@ -11,10 +11,11 @@ import { lockNames } from '../../support/decision-fixtures.ts';
 import { agentIdOf, NOON } from '../../support/domain-fixtures.ts';
 
 const agentId = agentIdOf('jira-triage');
-const one: SpentAssertion = { agentId, jti: 'one', forgetAt: plusSeconds(NOON, 360) };
+const used = { agentId, jti: 'one', forgetAt: plusSeconds(NOON, 360) };
+const one: SpentAssertion = { ...used, latestForgetAt: plusSeconds(NOON, 900) };
 const two = { jti: 'two', forgetAt: plusSeconds(NOON, 120) };
 const both: SpentAssertion = { ...one, clientAssertion: two };
-const SPEND_ONE = { effect: 'spend_assertion', ...one };
+const SPEND_ONE = { effect: 'spend_assertion', ...used };
 const SPEND_TWO = { effect: 'spend_assertion', agentId, ...two };
 
 describe('The assertions of a request', () => {
@@ -28,7 +29,10 @@ describe('The assertions of a request', () => {
         names.map((jti) => `exclusive assertion ${agentId} ${jti}`),
       );
       expect(assertionQuestions(assertion)).to.deep.equal(
-        names.map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+        names.map((jti) => ({
+          fact: 'assertion_spent',
+          about: { agentId, jti, latestForgetAt: jti === 'one' ? plusSeconds(NOON, 900) : two.forgetAt },
+        })),
       );
     });
   }

@@ -60,14 +60,18 @@ describe('The catalogue of decisions', () => {
       revoke_grant: 'own',
       // These may end many tasks.
       end_tasks: 'operator',
+      agent_exists: 'operator',
+      find_task_sponsor: 'operator',
       place_block: 'operator',
       end_own_tasks: 'person',
+      find_own_task_sponsor: 'person',
       place_pause: 'person',
       add_user: 'provider',
       apply_security_event: 'provider',
       change_user: 'provider',
       delete_user: 'provider',
       log_out: 'provider',
+      user_exists: 'provider',
     });
   });
 });

@@ -25,26 +25,29 @@ const KILL_SWITCHES = [
 describe('endTasks', () => {
   for (const [which, input, lock, revision] of KILL_SWITCHES) {
     describe(`for ${which}`, () => {
+      const asked = input.selection.kind === 'task' ? ask('task_sponsor', taskId) : undefined;
+
       it('locks the person or the agent exclusively, and thus waits for running exchanges', () => {
         expect(lockNames(endTasks.locks(input))).to.deep.equal([lock]);
       });
 
-      it('reads the live tasks of the selection, and the revision of an agent', () => {
+      it('reads the live tasks of the selection, the person of a task, and the revision of an agent', () => {
         const question = ask('live_tasks', { selection: input.selection, at });
-        expect(endTasks.asks(input)).to.deep.equal({ live: question, revision });
+        expect(endTasks.asks(input)).to.deep.equal({ live: question, task: asked, revision });
       });
 
+      const task = asked && ADA;
       const stored = revision && 7;
 
       it('ends the selected and the delegated tasks, and records each end', () => {
         const ended = revoked(at, [taskId, reason], [child, 'parent_revoked'], [second, reason]);
         const judgement = { verdict: { kind: 'ended', tasks: 3 }, effects: endEffects(ended) };
-        expect(endTasks.judge(input, { live, revision: stored })).to.deep.equal(judgement);
+        expect(endTasks.judge(input, { live, task, revision: stored })).to.deep.equal(judgement);
       });
 
       it('answers 0 and writes nothing if no task is live', () => {
         const judgement = { verdict: { kind: 'ended', tasks: 0 }, effects: [] };
-        expect(endTasks.judge(input, { live: NO_TASKS, revision: stored })).to.deep.equal(judgement);
+        expect(endTasks.judge(input, { live: NO_TASKS, task, revision: stored })).to.deep.equal(judgement);
       });
     });
   }
@@ -52,5 +55,10 @@ describe('endTasks', () => {
   it('answers not_found for an agent that is not stored, and writes nothing', () => {
     const judgement = { verdict: { kind: 'not_found' }, effects: [] };
     expect(endTasks.judge(ofAgent, { live, revision: undefined })).to.deep.equal(judgement);
+  });
+
+  it('answers not_found for a task that is not stored, and writes nothing', () => {
+    const judgement = { verdict: { kind: 'not_found' }, effects: [] };
+    expect(endTasks.judge(ofTask, { live: NO_TASKS, task: undefined })).to.deep.equal(judgement);
   });
 });

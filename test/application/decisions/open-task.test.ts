@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { openTask, type TaskOpening } from '../../../application/decisions/open-task.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../../domain/instant.ts';
@@ -162,7 +163,7 @@ describe('Opening a task', () => {
   it('reads the agent, the assertions, the blocks of the person and the parent task', () => {
     const questions = {
       revision: { fact: 'agent_revision', about: agentId },
-      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      spent: assertionQuestions(assertion),
       blocks: { fact: 'blocks', about: task.sponsorKey },
       logouts: [],
       parent: undefined,

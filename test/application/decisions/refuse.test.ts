@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { type Refusal, refuse } from '../../../application/decisions/refuse.ts';
 import { anAssertion, aRefusal, newSponsorKey, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { aStatedBlock, lockNames } from '../../support/decision-fixtures.ts';
@@ -65,7 +66,7 @@ describe('Recording a refusal', () => {
   });
 
   it('reads the assertions, and the blocks of the person whom the refusal names', () => {
-    const spent = ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } }));
+    const spent = assertionQuestions(assertion);
     expect(refuse.asks(refusal)).to.deep.equal({ spent, blocks: { fact: 'blocks', about: sponsorKey } });
     expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({ spent: [], blocks: undefined });
   });

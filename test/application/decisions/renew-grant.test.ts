@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { type Renewal, renewGrant } from '../../../application/decisions/renew-grant.ts';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { anAssertion, anOpening, aRenewal, withClientAssertion } from '../../contract/storage-fixtures.ts';
@@ -89,7 +90,7 @@ describe('Renewing a grant', () => {
   it('reads the agent, the assertions, the blocks of the person and the grant', () => {
     expect(renewGrant.asks(renewal)).to.deep.equal({
       revision: { fact: 'agent_revision', about: agentId },
-      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      spent: assertionQuestions(renewal.assertion),
       blocks: { fact: 'blocks', about: sponsorKey },
       grant: { fact: 'grant', about: grantHash },
     });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import type { LiveTasks } from '../../../application/decisions/fact.ts';
 import { type GrantRevocation, revokeGrant } from '../../../application/decisions/revoke-grant.ts';
 import { makeTaskId, type TaskId } from '../../../domain/identifiers.ts';
@@ -108,7 +109,7 @@ describe('Revoking a task by its grant', () => {
 
   it('reads the assertions, the task and the live tasks delegated from it', () => {
     expect(revokeGrant.asks(revocation)).to.deep.equal({
-      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      spent: assertionQuestions(revocation.assertion),
       task: { fact: 'task_state', about: taskId },
       live: { fact: 'live_tasks', about: { selection: { kind: 'task', taskId }, at: AT } },
     });

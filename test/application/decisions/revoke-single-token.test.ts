@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { revokeSingleToken, type TokenRevocation } from '../../../application/decisions/revoke-single-token.ts';
 import { makeTaskId, makeTokenId } from '../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
@@ -53,7 +54,7 @@ describe('Revoking a single token', () => {
 
   it('reads the assertions and the token', () => {
     expect(revokeSingleToken.asks(revocation)).to.deep.equal({
-      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      spent: assertionQuestions(revocation.assertion),
       revoked: { fact: 'token_revoked', about: token.tokenId },
     });
   });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { assertionQuestions } from '../../../application/decisions/assertion.ts';
 import { spendAssertion } from '../../../application/decisions/spend-assertion.ts';
 import { anAssertion, withClientAssertion } from '../../contract/storage-fixtures.ts';
 import { lockNames } from '../../support/decision-fixtures.ts';
@@ -29,7 +30,7 @@ describe('Using up assertions without another change', () => {
 
   it('reads the assertions, and locks them exclusively', () => {
     expect(spendAssertion.asks(assertion)).to.deep.equal({
-      spent: ['one', 'two'].map((jti) => ({ fact: 'assertion_spent', about: { agentId, jti } })),
+      spent: assertionQuestions(assertion),
     });
     expect(lockNames(spendAssertion.locks(assertion))).to.deep.equal([
       `exclusive assertion ${agentId} one`,

@@ -216,6 +216,7 @@ describe('verifying the ledger', () => {
       fixture.withoutTriggers.exec(
         `delete from checkpoints where checkpoint_id = 4; delete from ledger where seq >= ${firstSeq}`,
       );
+      await fixture.restart();
       expect(await fixture.verify()).to.have.property('kind', 'intact');
       expect(faultOf(await fixture.verify({ marks: [mark] }))).to.have.property('kind', 'mark_unmatched');
       await fixture.sealed(3);

@@ -287,6 +287,7 @@ describe('The witnessing of the log', function () {
       fixture.withoutTriggers.exec(`delete from ledger where seq > (select last_seq from checkpoints where checkpoint_id = 3);
         delete from checkpoints where checkpoint_id > 3;
         delete from log_state; delete from log_tiles; delete from log_cosignatures`);
+      await fixture.restart();
       await grown(0);
       await witnessed([witness]);
       expect(await problems()).to.deep.equal([['witness.test/0', 'ahead', '5 leaves, and the database has 3.']]);

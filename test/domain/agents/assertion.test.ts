@@ -84,8 +84,10 @@ describe('the claims of a client assertion', () => {
       kind: 'accepted',
       jti: 'a-jti',
       forgetAt: instantFromSeconds(NOW + 117),
+      latestForgetAt: instantFromSeconds(NOW - 3 + 360),
       instance: 'pod-7',
     });
+    expect(judge({ iat: undefined })).to.include({ latestForgetAt: instantFromSeconds(NOW + 117) });
   });
 
   it('have no instance if it is blank or null', () => {

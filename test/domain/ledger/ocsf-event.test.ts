@@ -45,6 +45,7 @@ const MAPPED: Readonly<Record<LedgerEvent, readonly [string, string, string | un
   'operator.signed_out': ['Authentication', 'Logoff', undefined],
   'key.activated': ['API Activity', 'Create', 'operator'],
   'key.retired': ['API Activity', 'Update', 'operator'],
+  'database.restored': ['API Activity', 'Update', 'operator'],
   'audit.archived': ['API Activity', 'Delete', 'operator'],
 };
 

@@ -36,6 +36,7 @@ const FIRED_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   MandateReplicaDown: { [`up{${REPLICA}}`]: '0x120' },
   MandateNotScraped: { 'up{job="another"}': '1x120' },
   MandateDatabaseDown: { [`mandate_database_up{${REPLICA}}`]: '0x120' },
+  MandateDecisionsFailing: { [`mandate_database_decisions_failing{${REPLICA}}`]: '1x120' },
   MandateClocksDisagree: { [`mandate_database_clock_difference_seconds{${REPLICA}}`]: '-31x120' },
   MandateRequestsNotServed: {
     [`mandate_requests_total{${REPLICA},surface="token",outcome="ok"}`]: '0+90x120',

@@ -18,13 +18,19 @@ const IN_TIME_MS = 9000;
 /** Serialization failure and deadlock, after which the service retries the decision. */
 const DECIDED_AGAIN: readonly Fault[] = [{ sqlState: '40001' }, { sqlState: '40P01' }];
 
-/** Lock timeout, statement timeout, lost session, too many connections, and read-only transaction. */
+/**
+ * Lock timeout, statement timeout, lost session, too many connections, read-only transaction, no transaction number left,
+ * and a table and a right that another tool took away.
+ */
 const REFUSED: readonly Fault[] = [
   { sqlState: '55P03' },
   { sqlState: '57014' },
   { sqlState: '57P01', ends: 'session' },
   { sqlState: '53300' },
   { sqlState: '25006' },
+  { sqlState: '54000' },
+  { sqlState: '42P01' },
+  { sqlState: '42501' },
 ];
 
 /** Each statement of a longer decision fails with only one of these errors, unless ALL_FAULTS is set. */

@@ -50,10 +50,10 @@ export async function ownPostgres(): Promise<OwnPostgres> {
   ]) {
     await ask(postgres.server.url(SUPERUSER, 'postgres'), statement);
   }
-  const open: Awaited<ReturnType<TestDatabase['fresh']>>['open'] = async (surroundings) =>
+  const open: Awaited<ReturnType<TestDatabase['fresh']>>['open'] = async ({ limits, ...surroundings } = {}) =>
     withMethods(
       await openPostgres(
-        { connectionString: url('serving'), migrationConnectionString: url('owning') },
+        { connectionString: url('serving'), migrationConnectionString: url('owning'), limits },
         { clock: movedClock(), log: capturedLog(), ...surroundings },
       ),
     );

@@ -148,27 +148,6 @@ describe('While Postgres', function () {
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
   });
 
-  it('has a full disk, nothing is decided, it is not ready, and becomes ready again by itself', async () => {
-    await own.sql(`create function full_disk() returns trigger language plpgsql as $$
-      begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
-    await own.sql('create trigger full_disk before insert on tasks execute function full_disk()');
-    try {
-      const before = await recordsOf('token.issued');
-      await allUnavailable([() => agent.exchange()]);
-      const unready = await mandate.get('/readyz', { accept: 'application/json' });
-      expect(unready.status).to.equal(503);
-      expect((unready.body.checks as Record<string, unknown>).database).to.deep.equal({
-        status: 'Unhealthy',
-        detail: 'A disk of the Postgres server is full: it refused to write a moment ago.',
-      });
-      expect(await recordsOf('token.issued')).to.deep.equal(before);
-    } finally {
-      await own.sql('drop trigger full_disk on tasks');
-    }
-    expect((await agent.exchange()).status).to.equal(200);
-    expect((await mandate.untilReady()).text).to.equal('Healthy');
-  });
-
   it('is down, a status list that was made within its ttl is served, and a later one is refused', async () => {
     const listed = await mandate.another({
       ...{ 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1M' },

@@ -50,9 +50,10 @@ function shown({ now, formToken, overview }: Asked, view: Pick<StopView, 'target
 
 export const stopTask: Act = async ({ admin }, field) => {
   const taskId = parseTaskId(field('task_id') ?? '');
-  const found = taskId && (await admin.showTask(taskId));
-  if (taskId === undefined || found === undefined) return ended(undefined);
-  const mistyped = typedWrong(field, found.task.agentId, stopPath({ task_id: taskId }));
+  if (taskId === undefined) return ended(undefined);
+  // A task that this plain read does not find is stopped all the same: only the stop knows whether there is one.
+  const found = await admin.showTask(taskId);
+  const mistyped = found && typedWrong(field, found.task.agentId, stopPath({ task_id: taskId }));
   return mistyped ?? ended(await admin.stop({ kind: 'task', taskId }));
 };
 

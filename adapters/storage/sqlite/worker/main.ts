@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
+import type { RestoreRequest } from '../../../../application/ports/storage.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
@@ -24,6 +25,7 @@ import {
   sqliteTasks,
 } from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
+import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { serve } from './rpc.ts';
@@ -110,6 +112,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     backlog: () => readBacklog(connection),
     schemaStatus: () => readSchemaStatus(connection),
     migrate: () => migrateSqlite(connection),
+    afterRestore: (request: RestoreRequest) => afterRestore(connection, request),
     serverVersion: condition.server,
     guards: condition.guards,
     numbering: condition.numbering,
@@ -128,13 +131,14 @@ async function checkPages({ read }: Connection): Promise<void> {
 }
 
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
-const { path, readOnly = false, isServed = false, pageCheck, opened }: SqliteOptions = workerData;
+const { path, readOnly = false, isServed = false, pageCheck, opened, memory }: SqliteOptions = workerData;
 
 await serve(parentPort, async () => {
-  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened });
+  const connection = await openConnection(path, readOnly ? 'read' : 'write', { opened, memory });
   try {
     // SQLite reads the file at the first query, and only then detects that it is no database.
-    await connection.read((run) => run('select count(*) from sqlite_schema'));
+    // A database that went back in time is opened, so that readiness can say it.
+    if (!connection.wentBack()) await connection.read((run) => run('select count(*) from sqlite_schema'));
     if (pageCheck === 'always' || (pageCheck === 'if_small' && !isLarge(path))) await checkPages(connection);
   } catch (error) {
     await connection.close();

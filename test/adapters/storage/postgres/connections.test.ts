@@ -12,7 +12,7 @@ import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { anEntry, anOpening, ledgerOf, newSponsorKey, registeredAgent } from '../../../contract/storage-fixtures.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
-import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
+import { connectOutside, type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
@@ -159,11 +159,47 @@ describe('connections to Postgres', () => {
 
   it('do not report a faulty statement as StorageUnavailable', () =>
     using(connect(1), async ({ run }) => {
-      for (const text of ['select nothing from nowhere', 'select 1/0', "insert into agents (agent_id) values ('x')"]) {
+      for (const text of [
+        'selec 1',
+        'select 1/0',
+        "select 'x'::integer",
+        "insert into agents (agent_id) values ('x')",
+      ]) {
         const thrown = await thrownBy(() => run({ name: `bug ${text}`, text }));
         expect(thrown).to.be.instanceOf(Error).and.not.instanceOf(StorageUnavailable);
       }
     }));
+
+  it('report what another tool can remove as StorageUnavailable, with its meaning', () =>
+    using(connect(1), async ({ run }) => {
+      for (const [text, meaning] of [
+        ['select 1 from nowhere', 'a table of Mandate is missing'],
+        ['select nothing from agents', 'a column of Mandate is missing'],
+        ['select nothing()', 'a function of Mandate is missing'],
+      ] as const) {
+        const thrown = await thrownBy(() => run({ name: `removed ${text}`, text }));
+        expect(thrown).to.be.instanceOf(StorageUnavailable);
+        expect((thrown as StorageUnavailable).fault?.meaning).to.equal(meaning);
+      }
+    }));
+
+  it('prepare their statements again after a pooler lost them, or after a table was changed', async () => {
+    const outside = await connectOutside(database);
+    await using(connect(1), async ({ run }) => {
+      const statement = { name: 'kept', text: 'select * from agents limit 0' };
+      for (const lose of [
+        () => run({ name: 'lose', text: 'deallocate kept' }),
+        () => outside.sql('alter table agents add column extra integer'),
+      ]) {
+        await run(statement);
+        await lose();
+        expect(await thrownBy(() => run(statement))).to.be.instanceOf(StorageUnavailable);
+        await run(statement);
+      }
+    });
+    await outside.sql('alter table agents drop column extra');
+    await outside.close();
+  });
 
   it('throw StorageUnavailable and write nothing if the ledger has no partition for the month', async () => {
     const longAgo = plusSeconds(NOON, -400 * 86_400);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { FAILED_WRITE_MS } from '../../../../adapters/storage/last-writes.ts';
+import { FAILING_MS } from '../../../../adapters/storage/decision-outcomes.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { type Handle, openHandle } from '../../../../adapters/storage/sqlite/handle.ts';
 import { BATCH_SIZE, FILE_CHECK_MS, WRITE_PROBE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
@@ -163,7 +163,7 @@ describe('The connection to SQLite', () => {
     expect(await keep('later')).to.equal(1);
   });
 
-  it('has a readiness check that fails after a write on a full disk, and recovers with a write or in five seconds', async () => {
+  it('has a readiness check that is Degraded after a write on a full disk, and recovers with a write or in ten seconds', async () => {
     await migrateSqlite(connection);
     const { check } = sqliteReadiness(connection);
     const limit = (pages: number) => connection.read((run) => run(`pragma max_page_count = ${pages}`));
@@ -172,18 +172,17 @@ describe('The connection to SQLite', () => {
       await limit(rows[0]?.page_count ?? 0);
       expect(await thrownBy(() => keep('x'.repeat(100_000)))).to.be.instanceOf(StorageUnavailable);
       expect(await check()).to.deep.equal({
-        status: 'Unhealthy',
-        detail:
-          'SQLite takes no writes: the disk is full, the file is read-only, or another process holds its write lock.',
+        status: 'Degraded',
+        detail: "Decisions fail: the SQLite file's disk is full (SQLITE_FULL). Introspection and key sets are served.",
       });
       await limit(1_000_000);
     };
     expect((await check()).status).to.equal('Healthy');
     await fill();
-    now += FAILED_WRITE_MS - 1;
+    now += FAILING_MS - 1;
     // A decision without effects proves nothing.
     await connection.write(() => undefined);
-    expect((await check()).status).to.equal('Unhealthy');
+    expect((await check()).status).to.equal('Degraded');
     now += 1;
     expect((await check()).status).to.equal('Healthy');
     await fill();

@@ -1,0 +1,42 @@
+/**
+ * Look-ups in a deciding transaction. A plain read may have asked another server than the decisions do, so "not found" from
+ * it proves nothing (docs/decisions/0027-a-switch-that-finds-nothing.md). None of them writes.
+ */
+
+import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
+import { decision, type Judgement } from './decision.ts';
+import { ask } from './fact.ts';
+
+/** The task's person; `undefined` if the task is not stored. */
+export const findTaskSponsor = decision({
+  name: 'find_task_sponsor',
+  transaction: 'operator',
+  locks: () => [],
+  asks: ({ taskId }: { readonly taskId: TaskId }) => ({ sponsorKey: ask('task_sponsor', taskId) }),
+  judge: (_, { sponsorKey }): Judgement<SponsorKey | undefined> => ({ verdict: sponsorKey, effects: [] }),
+});
+
+/** The same for a person, at `/me`. */
+export const findOwnTaskSponsor: typeof findTaskSponsor = {
+  ...findTaskSponsor,
+  name: 'find_own_task_sponsor',
+  transaction: 'person',
+};
+
+/** Whether the agent is registered. */
+export const agentExists = decision({
+  name: 'agent_exists',
+  transaction: 'operator',
+  locks: () => [],
+  asks: ({ agentId }: { readonly agentId: AgentId }) => ({ revision: ask('agent_revision', agentId) }),
+  judge: (_, { revision }): Judgement<boolean> => ({ verdict: revision !== undefined, effects: [] }),
+});
+
+/** Whether the provisioned user is stored. */
+export const userExists = decision({
+  name: 'user_exists',
+  transaction: 'provider',
+  locks: () => [],
+  asks: ({ userId }: { readonly userId: UserId }) => ({ revision: ask('user_revision', userId) }),
+  judge: (_, { revision }): Judgement<boolean> => ({ verdict: revision !== undefined, effects: [] }),
+});

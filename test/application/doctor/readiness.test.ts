@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { type ReadinessReport, readinessExamination } from '../../../application/doctor/readiness.ts';
+import { type OpenedStorage, storageExaminations } from '../../../application/doctor/storage.ts';
+import { DECISIONS_FAIL, type StorageCondition, type WritingCondition } from '../../../application/ports/storage.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+describe('The readiness in the report of doctor', () => {
+  const statusOf = async (report: ReadinessReport) =>
+    (await readinessExamination(async () => [report]).examine()).status;
+
+  it('fails if decisions fail, and warns of another Degraded check', async () => {
+    const database = { name: 'database', status: 'Degraded' } as const;
+    expect(await statusOf({ ...database, detail: `${DECISIONS_FAIL} a disk is full (53100).` })).to.equal('failed');
+    expect(await statusOf({ ...database, detail: 'The database was migrated by a newer release.' })).to.equal(
+      'warning',
+    );
+  });
+});
+
+describe('The writes to the database in the report of doctor', () => {
+  const writable: WritingCondition = {
+    ...{ fault: undefined, isStandby: false, lockHolders: [], awaitingStandby: 0, synchronousCommit: 'on' },
+  };
+  const fault = { code: '25006', meaning: 'Postgres is read-only', act: 'Name the primary.' };
+
+  for (const [title, changes, status, sentence] of [
+    ['are ok with remote_apply', { synchronousCommit: 'remote_apply' }, 'ok', /^A row can be written\.$/],
+    [
+      'name a standby, not the error of its write',
+      { isStandby: true, fault },
+      'failed',
+      /^The address names a standby/,
+    ],
+    [
+      'name the code of another error',
+      { fault },
+      'failed',
+      /^A row cannot be written: Postgres is read-only \(25006\)\.$/,
+    ],
+    ['count the commits that wait', { awaitingStandby: 3 }, 'failed', /^3 sessions wait for a synchronous standby/],
+    ['warn of remote_write', { synchronousCommit: 'remote_write' }, 'warning', /can lose a decision that was answered/],
+    [
+      'name a prepared transaction, which has no process',
+      { lockHolders: [{ pid: 0, table: 'tasks' }] },
+      'failed',
+      /decisions wait: a prepared transaction on tasks\.$/,
+    ],
+  ] as const) {
+    it(title, async () => {
+      const condition: Partial<StorageCondition> = {
+        schema: async () => 'current',
+        writing: async () => ({ ...writable, ...changes }),
+      };
+      const opened: OpenedStorage = {
+        ...{ condition: condition as StorageCondition, refusal: () => undefined, exposure: undefined },
+        kind: 'opened',
+      };
+      const examinations = storageExaminations(Promise.resolve(opened), {
+        ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
+        ...{ listEntries: undefined, kids: async () => [] },
+      });
+      const found = await examinations.find(({ check }) => check === 'database writes')?.examine();
+      expect(found?.status).to.equal(status);
+      expect(found?.sentence).to.match(sentence);
+    });
+  }
+});

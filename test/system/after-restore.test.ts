@@ -1,0 +1,152 @@
+/** `mandate after-restore` on a database that really went back in time (docs/operating.md). */
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import { runCommand } from '../support/command-process.ts';
+import { databases, type FreshDatabase } from '../support/databases.ts';
+import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
+import { movedClock } from '../support/moved-clock.ts';
+import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
+
+/** Copies the database, which no process uses. Resolves with the function that puts the copy in its place. */
+async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>> {
+  const path = settings['Service:Database:Path'];
+  if (path !== undefined) {
+    expect(existsSync(`${path}-wal`)).to.equal(false);
+    copyFileSync(path, `${path}-backup`);
+    return async () => copyFileSync(`${path}-backup`, path);
+  }
+  const name = new URL(settings['Service:Database:ConnectionString'] ?? '').pathname.slice(1);
+  const client = new pg.Client((await postgresServer()).url(SUPERUSER, 'postgres'));
+  await client.connect();
+  await client.query(`create database ${name}_backup template ${name}`);
+  return async () => {
+    await client.query(`drop database ${name} with (force)`);
+    await client.query(`alter database ${name}_backup rename to ${name}`);
+    await client.end();
+  };
+}
+
+for (const database of databases) {
+  describe(`mandate after-restore on ${database.name}`, function () {
+    this.timeout(60_000);
+    let mandate: Mandate;
+    let start: () => Promise<Mandate>;
+    let fresh: FreshDatabase;
+    let directory: string;
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), 'mandate-restore-'));
+      // The command has the clock of this machine.
+      const clock = movedClock();
+      fresh = await database.fresh();
+      const kept = { ...fresh, drop: async () => undefined };
+      start = () => startMandate({ database: { ...database, fresh: async () => kept }, clock, databaseClock: clock });
+      mandate = await start();
+    });
+    after(async () => {
+      await mandate.stop();
+      await fresh.drop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    /** The service's clock is moved, the command's is not: the newest record need not be the last. */
+    const highest = (lines: readonly LedgerLine[]) => Math.max(...lines.map(({ seq }) => seq));
+    const run = (...more: readonly string[]) => runCommand(['after-restore', ...more], fresh.settings);
+
+    it('refuses what was spent and forgotten, accepts later assertions, and moves the numbers on', async () => {
+      const agent = await mandate.agent();
+      const seconds = () => Math.floor(mandate.clock.now() / 1_000_000);
+      await mandate.stop();
+      const restore = await backup(fresh);
+      mandate = await start();
+      const last = highest(await mandate.ledger());
+      const without = agent.assertion({ iat: undefined, exp: seconds() + 300 });
+      const spent = agent.assertion();
+      const exchange = (actor_token: string) => mandate.post('/oauth2/token', agent.exchangeForm({ actor_token }));
+      for (const actor_token of [spent, without]) expect((await exchange(actor_token)).status).to.equal(200);
+      await mandate.stop();
+      await restore();
+      mandate = await start();
+
+      const { code, out, err } = await run('--above', '5000000');
+      expect({ code, err }).to.deep.equal({ code: 0, err: '' });
+      expect(out).to.include(`The last number in the ledger was ${last}.`);
+      const [record] = (await mandate.ledger()).slice(-1);
+      expect(record).to.deep.include({
+        ...{ seq: 6_000_001, event: 'database.restored', decision: 'allow', reason: null },
+        detail: JSON.stringify({ from: last, to: 6_000_000 }),
+      });
+
+      for (const actor_token of [spent, without, agent.assertion()]) {
+        const lines = await mandate.recorded(async () => {
+          const { status, body } = await exchange(actor_token);
+          expect([status, body.error]).to.deep.equal([401, 'invalid_client']);
+        });
+        expect(lines.map(({ event, reason }) => [event, reason])).to.deep.equal([['token.denied', 'actor_replayed']]);
+      }
+      mandate.clock.advance(70);
+      expect((await exchange(agent.assertion())).status).to.equal(200);
+      const lines = await mandate.recorded(() => exchange(spent));
+      expect(lines.map(({ reason }) => reason)).to.deep.equal(['actor_replayed']);
+    });
+
+    it('can run again, and refuses numbers beyond the safe integers', async () => {
+      const before = highest(await mandate.ledger());
+      expect((await run()).code).to.equal(0);
+      const after = await mandate.ledger();
+      expect(highest(after)).to.equal(before + 1_000_001);
+      for (const [above, code, sentence] of [
+        ['9007199254740991', 1, 'nothing was changed'],
+        ['9007199254740992', 2, 'beyond 2^53 - 1'],
+        ['-1', 2, '--above'],
+      ] as const) {
+        const refused = await run(`--above=${above}`);
+        expect(refused.code).to.equal(code);
+        expect(refused.err).to.include(sentence);
+      }
+      expect(await mandate.ledger()).to.deep.equal(after);
+    });
+
+    it('lists what the sink has and the database has not, and refuses a file that is no list of records', async () => {
+      const known = await mandate.ledger();
+      const { checkpoint: _, ...same } = known[0] as Record<string, unknown>;
+      const lost = { ...same, agent_id: null, scope: null };
+      const file = join(directory, 'sink.jsonl');
+      const write = (...lines: readonly unknown[]) =>
+        writeFileSync(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+      write(
+        { records: [known[0], { ...known[1], sponsor: 'other' }] },
+        { ...lost, checkpoint: null, seq: 900_000_001, event: 'sponsor.blocked', sponsor: 'a/b\u202e' },
+        { ...lost, checkpoint: null, seq: 900_000_002, event: 'task.revoked', task_id: 'task_x' },
+        { ...lost, checkpoint: null, seq: 900_000_003, event: 'token.revoked', task_id: 'task_y' },
+      );
+      const { code, out, err } = await run('--sink', file);
+      expect({ code, err }).to.deep.equal({ code: 0, err: '' });
+      expect(out).to.include('The sink has 4 records that the database does not have.');
+      expect(out).to.include(`Number ${known[1]?.seq} has another record in the database than in the sink.`);
+      expect(out).to.include('900000001 sponsor.blocked: PUT /admin/sponsors/a%2Fb%E2%80%AE/block');
+      expect(out).to.include('900000002 task.revoked: DELETE /admin/tasks/task_x');
+      expect(out).to.include('900000003 token.revoked: DELETE /admin/tasks/task_y, which');
+      const after = await mandate.ledger();
+      expect(highest(after)).to.equal(901_000_004);
+
+      for (const [line, problem] of [
+        ['{', 'is no JSON'],
+        ['[]', 'is no JSON object'],
+        ['{"records":{}}', 'has records that are no list'],
+        ['{"seq":0,"event":"x","ts":"y"}', 'is no record of the ledger'],
+        [`"${'x'.repeat(4_194_304)}"`, 'is longer than 4194304 bytes'],
+      ] as const) {
+        write(known[0], line);
+        const refused = await run('--sink', file);
+        expect(refused.code).to.equal(1);
+        expect(refused.err).to.include(`--sink: line 2`).and.include(problem);
+      }
+      expect((await run('--sink', join(directory, 'none'))).err).to.include('cannot be read');
+      expect(await mandate.ledger()).to.deep.equal(after);
+    });
+  });
+}
