@@ -8,6 +8,9 @@ import { startWorld, type World } from './world.ts';
 
 const ROUNDS = 200;
 const WORKERS = 4;
+const IDLE_MS = 11_000;
+/** Exchanges at once at each replica: they give up all connections for requests that stayed on the old primary. */
+const EXCHANGING = 8;
 
 describe('After a promotion, while sessions to the old primary linger', function () {
   this.timeout(120_000);
@@ -45,11 +48,17 @@ describe('After a promotion, while sessions to the old primary linger', function
     };
 
     await rounds(ROUNDS / 4);
+    // Idle connections close after ten seconds. The next rounds open one for switches at each replica, and few others.
+    await pause(IDLE_MS);
+    for (const _ of replicas) await round();
     pair.primary.freeze();
     await pair.promote();
     proxy.lead(pair.standby.server.port);
-    // No switch is sent meanwhile, so the connections for switches stay on the old primary. Each replica serves again.
-    for (const [nth] of replicas.entries()) await eventually(async () => (await start(nth)).status === 200, 50);
+    // No switch is sent meanwhile, so the connections for switches stay on the old primary. Idle ones close after 10 s.
+    const exchanging = Array.from({ length: EXCHANGING * replicas.length }, async (_, nth) => {
+      await eventually(async () => (await start(nth)).status === 200, 50);
+    });
+    await Promise.all(exchanging);
     pair.primary.thaw();
     await pause(100);
     await rounds(ROUNDS);
