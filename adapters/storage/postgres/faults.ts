@@ -37,8 +37,8 @@ const STATEMENT_LOST: Words = {
   act: POOLER,
 };
 
-/** By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const STATES: Readonly<Record<string, Words>> = {
+/** The table of docs/high-availability.md. By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
+export const STATES: Readonly<Record<string, Words>> = {
   '08': { meaning: 'the connection to Postgres failed', act: REACH },
   '0A000': REPLACED,
   '25006': {
