@@ -60,6 +60,7 @@ export interface PrimaryPool {
    * @param purpose whether the work writes. It is then refused while too many commits got no answer
    * @throws NoConnection if the pool got no connection, so that nothing was sent
    * @throws NotThePrimary if a later primary was seen by the end of the work, so that its answer may be outdated
+   * @throws WentBack if the database went back in time
    */
   use<Answer>(purpose: 'read' | 'write', work: (client: pg.PoolClient) => Promise<Answer>): Promise<Answer>;
   /** The pool's state now. */
@@ -194,6 +195,7 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
       attempt.hasBegun = true;
       const answer = await work(client);
       if (isOutdated(session)) throw new NotThePrimary('another server was promoted to primary meanwhile');
+      if (primary?.wentBack() === true) throw new WentBack();
       return answer;
     };
     try {

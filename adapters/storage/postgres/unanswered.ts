@@ -57,6 +57,7 @@ export function unansweredCommits(run: Ask): UnansweredCommits {
       return kept.size;
     },
     keep(backend, release) {
+      if (closing.signal.aborted) return release();
       kept.set(nameOf(backend), { backend, release });
       if (!isAsking) void ask();
     },

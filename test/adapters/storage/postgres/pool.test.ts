@@ -91,6 +91,19 @@ describe('The connections of a serving process', function () {
     expect(await waiting()).to.equal(0);
   });
 
+  it('do not delay the close, whether a commit without an answer ended before it or during it', async () => {
+    const unanswered = unansweredCommits(connect(1).run);
+    const limits = { ...TENFOLD_LIMITS.serving, query: 200 };
+    const connections = connect(2, { unanswered, mostUnanswered: 2 }, limits);
+    await loseStandby();
+    await connections.transact((run) => run(WRITE)).catch(() => undefined);
+    const refused = connections.transact((run) => run(WRITE)).catch((error: unknown) => error);
+    await eventually(() => connections.line('x').connections?.used === 2);
+    await connections.close();
+    expect(await refused).to.be.instanceOf(StorageUnavailable);
+    opened.pop();
+  });
+
   it('are left to reads while too many commits get no answer: further writes are refused at once', async () => {
     const unanswered = unansweredCommits(connect(1).run);
     const limits = { ...TENFOLD_LIMITS.serving, query: 200 };
