@@ -54,7 +54,10 @@ describe('authenticating an agent', () => {
     );
   const signed = (claims: Readonly<Record<string, unknown>> = {}, header: Readonly<Record<string, unknown>> = {}) =>
     key.signAssertion(agent.agentId, { aud: ISSUER, jti: 'a-jti', iat: NOW, exp: NOW + 60, ...claims }, header);
-  const SPENT = { jti: 'a-jti', forgetAt: instantFromSeconds(NOW + 120) };
+  const SPENT = {
+    ...{ jti: 'a-jti', forgetAt: instantFromSeconds(NOW + 120) },
+    latestForgetAt: instantFromSeconds(NOW + 360),
+  };
 
   it('returns the agent, the assertion to mark as used, and the instance', async () => {
     const { agentId } = agent;
