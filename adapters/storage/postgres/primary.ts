@@ -78,6 +78,9 @@ interface MemoryRow {
   readonly ts: Instant | null;
 }
 
+/** Only tampering stores a larger number, which would be read as another one. Readiness names it. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
 /**
  * Whether the ledger holds the remembered record ($1, $2) and the one that this process committed last ($3), and the
  * newest record. A month that was archived took its records with it.
@@ -90,7 +93,7 @@ const remembered = {
         or $2::timestamptz < (select max(archived_before) from ledger_archives))
       and ($3::bigint is null or exists (select from ledger where seq = $3)) as holds,
       newest.seq, newest.ts
-    from (select) one left join lateral (select seq, ts from ledger order by seq desc limit 1) newest on true`,
+    from (select) one left join lateral (select seq, ts from ledger where seq <= ${MOST} order by seq desc limit 1) newest on true`,
 };
 
 export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
