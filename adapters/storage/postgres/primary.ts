@@ -60,7 +60,7 @@ interface IdentityRow {
 const identity = (timeline: string) => ({
   name: 'server_identity',
   text: `select pg_is_in_recovery() as standby, ${timeline} as timeline, pid, backend_start::text as started_at
-    from pg_stat_activity where pid = pg_backend_pid()`,
+    from pg_stat_get_activity(pg_backend_pid())`,
 });
 
 /** The name of a WAL file begins with the timeline, in hexadecimal. A standby refuses to name it. */
