@@ -2,10 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ledgerMemory } from '../../../../adapters/storage/ledger-memory.ts';
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
-import { RENEWAL_RETRY_MS } from '../../../../adapters/storage/postgres/limits.ts';
+import { type Limits, RENEWAL_RETRY_MS } from '../../../../adapters/storage/postgres/limits.ts';
 import type { ServingPool } from '../../../../adapters/storage/postgres/pool.ts';
 import { knownPrimary } from '../../../../adapters/storage/postgres/primary.ts';
 import { unansweredCommits } from '../../../../adapters/storage/postgres/unanswered.ts';
+import type { IsThere } from '../../../../adapters/storage/postgres/watchdog.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { TENFOLD_LIMITS } from '../../../support/databases.ts';
@@ -31,12 +32,17 @@ describe('The connections of a serving process', function () {
   });
   after(() => own.postgres.stop());
 
-  const connect = (poolSize: number, serving: Partial<ServingPool> = {}, limits = TENFOLD_LIMITS.serving) => {
+  const connect = (
+    poolSize: number,
+    serving: Partial<ServingPool> = {},
+    limits: Limits = TENFOLD_LIMITS.serving,
+    isThere?: IsThere,
+  ) => {
     const log = capturedLog();
     const primary = knownPrimary(ledgerMemory(), log);
     const connectionString = own.postgres.server.url('serving', 'mandate');
     const pool = { primary, lifetimeMs: 60_000, keepsOne: false, mostUnanswered: poolSize, ...serving };
-    const connections = openConnections({ connectionString, poolSize, limits, serving: pool }, log);
+    const connections = openConnections({ connectionString, poolSize, limits, isThere, serving: pool }, log);
     opened.push(connections);
     return connections;
   };
@@ -115,6 +121,21 @@ describe('The connections of a serving process', function () {
     expect(refused).to.be.instanceOf(StorageUnavailable).with.nested.property('fault.code', 'COMMITS_UNANSWERED');
     expect(unanswered.count).to.equal(1);
     expect((await connections.readTogether((run) => run(PID))).count).to.equal(1);
+  });
+
+  it('release the locks of a call that was given up, as soon as the server answers it', async () => {
+    const unanswered = unansweredCommits(connect(1).run);
+    const limits = { ...TENFOLD_LIMITS.serving, query: 300, idleInTransaction: 60_000 };
+    const connections = connect(1, { unanswered }, limits, async () => true);
+    const givenUp = connections.transact(async (run) => {
+      await run({ name: 'lock', text: 'select pg_advisory_xact_lock(7, 7)' });
+      await run({ name: 'slow', text: 'select pg_sleep(1)' });
+    });
+    expect(await givenUp.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    expect(unanswered.count).to.equal(1);
+    await eventually(() => unanswered.count === 0);
+    const isHeld = "select from pg_locks where locktype = 'advisory' and classid = 7";
+    await eventually(async () => (await own.sql(isHeld)).length === 0);
   });
 
   it('refuse writes of a transaction that reads', async () => {
