@@ -169,13 +169,19 @@ describe('The connections of a serving process', function () {
       });
       expect((await primary.examine(ask)).timeline).to.equal(10);
     };
-    await pidOf(connections);
+    // Opens two connections.
+    await connections.readTogether(() => pidOf(connections));
     const overtaken = connections.transact(async (run) => {
       await run(WRITE);
       await seePromoted();
     });
     await expectFault(overtaken, 'NOT_PRIMARY');
-    await expectFault(pidOf(connections), 'NOT_PRIMARY');
+    let isAsked = false;
+    const later = connections.transact(async () => {
+      isAsked = true;
+    });
+    await expectFault(later, 'NOT_PRIMARY');
+    expect(isAsked).to.equal(false);
     await eventually(async () => (await own.sessions()) === 0);
   });
 
