@@ -45,7 +45,7 @@ interface Entry {
 export function postgresOutbox(serving: Connections, draining: Connections, clock: Clock, log: Log): Outbox {
   return {
     async setQueueing(on) {
-      await serving.run(setQueueing, [on]);
+      await serving.transact((run) => run(setQueueing, [on]));
     },
 
     drain: ({ now, limit }, deliver) =>

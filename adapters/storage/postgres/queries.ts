@@ -149,7 +149,7 @@ export function postgresTasks({ knex, run, readTogether }: Connections, waitMs: 
       const values: Bound[] = [];
       const bind = (value: Bound) => `$${values.push(value)}`;
       const text = selectOwnTasks(sponsorKey, question, bind, bindInstant);
-      // In a readTogetherion the planner uses no sequential scan.
+      // In a transaction (`readTogether`) the planner uses no sequential scan.
       const { rows } = await readTogether((read) => read<OwnTaskRow>({ name: 'own_tasks', text }, values));
       return rows.map(toOwnTask);
     },
@@ -183,7 +183,7 @@ const listStatusLists = {
 export function postgresStatusLists({ run, readTogether }: Pick<Connections, 'run' | 'readTogether'>): StatusLists {
   return {
     async find(listId) {
-      // In a readTogetherion the planner uses no sequential scan.
+      // In a transaction (`readTogether`) the planner uses no sequential scan.
       const { rows } = await readTogether((read) => read<StatusListRow>(findStatusList, [listId]));
       return rows[0] && toStatusList(rows[0]);
     },

@@ -1,7 +1,7 @@
 /** Stores the transparency log on Postgres. */
 
 import type { CheckpointKeyUse, TransparencyLog } from '../../../application/ports/transparency-log.ts';
-import { storable } from '../rows/column.ts';
+import { type Bound, storable } from '../rows/column.ts';
 import {
   type CosignatureRow,
   cosignatureValues,
@@ -20,7 +20,7 @@ import {
   toStoredTiles,
 } from '../rows/log-row.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections, Run } from './connections.ts';
+import type { Connections, Prepared, Run } from './connections.ts';
 
 const selectState = { name: 'log_state', text: `select ${STATE_COLUMNS} from log_state` };
 const insertState = {
@@ -111,11 +111,13 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
     const { rows } = await within<LogStateRow>(selectState);
     return rows[0] && toLogState(rows[0]);
   };
+  // Not `run`: while commits get no answer, writes are refused, and leave the connections to reads.
+  const write = (query: Prepared, values: readonly Bound[] = []) => transact((within) => within(query, values));
   return {
     state: () => state(run),
 
     async begin(origin, emptyRoot) {
-      await run(insertState, [storable('origin', origin), emptyRoot]);
+      await write(insertState, [storable('origin', origin), emptyRoot]);
       const begun = await state(run);
       if (begun === undefined) throw new Error('The state of the log was deleted.');
       return begun;
@@ -143,23 +145,23 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
       }),
 
     async publish(origin, { size, note }) {
-      await run(updatePublished, [origin, size, storable('note', note)]);
+      await write(updatePublished, [origin, size, storable('note', note)]);
     },
 
     async withdraw(origin, size) {
-      await run(updateContradicted, [origin, size]);
+      await write(updateContradicted, [origin, size]);
     },
 
     async halt(reason) {
-      await run(updateHalted, [storable('halted', reason)]);
+      await write(updateHalted, [storable('halted', reason)]);
     },
 
     async resume() {
-      await run(resume);
+      await write(resume);
     },
 
     async keepCosignature(cosignature) {
-      await run(putCosignature, cosignatureValues(cosignature, bindInstant));
+      await write(putCosignature, cosignatureValues(cosignature, bindInstant));
     },
 
     async cosignatures() {
@@ -171,8 +173,8 @@ export function postgresTransparencyLog({ run, transact }: Connections): Transpa
     },
 
     async keepProblem(witness, problem) {
-      if (problem === undefined) await run(deleteProblem, [storable('witness', witness)]);
-      else await run(putProblem, problemValues(problem, bindInstant));
+      if (problem === undefined) await write(deleteProblem, [storable('witness', witness)]);
+      else await write(putProblem, problemValues(problem, bindInstant));
     },
 
     async problems() {

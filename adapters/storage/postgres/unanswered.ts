@@ -17,11 +17,14 @@ export interface UnansweredCommits {
   close(): void;
 }
 
-/** Those of the processes that still work for a client. Another role's activity is hidden: ours has the same role. */
+/**
+ * Those of the processes that still run a statement, such as a commit. One that has answered, but waits inside a
+ * transaction, holds its locks until its connection is closed. Another role's activity is hidden: ours has the same role.
+ */
 const running = {
   name: 'running_backends',
   text: `select pid, backend_start::text as started_at from pg_stat_activity
-    where pid = any ($1::integer[]) and state not in ('idle', 'disabled')`,
+    where pid = any ($1::integer[]) and state = 'active'`,
 };
 
 /** @param run asks the current primary, with short limits */

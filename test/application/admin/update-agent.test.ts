@@ -37,6 +37,17 @@ describe('changing an agent', () => {
   const recorded = async () =>
     (await storage.ledger.page({ limit: 1000, now: clock.now() })).records.slice(1).map(({ reason }) => reason);
 
+  it('changes an agent that the read does not find, but the deciding transaction knows', async () => {
+    let reads = 0;
+    const outdated: Agents = {
+      ...storage.agents,
+      find: async (agentId) => (reads++ === 0 ? undefined : storage.agents.find(agentId)),
+    };
+    const outcome = await updateAgent(service(outdated), ID, { displayName: 'Other' });
+    expect(outcome).to.have.property('kind', 'updated');
+    expect(await recorded()).to.deep.equal(['changed:display_name']);
+  });
+
   it('merges the patch into a change that another client stored after the first read', async () => {
     let raced = false;
     const { agents } = storage;

@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { LIMITS } from '../../../adapters/storage/postgres/limits.ts';
+import { LIMITS, POOL_SIZE } from '../../../adapters/storage/postgres/limits.ts';
 import { stopTasks } from '../../../application/admin/stop-tasks.ts';
 import { stopMyTasks } from '../../../application/me/stop-my-tasks.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
@@ -77,4 +77,21 @@ describe('While a synchronous standby is away', function () {
       expect(await ask()).to.deep.equal(answer);
     });
   }
+
+  it('the writes of the log leave connections to reads', async () => {
+    const { open } = await own.database.fresh();
+    const impatient = await open({ limits: { ...LIMITS, serving: { ...LIMITS.serving, acquire: 500, query: 200 } } });
+    const problem = { witness: 'w', kind: 'unavailable', detail: undefined, since: movedClock().now() } as const;
+    await standby('nobody');
+    try {
+      for (let attempts = 0; attempts < POOL_SIZE; attempts++) {
+        const outcome = await impatient.transparencyLog.keepProblem('w', problem).catch((error: unknown) => error);
+        expect(outcome).to.satisfy(unavailable);
+      }
+      expect(await impatient.tasks.findSponsor(makeTaskId(ulid))).to.equal(undefined);
+    } finally {
+      await standby('');
+      await impatient.close();
+    }
+  });
 });

@@ -2,10 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ledgerMemory } from '../../../../adapters/storage/ledger-memory.ts';
 import { type Connections, openConnections } from '../../../../adapters/storage/postgres/connections.ts';
-import { RENEWAL_RETRY_MS } from '../../../../adapters/storage/postgres/limits.ts';
+import { type Limits, RENEWAL_RETRY_MS } from '../../../../adapters/storage/postgres/limits.ts';
 import type { ServingPool } from '../../../../adapters/storage/postgres/pool.ts';
-import { knownPrimary } from '../../../../adapters/storage/postgres/primary.ts';
+import { type Ask, knownPrimary } from '../../../../adapters/storage/postgres/primary.ts';
 import { unansweredCommits } from '../../../../adapters/storage/postgres/unanswered.ts';
+import type { IsThere } from '../../../../adapters/storage/postgres/watchdog.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { TENFOLD_LIMITS } from '../../../support/databases.ts';
@@ -31,16 +32,25 @@ describe('The connections of a serving process', function () {
   });
   after(() => own.postgres.stop());
 
-  const connect = (poolSize: number, serving: Partial<ServingPool> = {}, limits = TENFOLD_LIMITS.serving) => {
+  const connect = (
+    poolSize: number,
+    serving: Partial<ServingPool> = {},
+    limits: Limits = TENFOLD_LIMITS.serving,
+    isThere?: IsThere,
+  ) => {
     const log = capturedLog();
     const primary = knownPrimary(ledgerMemory(), log);
     const connectionString = own.postgres.server.url('serving', 'mandate');
     const pool = { primary, lifetimeMs: 60_000, keepsOne: false, mostUnanswered: poolSize, ...serving };
-    const connections = openConnections({ connectionString, poolSize, limits, serving: pool }, log);
+    const connections = openConnections({ connectionString, poolSize, limits, isThere, serving: pool }, log);
     opened.push(connections);
     return connections;
   };
   const pidOf = async ({ run }: Connections) => (await run<{ pid: number }>(PID)).rows[0]?.pid ?? 0;
+  const expectFault = async (call: Promise<unknown>, code: string) => {
+    const refused = await call.catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(StorageUnavailable).with.nested.property('fault.code', code);
+  };
   const loseStandby = async () => {
     await own.sql("alter system set synchronous_standby_names to 'nobody'");
     await own.sql('select pg_reload_conf()');
@@ -115,6 +125,76 @@ describe('The connections of a serving process', function () {
     expect(refused).to.be.instanceOf(StorageUnavailable).with.nested.property('fault.code', 'COMMITS_UNANSWERED');
     expect(unanswered.count).to.equal(1);
     expect((await connections.readTogether((run) => run(PID))).count).to.equal(1);
+  });
+
+  it('release the locks of a call that was given up, as soon as the server answers it', async () => {
+    const unanswered = unansweredCommits(connect(1).run);
+    const limits = { ...TENFOLD_LIMITS.serving, query: 300, idleInTransaction: 60_000 };
+    const connections = connect(1, { unanswered }, limits, async () => true);
+    const givenUp = connections.transact(async (run) => {
+      await run({ name: 'lock', text: 'select pg_advisory_xact_lock(7, 7)' });
+      await run({ name: 'slow', text: 'select pg_sleep(1)' });
+    });
+    expect(await givenUp.catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+    expect(unanswered.count).to.equal(1);
+    await eventually(() => unanswered.count === 0);
+    const isHeld = "select from pg_locks where locktype = 'advisory' and classid = 7";
+    await eventually(async () => (await own.sql(isHeld)).length === 0);
+  });
+
+  it('are released if another process has the number of theirs', async () => {
+    const unanswered = unansweredCommits(connect(1).run);
+    const other = connect(1);
+    const pid = await pidOf(other);
+    let isRunning = true;
+    const running = other.run({ name: 'long', text: 'select pg_sleep(20)' }).catch(() => {
+      isRunning = false;
+    });
+    unanswered.keep({ pid, startedAt: '2000-01-01 00:00:00+00' }, () => undefined);
+    await eventually(() => unanswered.count === 0);
+    expect(isRunning).to.equal(true);
+    await own.sql(`select pg_terminate_backend(${pid})`);
+    await running;
+  });
+
+  it('are destroyed once another one has seen a later timeline, and an answer that arrives then does not count', async () => {
+    const primary = knownPrimary(ledgerMemory(), capturedLog());
+    const connections = connect(2, { primary });
+    /** A connection of another pool reaches the server that was promoted. */
+    const seePromoted = async () => {
+      const identity = { standby: false, timeline: '0000000A', pid: 1, started_at: '' };
+      const ask: Ask = async ({ name }) => ({
+        rows: [name === 'server_identity' ? identity : { holds: true, seq: null, ts: null }] as never,
+        count: 1,
+      });
+      expect((await primary.examine(ask)).timeline).to.equal(10);
+    };
+    // Opens two connections.
+    await connections.readTogether(() => pidOf(connections));
+    const overtaken = connections.transact(async (run) => {
+      await run(WRITE);
+      await seePromoted();
+    });
+    await expectFault(overtaken, 'NOT_PRIMARY');
+    let isAsked = false;
+    const later = connections.transact(async () => {
+      isAsked = true;
+    });
+    await expectFault(later, 'NOT_PRIMARY');
+    expect(isAsked).to.equal(false);
+    await eventually(async () => (await own.sessions()) === 0);
+  });
+
+  it('are refused from the moment that one of them finds a remembered record missing', async () => {
+    const primary = knownPrimary(ledgerMemory(), capturedLog());
+    const connections = connect(2, { primary });
+    await pidOf(connections);
+    primary.committed(1_000_000_000);
+    // The second connection is a new one.
+    const reading = connections.readTogether(() => expectFault(pidOf(connections), 'WENT_BACK'));
+    await expectFault(reading, 'WENT_BACK');
+    await expectFault(pidOf(connections), 'WENT_BACK');
+    expect(primary.wentBack()).to.equal(true);
   });
 
   it('refuse writes of a transaction that reads', async () => {
