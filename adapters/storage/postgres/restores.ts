@@ -10,6 +10,7 @@ import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
+import { primaryOf } from './find-primary.ts';
 import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
@@ -32,12 +33,16 @@ const refuseEarlier = {
     on conflict (agent_id, jti) do update set forget_at = greatest(s.forget_at, excluded.forget_at)`,
 };
 
-/** @param connectionString of the role that owns the schema */
+/**
+ * @param uri of the role that owns the schema
+ * @throws DatabaseRefusal, StorageUnavailable
+ */
 export async function afterRestore(
-  connectionString: string,
+  uri: string,
   { at, latest, above }: RestoreRequest,
   log: Log,
 ): Promise<RestoreOutcome> {
+  const connectionString = await primaryOf(uri, 'migrating');
   const connections = openConnections({ connectionString, poolSize: 1, limits: AUDITING_LIMITS }, log);
   try {
     return await connections.transact(async (run): Promise<RestoreOutcome> => {

@@ -129,7 +129,7 @@ describe('several hosts in a connection string', function () {
     await condition.close();
   });
 
-  it('lead the service past a dead server and a standby to the primary', async () => {
+  it('lead the service, migrate and after-restore past a dead server and a standby to the primary', async () => {
     const ports = [other.server.port, dead, portOfMain()];
     const addresses = {
       connectionString: across(ports),
@@ -139,6 +139,7 @@ describe('several hosts in a connection string', function () {
     const storage = await openPostgres(addresses, { clock: { now: () => NOON }, log: capturedLog() });
     expect(await storage.schemaStatus()).to.equal('current');
     expect(await storage.migrate()).to.deep.equal([]);
+    expect(await storage.afterRestore({ at: NOON, latest: NOON, above: 0 })).to.include({ kind: 'moved' });
     await storage.close();
   });
 
