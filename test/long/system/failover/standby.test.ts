@@ -131,11 +131,13 @@ describe('A process of the service', function () {
   it('can still stop tasks while others take all connections of the server', async () => {
     world = await startWorld({ maxConnections: 60 });
     const { mandate, agent } = world;
-    await agent.exchange();
+    const issued = await agent.exchange();
     // A connection for switches is opened, and idle ones are closed.
     await pause(12_000);
     const taken = await takeAll(world);
     try {
+      const ended = await mandate.admin('DELETE', `/admin/tasks/${String(issued.body.task_id)}`);
+      expect([ended.status, ended.body.revoked_tasks], ended.text).to.deep.equal([200, 1]);
       for (let second = 0; second < 15; second++) {
         const stopped = await mandate.admin('DELETE', '/admin/sponsors/ada/tasks');
         expect(stopped.status, stopped.text).to.equal(200);
