@@ -151,7 +151,7 @@ describe('A process of the service', function () {
   it('can still stop tasks while its role may open fewer connections than its pools want', async () => {
     world = await startWorld();
     const { pair, mandate } = world;
-    await pair.sql(pair.primary, `alter role ${SERVING} connection limit 6`);
+    await pair.sql(pair.primary, `alter role ${SERVING} connection limit 3`);
     await pair.sql(pair.primary, `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${SERVING}'`);
     const load = await underLoad(async (running) => {
       await eventually(async () => (await mandate.admin('DELETE', '/admin/sponsors/ada/tasks')).status === 200, 50);
