@@ -2,7 +2,7 @@
 
 import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
-import { findTaskSponsor } from '../decisions/find.ts';
+import { findTaskSponsor, foundBy } from '../decisions/find.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -29,9 +29,9 @@ export async function stopTasks(
 ): Promise<StopOutcome> {
   const revocation = { at: await sharedTime.earliest(), reason: 'operator_kill_switch' } as const;
   if (selection.kind !== 'task') return decisions.decide(endTasks, { selection, ...revocation });
-  // The plain read may have asked another server than the decision does.
+  // The plain read may have asked another server than the decision does, or none.
   const sponsorKey =
-    (await tasks.findSponsor(selection.taskId)) ?? (await decisions.decide(findTaskSponsor, selection));
+    (await foundBy(tasks.findSponsor(selection.taskId))) ?? (await decisions.decide(findTaskSponsor, selection));
   if (sponsorKey === undefined) return { kind: 'not_found' };
   return decisions.decide(endTasks, { selection: { ...selection, sponsorKey }, ...revocation });
 }

@@ -1,9 +1,11 @@
 /**
  * Look-ups in a deciding transaction. A plain read may have asked another server than the decisions do, so "not found" from
- * it proves nothing (docs/decisions/0027-a-switch-that-finds-nothing.md). None of them writes.
+ * it proves nothing (docs/decisions/0027-a-switch-that-finds-nothing.md). Neither does a read that failed: the pool of
+ * switches keeps a connection when the reads have none. None of them writes.
  */
 
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
+import { StorageUnavailable } from '../ports/decisions.ts';
 import { decision, type Judgement } from './decision.ts';
 import { ask } from './fact.ts';
 
@@ -40,3 +42,13 @@ export const userExists = decision({
   asks: ({ userId }: { readonly userId: UserId }) => ({ revision: ask('user_revision', userId) }),
   judge: (_, { revision }): Judgement<boolean> => ({ verdict: revision !== undefined, effects: [] }),
 });
+
+/** What a plain read found. `undefined` if it found nothing, or the database did not answer it. */
+export async function foundBy<Found>(read: Promise<Found | undefined>): Promise<Found | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof StorageUnavailable) return undefined;
+    throw error;
+  }
+}

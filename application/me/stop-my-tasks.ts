@@ -3,7 +3,7 @@
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
-import { findOwnTaskSponsor } from '../decisions/find.ts';
+import { findOwnTaskSponsor, foundBy } from '../decisions/find.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
@@ -26,9 +26,10 @@ export async function stopMyTasks(
   selection: MyStopSelection,
 ): Promise<EndVerdict> {
   if (selection.kind === 'task') {
-    // The plain read may have asked another server than the decision does.
+    // The plain read may have asked another server than the decision does, or none.
     const { taskId } = selection;
-    const owner = (await tasks.findSponsor(taskId)) ?? (await decisions.decide(findOwnTaskSponsor, { taskId }));
+    const found = await foundBy(tasks.findSponsor(taskId));
+    const owner = found ?? (await decisions.decide(findOwnTaskSponsor, { taskId }));
     if (owner !== sponsorKey) return { kind: 'not_found' };
   }
   const revocation = { at: await sharedTime.earliest(), reason: 'sponsor_stopped' } as const;

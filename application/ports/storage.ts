@@ -188,7 +188,7 @@ export interface RestoreRequest {
   readonly above: number;
 }
 
-/** `beyond`: the sequence cannot be moved on within the safe integers. Nothing was changed. */
+/** `beyond`: `above` is too far from the ledger, or a million further from the safe integers. Nothing was changed. */
 export type RestoreOutcome =
   /** The last number taken before, and the last one that is passed over. */
   { readonly kind: 'moved'; readonly from: number; readonly to: number } | { readonly kind: 'beyond' };

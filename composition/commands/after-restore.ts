@@ -48,7 +48,8 @@ export async function afterRestore(
   });
 }
 
-const BEYOND = 'A million numbers further is beyond 2^53 - 1, so no record could be sealed: nothing was changed.';
+const BEYOND =
+  'The number of --above, or the highest one in the file of --sink, is more than 10^12 above the ledger, or a million further is beyond 2^53 - 1: nothing was changed.';
 
 /** @throws StartupError with the number of the line */
 async function* recordsIn(path: string): AsyncGenerator<SinkRecord> {

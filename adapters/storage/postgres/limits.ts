@@ -114,6 +114,9 @@ export const READINESS_LIFETIME_MS = 5_000;
 /** After a server without free connections refused to replace one. */
 export const RENEWAL_RETRY_MS = 5_000;
 
+/** The longest pause before a switch asks again for a connection that the server did not give. */
+export const BORROWING_PAUSE_MS = 100;
+
 /** How often the server is asked whether commits without an answer have ended. */
 export const ASK_UNANSWERED_MS = 1_000;
 

@@ -1,5 +1,7 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
@@ -9,11 +11,12 @@ import { hostsOf } from './connection-string.ts';
 import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
-import { lacksPartition, NoConnection, orRefusal } from './errors.ts';
+import { isTooManyConnections, lacksPartition, NoConnection, orRefusal } from './errors.ts';
 import { hosts } from './hosts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
+  BORROWING_PAUSE_MS,
   CONNECTION_LIFETIME_MS,
   DRAINING_POOL_SIZE,
   KEEP_OPEN_MS,
@@ -105,12 +108,20 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   }, KEEP_OPEN_MS).unref();
   const switching: Transactions = {
     knex: revoking.knex,
+    // A pool does not wait for one of its connections if the server refuses another one. So a switch asks again, and
+    // gets one of those that requests give back: they do not ask again.
     async transact(work) {
-      try {
-        return await revoking.transact(work);
-      } catch (error) {
-        if (!(error instanceof NoConnection)) throw error;
-        return connections.transact(work);
+      const until = performance.now() + limits.revoking.acquire;
+      for (;;) {
+        try {
+          return await revoking.transact(work).catch((error: unknown) => {
+            if (!(error instanceof NoConnection)) throw error;
+            return connections.transact(work);
+          });
+        } catch (error) {
+          if (!isTooManyConnections(error) || performance.now() > until) throw error;
+          await pause(randomInt(BORROWING_PAUSE_MS / 2, BORROWING_PAUSE_MS));
+        }
       }
     },
   };

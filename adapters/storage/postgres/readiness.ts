@@ -22,8 +22,15 @@ import { awaitingStandby, doLocksStopIntrospection, lockHolders } from './waits.
 
 type Verdict = Awaited<ReturnType<ReadinessCheck['check']>>;
 
-/** Locks no row, but a read-only server refuses it. The next check then uses a new connection (`losesConnection`). */
-const lockNothing = { name: 'lock_nothing', text: 'select from tasks limit 0 for share' };
+/**
+ * Locks no row, but a read-only server refuses it. The next check then uses a new connection (`losesConnection`). It fails
+ * where introspection fails for a table or right that is missing: this replica then serves nothing.
+ */
+const lockNothing = {
+  name: 'lock_nothing',
+  text: `select from tasks t left join agents a using (agent_id) left join revoked_tokens r on r.jti = ''
+    limit 0 for share of t`,
+};
 
 const hasPartition = {
   name: 'has_partition',

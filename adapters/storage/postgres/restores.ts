@@ -35,7 +35,7 @@ const refuseEarlier = {
 
 /**
  * @param uri of the role that owns the schema
- * @throws DatabaseRefusal
+ * @throws DatabaseRefusal, StorageUnavailable
  */
 export async function afterRestore(
   uri: string,

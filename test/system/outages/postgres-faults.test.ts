@@ -64,6 +64,13 @@ const faults: readonly Fault[] = [
     isUnready: true,
   },
   {
+    title: 'lacks the table of agents, which introspection reads',
+    cause: 'alter table agents rename to agents_away',
+    end: 'alter table agents_away rename to agents',
+    words: 'a table of Mandate is missing (42P01)',
+    isUnready: true,
+  },
+  {
     title: 'lacks a column',
     cause: 'alter table task_grants rename column task_id to task_id_away',
     end: 'alter table task_grants rename column task_id_away to task_id',

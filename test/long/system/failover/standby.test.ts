@@ -131,11 +131,13 @@ describe('A process of the service', function () {
   it('can still stop tasks while others take all connections of the server', async () => {
     world = await startWorld({ maxConnections: 60 });
     const { mandate, agent } = world;
-    await agent.exchange();
+    const issued = await agent.exchange();
     // A connection for switches is opened, and idle ones are closed.
     await pause(12_000);
     const taken = await takeAll(world);
     try {
+      const ended = await mandate.admin('DELETE', `/admin/tasks/${String(issued.body.task_id)}`);
+      expect([ended.status, ended.body.revoked_tasks], ended.text).to.deep.equal([200, 1]);
       for (let second = 0; second < 15; second++) {
         const stopped = await mandate.admin('DELETE', '/admin/sponsors/ada/tasks');
         expect(stopped.status, stopped.text).to.equal(200);
@@ -149,7 +151,7 @@ describe('A process of the service', function () {
   it('can still stop tasks while its role may open fewer connections than its pools want', async () => {
     world = await startWorld();
     const { pair, mandate } = world;
-    await pair.sql(pair.primary, `alter role ${SERVING} connection limit 6`);
+    await pair.sql(pair.primary, `alter role ${SERVING} connection limit 3`);
     await pair.sql(pair.primary, `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${SERVING}'`);
     const load = await underLoad(async (running) => {
       await eventually(async () => (await mandate.admin('DELETE', '/admin/sponsors/ada/tasks')).status === 200, 50);
