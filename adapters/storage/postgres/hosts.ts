@@ -6,6 +6,10 @@ export interface Hosts {
   readonly count: number;
   /** The connection string of the host to ask next. */
   current(): string;
+  /** All hosts but the current one. */
+  others(): readonly string[];
+  /** Makes a host the current one. */
+  lead(host: string): void;
   /** Moves on to the next host, and after the last to the first. No effect if another call has already moved on. */
   failed(host: string): void;
 }
@@ -17,6 +21,10 @@ export function hosts(list: readonly [string, ...string[]]): Hosts {
   return {
     count: list.length,
     current,
+    others: () => list.filter((host) => host !== current()),
+    lead(host) {
+      index = Math.max(list.indexOf(host), 0);
+    },
     failed(host) {
       if (host === current()) index = (index + 1) % list.length;
     },

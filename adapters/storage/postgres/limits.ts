@@ -111,6 +111,9 @@ export const CONNECTION_LIFETIME_MS = 60_000;
 /** The readiness pool asks every second. Its new connections notice a promotion or a restore for all pools. */
 export const READINESS_LIFETIME_MS = 5_000;
 
+/** How often the hosts that are not in use are asked whether one of them was promoted. */
+export const WATCH_HOSTS_MS = 5_000;
+
 /** After a server without free connections refused to replace one. */
 export const RENEWAL_RETRY_MS = 5_000;
 

@@ -12,6 +12,7 @@ import { openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { postgresDecisions, type Transactions } from './decide.ts';
 import { isTooManyConnections, lacksPartition, NoConnection, orRefusal } from './errors.ts';
+import { watchHosts } from './host-watch.ts';
 import { hosts } from './hosts.ts';
 import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
@@ -28,6 +29,7 @@ import {
   RESERVED_CONNECTIONS,
   REVOKING_POOL_SIZE,
   REVOKING_SHARES,
+  WATCH_HOSTS_MS,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
 import { missingPartitions } from './missing-partitions.ts';
@@ -106,6 +108,13 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const keeping = setInterval(() => {
     for (const pool of [revoking, readiness]) pool.run(KEEP_OPEN).catch(() => undefined);
   }, KEEP_OPEN_MS).unref();
+  let watched: Promise<void> | undefined;
+  const watching = setInterval(() => {
+    watched ??= watchHosts(known, primary).finally(() => {
+      watched = undefined;
+    });
+  }, WATCH_HOSTS_MS).unref();
+  if (known.count === 1) clearInterval(watching);
   const switching: Transactions = {
     knex: revoking.knex,
     // A pool does not wait for one of its connections if the server refuses another one. So a switch asks again, and
@@ -209,6 +218,8 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     createPartitions: (now, ahead) => createPartitions(connections.run, now, ahead),
     async close() {
       clearInterval(keeping);
+      clearInterval(watching);
+      await watched;
       person.close();
       operator.close();
       provider.close();

@@ -103,6 +103,8 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   // The pool listens for errors only while the connection is idle. A query in progress rejects with the same error.
   pool.on('connect', (client) => client.on('error', () => undefined));
   const sessions = new WeakMap<pg.PoolClient, Session>();
+  /** The last connection that is being replaced; `undefined` if none is. */
+  let renewing: Promise<void> | undefined;
 
   /** Destroys the connections to an earlier primary on its way. */
   async function acquire(): Promise<pg.PoolClient> {
@@ -110,6 +112,18 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
       const client = await connect();
       if (!isOutdated(sessions.get(client))) return client;
       client.release(true);
+    }
+  }
+
+  /** If the server gives no further connection, a call waits for the one that is being replaced: it may be used on. */
+  async function acquireOrAwait(): Promise<pg.PoolClient> {
+    const renewal = renewing;
+    try {
+      return await acquire();
+    } catch (error) {
+      if (renewal === undefined || !isTooManyConnections(error)) throw error;
+      await renewal;
+      return acquire();
     }
   }
 
@@ -153,7 +167,13 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
     const session = sessions.get(client);
     // A failed `begin` or `rollback` can leave a transaction open. The next call must not run inside it.
     const isReusable = client.getTransactionStatus() === 'I' && (fault === undefined || !losesConnection(fault));
-    if (isReusable && session !== undefined && performance.now() > session.renewAt) return void renew(client, session);
+    if (isReusable && session !== undefined && performance.now() > session.renewAt) {
+      const renewal = renew(client, session).finally(() => {
+        if (renewing === renewal) renewing = undefined;
+      });
+      renewing = renewal;
+      return;
+    }
     const backend = gotNoAnswer(fault) ? session?.server?.backend : undefined;
     if (backend !== undefined && serving?.unanswered !== undefined) {
       serving.unanswered.keep(backend, () => client.release(true));
@@ -188,7 +208,7 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
     work: (client: pg.PoolClient) => Promise<Answer>,
     attempt: { hasBegun: boolean },
   ): Promise<Answer> {
-    const client = await acquire();
+    const client = await acquireOrAwait();
     let fault: unknown;
     const call = async () => {
       const session = await prepare(client);

@@ -44,13 +44,15 @@ export interface KnownPrimary {
   examine(ask: Ask): Promise<Server>;
   /** Whether another connection has seen a later primary than this server. */
   isOutdated(server: Server): boolean;
+  /** Remembers a primary that a connection outside of the pools reached. Whether it is later than all that were seen. */
+  sawElsewhere(server: Pick<Server, 'timeline'>): boolean;
   /** Whether the database went back in time. Only a restart forgets it. */
   wentBack(): boolean;
   /** Remembers the number of a record that this process committed. */
   committed(seq: number): void;
 }
 
-interface IdentityRow {
+export interface IdentityRow {
   readonly standby: boolean;
   readonly timeline: string | null;
   readonly pid: number;
@@ -64,7 +66,7 @@ const identity = (timeline: string) => ({
 });
 
 /** The name of a WAL file begins with the timeline, in hexadecimal. A standby refuses to name it. */
-const IDENTITY = identity(
+export const IDENTITY = identity(
   'case when pg_is_in_recovery() then null else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end',
 );
 const WITHOUT_TIMELINE = { ...identity('null'), name: 'server_identity_without_timeline' };
@@ -149,12 +151,17 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       const { standby, timeline, pid, started_at: startedAt } = await readIdentity(ask);
       if (standby) throw new NotThePrimary(STANDBY);
       const server = {
-        timeline: timeline === null ? undefined : Number.parseInt(timeline, 16),
+        timeline: parseTimeline(timeline),
         backend: { pid, startedAt },
       };
       admit(server.timeline);
       await compareLedger(ask);
       return server;
+    },
+    sawElsewhere({ timeline }) {
+      if (timeline === undefined || highest === undefined || timeline <= highest) return false;
+      admit(timeline);
+      return true;
     },
     isOutdated: ({ timeline }) => timeline !== undefined && highest !== undefined && timeline < highest,
     wentBack: () => memory.wentBack(),
@@ -162,6 +169,10 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       lastCommitted = Math.max(seq, lastCommitted ?? seq);
     },
   };
+}
+
+export function parseTimeline(text: string | null): number | undefined {
+  return text === null ? undefined : Number.parseInt(text, 16);
 }
 
 const STANDBY = 'its address leads to a standby, from which nothing is read';

@@ -72,6 +72,8 @@ describe('The connections of a serving process', function () {
       await pause(2 * LIFETIME_MS);
       // The second use follows the attempt to replace the connection, which the server refused.
       expect(await pidOf(connections)).to.equal(first);
+      // This one meets the attempt to replace the connection, which the server refuses, and waits for it.
+      expect(await pidOf(connections)).to.equal(first);
       await eventually(() => connections.line('x').connections?.free === 1);
       expect(await pidOf(connections)).to.equal(first);
       expect(RENEWAL_RETRY_MS).to.be.above(LIFETIME_MS);
