@@ -55,8 +55,8 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
     const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnlyFor });
     const keys = fetchedKeys(
       async (trace) => {
-        const ring = await fetch(uri, trace);
-        return ring === undefined ? undefined : { ring };
+        const result = await fetch(uri, trace);
+        return result.kind === 'failed' ? result : { kind: 'fetched', keys: { ring: result.keys } };
       },
       clock,
       AGES,

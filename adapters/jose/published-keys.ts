@@ -9,7 +9,7 @@ import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import type { FetchedKeys } from './fetched-keys.ts';
+import type { Fetch, FetchedKeys } from './fetched-keys.ts';
 import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 interface PublishedKeysRules {
@@ -26,14 +26,14 @@ interface PublishedKeysRules {
 const TIMEOUT_MS = 5000;
 
 /**
- * Fetches keys from a URI. A failed fetch resolves with `undefined`, a set without usable keys with an empty ring. Both
- * are logged if the problem differs from the previous one.
+ * Fetches keys from a URI. A set without usable keys resolves with an empty ring. That and a failed fetch are logged if
+ * the problem differs from the previous one.
  */
 export function publishedKeys(
   network: Network,
   log: Log,
   { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
-): (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined> {
+): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
   let lastProblem: string | undefined;
   const request = {
     method: 'GET',
@@ -47,11 +47,11 @@ export function publishedKeys(
   async function read(
     uri: string,
     trace: Trace | undefined,
-  ): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
+  ): Promise<{ readonly ring?: KeyRing; readonly problem?: string; readonly retryAfter?: number | undefined }> {
     if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
     try {
-      const { status, body } = await network.send({ ...request, url: uri, trace });
-      if (status !== 200) return { problem: `The answer's status was ${status}.` };
+      const { status, body, retryAfter } = await network.send({ ...request, url: uri, trace });
+      if (status !== 200) return { problem: `The answer's status was ${status}.`, retryAfter };
       const usable = usableKeys(parseStrictJson(body), keys);
       if (usable === undefined) return { problem: 'The answer is not a key set.' };
       const ring = await importKeys(usable);
@@ -65,12 +65,12 @@ export function publishedKeys(
   }
 
   return async (uri, trace) => {
-    const { ring, problem } = await read(uri, trace);
+    const { ring, problem, retryAfter } = await read(uri, trace);
     const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
     lastProblem = problem;
-    return ring;
+    return ring === undefined ? { kind: 'failed', retryAfter } : { kind: 'fetched', keys: ring };
   };
 }
 
@@ -92,10 +92,14 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   const verdict = await verifyWithRing(keys.ring, jws, algorithms);
   if (verdict.kind === 'verified') return { ...verdict, keys };
   if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
-  const renewed = await published.again(trace);
-  if (renewed === undefined) return verdict;
-  const secondVerdict = await verifyWithRing(renewed.ring, jws, algorithms);
-  return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;
+  const lookUp = await published.again(trace);
+  if (lookUp.kind === 'too_early') return verdict;
+  // The key of this token may be a new one, which could not be fetched: the token is not to blame.
+  if (lookUp.kind === 'failed') return { kind: 'keys_unavailable' };
+  const secondVerdict = await verifyWithRing(lookUp.keys.ring, jws, algorithms);
+  if (secondVerdict.kind !== 'verified') return secondVerdict;
+  published.brought();
+  return { ...secondVerdict, keys: lookUp.keys };
 }
 
 /** Whether new keys could change the result. A known `kid` always names the same key. */

@@ -162,7 +162,20 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     }
     chunks.push(chunk);
   }
-  return { status, body: decoded(Buffer.concat(chunks), status), date: readDate(answer.headers.date) };
+  const body = decoded(Buffer.concat(chunks), status);
+  const { date, 'retry-after': retryAfter } = answer.headers;
+  return { status, body, date: readDate(date), retryAfter: readRetryAfter(retryAfter, date) };
+}
+
+/** An HTTP date is relative to the server's clock, if the server sent that. */
+function readRetryAfter(header: string | undefined, serverDate: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header)) return Number(header);
+  const until = Date.parse(header);
+  const from = serverDate === undefined ? Date.now() : Date.parse(serverDate);
+  if (!/^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(header) || Number.isNaN(until) || Number.isNaN(from))
+    return undefined;
+  return Math.max(0, Math.ceil((until - from) / 1000));
 }
 
 function readDate(header: string | undefined): Instant | undefined {

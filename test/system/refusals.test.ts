@@ -426,6 +426,21 @@ const cases: readonly Case[] = [
     },
     null,
   ),
+  denied(
+    'subject_keys_unavailable',
+    'the identity provider is away when a token names a kid that is not known yet',
+    async ({ mandate }) => {
+      const other = await mandate.another({});
+      const agent = await other.agent();
+      const token = mandate.provider.mintAccessToken({}, { kid: 'next-year' });
+      await mandate.provider.goDown();
+      const answer = await agent.exchange({ subject_token: token });
+      await mandate.provider.comeBack();
+      await other.stop();
+      return answer;
+    },
+    null,
+  ),
 
   exchangeCase('scope_intersection_empty', 'the person does not hold the scope', { scope: 'jira:admin' }, ADA),
   subjectCase(

@@ -71,8 +71,10 @@ describe('The keys of a real identity provider', () => {
     expect((await verdict(before)).kind).to.equal('verified');
     await provider.rotateKeys();
     expect((await verdict(provider.mintAccessToken())).kind).to.equal('verified');
+    // The look-up for the new token brought its key. It does not count towards the limit, but the one for this token does.
     expect(await verdict(before)).to.deep.equal({ kind: 'unknown_key' });
-    expect(provider.jwksRequests()).to.equal(2);
+    expect(await verdict(before)).to.deep.equal({ kind: 'unknown_key' });
+    expect(provider.jwksRequests()).to.equal(3);
   });
 
   it('verify a token of a former key while the provider publishes it', async () => {
@@ -129,6 +131,31 @@ describe('The keys of a real identity provider', () => {
     clock.advance(30);
     await keys.refreshIfDue();
     expect(await status()).to.equal('Healthy');
+  });
+
+  it('are unavailable for a token of a new key while the provider is down, and are there soon after its return', async () => {
+    clock.standStill();
+    const old = provider.mintAccessToken();
+    expect((await verdict(old)).kind).to.equal('verified');
+    await provider.rotateKeys({ keepFormer: true });
+    expect((await verdict(provider.mintAccessToken())).kind).to.equal('verified');
+    await provider.rotateKeys({ keepFormer: true });
+    const newest = provider.mintAccessToken();
+    await provider.goDown();
+    // Four exchanges a second for 40 s.
+    for (let nth = 0; nth < 160; nth += 1) {
+      expect((await verdict(newest)).kind, `${nth}`).to.equal('keys_unavailable');
+      expect((await verdict(old)).kind, `${nth}`).to.equal('verified');
+      clock.advance(0.25);
+    }
+    await provider.comeBack();
+    let waited = 0;
+    while ((await verdict(newest)).kind === 'keys_unavailable' && waited < 5) {
+      clock.advance(0.25);
+      waited += 0.25;
+    }
+    expect((await verdict(newest)).kind).to.equal('verified');
+    expect(waited).to.be.at.most(4);
   });
 
   it('are unavailable until the first fetch, and are fetched when the provider comes up later', async () => {
@@ -214,6 +241,44 @@ describe('The keys of an identity provider', () => {
     expect(await verdict(keys, key)).to.equal('verified');
     expect(await status(keys)).to.equal('Healthy');
   });
+
+  for (const [what, path] of [
+    ['metadata', '/.well-known/openid-configuration'],
+    ['keys', '/keys'],
+  ]) {
+    it(`are fetched no earlier than the Retry-After of the ${what}, at the start and later`, async () => {
+      clock.standStill();
+      const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
+      publish(former.publicJwk);
+      const good = server.answer;
+      const busy: typeof good = (request, response) => {
+        if (request.path !== path) return good(request, response);
+        response.writeHead(503, { 'retry-after': '20' }).end();
+      };
+      const keys = keysOf(server.url);
+      server.answer = busy;
+      expect(await verdict(keys, former)).to.equal('keys_unavailable');
+      const asked = server.received.length;
+      server.answer = good;
+      clock.advance(19);
+      await keys.refreshIfDue();
+      expect(await verdict(keys, former)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(asked);
+      clock.advance(1);
+      expect(await verdict(keys, former)).to.equal('verified');
+      publish(former.publicJwk, present.publicJwk);
+      server.answer = (request, response) => (request.path === '/keys' ? response.destroy() : busy(request, response));
+      if (path === '/keys') server.answer = busy;
+      expect(await verdict(keys, present)).to.equal('keys_unavailable');
+      const askedLater = server.received.length;
+      server.answer = good;
+      clock.advance(19);
+      expect(await verdict(keys, present)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(askedLater);
+      clock.advance(1);
+      expect(await verdict(keys, present)).to.equal('verified');
+    });
+  }
 
   it('are accepted only with the status 200', async () => {
     const key = await makeSigningKey('ES256');

@@ -45,6 +45,23 @@ describe('The network', () => {
     }
   });
 
+  it('returns the Retry-After header of the server in seconds when it is valid', async () => {
+    const date = 'Sat, 21 Nov 2026 03:04:05 GMT';
+    for (const [told, seconds] of [
+      ['0', 0],
+      ['120', 120],
+      ['31536000', 31_536_000],
+      ['Sat, 21 Nov 2026 03:05:05 GMT', 60],
+      ['Sat, 21 Nov 2026 03:00:00 GMT', 0],
+      ...['-1', '1.5', '1e3', 'soon', '', 'Sat 2026'].map((text) => [text, undefined] as const),
+    ] as const) {
+      server.answer = (_, response) => response.writeHead(503, { date, 'retry-after': told }).end();
+      expect((await network.send(get(server.url))).retryAfter, told).to.equal(seconds);
+    }
+    server.answer = answering('{}', 503);
+    expect((await network.send(get(server.url))).retryAfter).to.equal(undefined);
+  });
+
   it('requests an uncompressed answer, and refuses a compressed one', async () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
