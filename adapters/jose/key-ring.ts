@@ -26,13 +26,14 @@ type RingVerdict =
 /** The maximum number of keys to try for a token without a `kid`. It limits the cost of one request. */
 const MAX_KEYS_TRIED = 16;
 
-/** Leaves out keys that cannot be imported, for example a point that is not on its curve. */
+/** Leaves out keys that cannot be imported. */
 export async function importKeys(keys: readonly UsableKey[]): Promise<KeyRing> {
   const imported = await Promise.all(keys.map(importKey));
   return imported.filter((key) => key !== undefined);
 }
 
-async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKey | undefined> {
+/** `undefined` if the key cannot be imported, for example because its point is not on its curve. */
+export async function importKey({ jwk, algorithms }: UsableKey): Promise<VerificationKey | undefined> {
   // Imports only the key material. `use`, `key_ops` and `alg` are checked, and the import has other rules for them.
   const { kty, crv = '', x = '', y = '', n = '', e = '' } = jwk;
   const material = kty === 'RSA' ? { kty, n, e } : kty === 'EC' ? { kty, crv, x, y } : { kty, crv, x };

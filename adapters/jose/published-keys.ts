@@ -3,14 +3,14 @@
 import type { SignatureFault } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { usableKeys } from '../../domain/agents/key-set.ts';
+import { readKeySet } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { Fetch, FetchedKeys } from './fetched-keys.ts';
-import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
+import { importKey, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 interface PublishedKeysRules {
   /** The owner of the keys, named in the log. */
@@ -25,9 +25,12 @@ interface PublishedKeysRules {
 /** The time limit of a fetch (supplement "Client assertions", remote key sets). */
 const TIMEOUT_MS = 5000;
 
+/** A log line names at most this many keys, and the number of the others. */
+const MAX_NAMED = 10;
+
 /**
  * Fetches keys from a URI. A set without usable keys resolves with an empty ring. That and a failed fetch are logged if
- * the problem differs from the previous one.
+ * the problem differs from the previous one. So are the reasons why keys of a set are not used.
  */
 export function publishedKeys(
   network: Network,
@@ -35,6 +38,7 @@ export function publishedKeys(
   { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
 ): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
   let lastProblem: string | undefined;
+  let lastUnused: string | undefined;
   const request = {
     method: 'GET',
     headers: { accept: 'application/jwk-set+json, application/json' },
@@ -44,18 +48,21 @@ export function publishedKeys(
     ...(agent === undefined ? {} : { publicOnly: true }),
   } as const;
 
-  async function read(
-    uri: string,
-    trace: Trace | undefined,
-  ): Promise<{ readonly ring?: KeyRing; readonly problem?: string; readonly retryAfter?: number | undefined }> {
+  async function read(uri: string, trace: Trace | undefined): Promise<ReadKeys> {
     if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
     try {
       const { status, body, retryAfter } = await network.send({ ...request, url: uri, trace });
       if (status !== 200) return { problem: `The answer's status was ${status}.`, retryAfter };
-      const usable = usableKeys(parseStrictJson(body), keys);
-      if (usable === undefined) return { problem: 'The answer is not a key set.' };
-      const ring = await importKeys(usable);
-      return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
+      const set = readKeySet(parseStrictJson(body), keys);
+      if (set === undefined) return { problem: 'The answer is not a key set.' };
+      const imported = await Promise.all(
+        set.usable.map(async ({ index, ...key }) => ({ index, key: await importKey(key) })),
+      );
+      const ring = imported.flatMap(({ key }) => key ?? []);
+      const failed = imported.flatMap(({ index, key }) => (key ? [] : `keys[${index}] cannot be imported.`));
+      const unused = named([...set.unused, ...failed]);
+      if (ring.length > 0) return { ring, unused };
+      return { ring, problem: ['No key of the set can be used.', ...(unused === undefined ? [] : [unused])].join(' ') };
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message };
       // Keys are also fetched in the background, where no caller could catch the error.
@@ -65,13 +72,31 @@ export function publishedKeys(
   }
 
   return async (uri, trace) => {
-    const { ring, problem, retryAfter } = await read(uri, trace);
+    const { ring, problem, unused, retryAfter } = await read(uri, trace);
     const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
     lastProblem = problem;
+    if (unused !== undefined && unused !== lastUnused) log.info('Keys of the set are not used.', { ...about, unused });
+    if (problem === undefined) lastUnused = unused;
     return ring === undefined ? { kind: 'failed', retryAfter } : { kind: 'fetched', keys: ring };
   };
+}
+
+interface ReadKeys {
+  /** `undefined` if the fetch failed. */
+  readonly ring?: KeyRing;
+  /** A sentence. */
+  readonly problem?: string;
+  /** Sentences about the keys of the set that are not in the ring. */
+  readonly unused?: string | undefined;
+  readonly retryAfter?: number | undefined;
+}
+
+function named(sentences: readonly string[]): string | undefined {
+  if (sentences.length === 0) return undefined;
+  const rest = sentences.length - MAX_NAMED;
+  return [...sentences.slice(0, MAX_NAMED), ...(rest > 0 ? [`Also ${rest} more.`] : [])].join(' ');
 }
 
 type PublishedVerdict<Keys> =

@@ -46,21 +46,28 @@ export function checkJwkSet(value: Json | undefined): JwkSetVerdict {
   };
 }
 
+/** A fetched set of keys. */
+interface FetchedKeySet {
+  /** Each with its position in the set. Several keys may have one `kid`: each of them is tried. */
+  readonly usable: readonly (UsableKey & { readonly index: number })[];
+  /** For each other key a sentence. It names the key by its index, and repeats nothing of the key. */
+  readonly unused: readonly string[];
+}
+
 /**
- * The usable keys of a fetched set; `undefined` when the value is not a key set. Other keys, such as those for
- * encryption, are skipped. Two keys with the same `kid` are both skipped: a token's `kid` would be ambiguous.
+ * Judges each key of a fetched set; `undefined` when the value is not a key set. Keys that cannot verify, such as those
+ * for encryption, are left out before anything else, so that they make no `kid` ambiguous.
  */
-export function usableKeys(value: Json | undefined, rules: KeyRules): readonly UsableKey[] | undefined {
+export function readKeySet(value: Json | undefined, rules: KeyRules): FetchedKeySet | undefined {
   const keys = keyList(value);
   if (keys === undefined) return undefined;
-  const repeated = repeatedKeyIds(keys);
-  return keys
-    .filter((key) => !repeated.has(keyIdOf(key)))
-    .flatMap((key) => {
-      const verdict = inspectKey(key, rules);
-      return verdict.kind === 'usable' ? verdict.key : [];
-    })
-    .slice(0, MAX_FETCHED_KEYS);
+  const verdicts = keys.slice(0, MAX_FETCHED_KEYS).map((key) => inspectKey(key, rules));
+  return {
+    usable: verdicts.flatMap((verdict, index) => (verdict.kind === 'usable' ? { ...verdict.key, index } : [])),
+    unused: verdicts.flatMap((verdict, index) =>
+      verdict.kind === 'unusable' ? `keys[${index}] ${verdict.problems.join(', ')}.` : [],
+    ),
+  };
 }
 
 function keyList(value: Json | undefined): readonly Json[] | undefined {

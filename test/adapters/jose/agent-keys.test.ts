@@ -247,9 +247,14 @@ describe('The published keys of an agent', () => {
     expect(await verdict(jwsBy(rs))).to.equal('no_registered_keys');
   });
 
-  it('are not used when two of them have the same kid', async () => {
+  it('are all tried when several have the same kid', async () => {
+    const sameKid = { ...stranger, kid: es.kid };
     publish(es.publicJwk, { ...stranger.publicJwk, kid: es.kid }, rs.publicJwk);
-    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    for (const key of [es, sameKid, rs]) expect(await verdict(jwsBy(key))).to.equal('verified');
+  });
+
+  it('are used without the key for encryption that has the same kid', async () => {
+    publish({ ...rs.publicJwk, use: 'enc', alg: 'RSA-OAEP' }, rs.publicJwk);
     expect(await verdict(jwsBy(rs))).to.equal('verified');
   });
 

@@ -242,6 +242,34 @@ describe('The keys of an identity provider', () => {
     expect(await status(keys)).to.equal('Healthy');
   });
 
+  it('verify a token beside keys of the same kid that cannot, and the log names each of these and its reason', async () => {
+    const [key, other] = await Promise.all([makeSigningKey('RS256'), makeSigningKey('RS256')]);
+    const offCurve = { ...(await makeSigningKey('ES256')).publicJwk, y: 'A'.repeat(43) };
+    const encryption = { ...key.publicJwk, use: 'enc', alg: 'RSA-OAEP' };
+    publish(encryption, { ...other.publicJwk, kid: key.kid }, offCurve, key.publicJwk);
+    const keys = keysOf(server.url);
+    expect(await verdict(keys, key)).to.equal('verified');
+    expect(await verdict(keys, { ...other, kid: key.kid })).to.equal('verified');
+    clock.advance(300);
+    await keys.refreshIfDue();
+    const lines = log.lines.map((line) => JSON.parse(line));
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ level: 'info', message: 'Keys of the set are not used.' });
+    expect(lines[0].unused).to.equal(
+      'keys[0] must have no alg but PS256 or PS384 or PS512 or RS256 or RS384 or RS512, must have no use but sig. ' +
+        'keys[2] cannot be imported.',
+    );
+  });
+
+  it('are unavailable while no key can be used, and the log names ten of them with their reasons', async () => {
+    const key = await makeSigningKey('ES256');
+    publish(...Array.from({ length: 12 }, () => ({ ...key.publicJwk, use: 'enc' })));
+    expect(await verdict(keysOf(server.url), key)).to.equal('keys_unavailable');
+    const { problem } = JSON.parse(log.lines[0] ?? '{}');
+    expect(problem).to.match(/^No key of the set can be used\. keys\[0\] must have no use but sig\. keys\[1\] /);
+    expect(problem).to.match(/keys\[9\] must have no use but sig\. Also 2 more\.$/);
+  });
+
   for (const [what, path] of [
     ['metadata', '/.well-known/openid-configuration'],
     ['keys', '/keys'],
