@@ -4,7 +4,7 @@
  */
 
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -42,7 +42,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         trace,
         purpose: 'metadata',
       });
-      if (status !== 200) return { problem: `The answer's status was ${status}.`, retryAfter };
+      if (!isDocument(status)) return { problem: `The answer's status was ${status}.`, retryAfter };
       const document = parseStrictJson(body);
       const described = describe(document, location, url);
       return typeof described === 'string' ? { problem: described } : { described, document: document as JsonObject };

@@ -1,7 +1,7 @@
 /** Fetches a published key set (RFC 7517 §5), and verifies signatures with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { readKeySet } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
@@ -52,7 +52,8 @@ export function publishedKeys(
     if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
     try {
       const { status, body, retryAfter } = await network.send({ ...request, url: uri, trace });
-      if (status !== 200) return { problem: `The answer's status was ${status}.`, retryAfter };
+      if (owner === 'agent' ? status !== 200 : !isDocument(status))
+        return { problem: `The answer's status was ${status}.`, retryAfter };
       const set = readKeySet(parseStrictJson(body), keys);
       if (set === undefined) return { problem: 'The answer is not a key set.' };
       const imported = await Promise.all(

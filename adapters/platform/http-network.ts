@@ -150,8 +150,9 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
   });
   const status = answer.statusCode ?? 0;
-  if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new NetworkFailure('The answer is compressed.', { answered: true, status });
+  const coding = compressionOf(answer.headers['content-encoding']);
+  if (coding !== undefined) {
+    throw new NetworkFailure(`The answer is compressed (${coding}).`, { answered: true, status });
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -176,6 +177,18 @@ function readRetryAfter(header: string | undefined, serverDate: string | undefin
   if (!/^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(header) || Number.isNaN(until) || Number.isNaN(from))
     return undefined;
   return Math.max(0, Math.ceil((until - from) / 1000));
+}
+
+/** The content codings that compress (RFC 9110 §8.4.1, and the registry of IANA). */
+const COMPRESSIONS = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd', 'dcb', 'dcz'];
+
+/**
+ * The first coding of the header that compresses. Some servers name a character set there, or nothing. The body is read
+ * strictly as UTF-8 in any case.
+ */
+function compressionOf(header: string | undefined): string | undefined {
+  const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.find((coding) => COMPRESSIONS.includes(coding));
 }
 
 function readDate(header: string | undefined): Instant | undefined {

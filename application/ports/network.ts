@@ -30,6 +30,11 @@ export interface NetworkAnswer {
   readonly retryAfter?: number | undefined;
 }
 
+/** Whether a provider sent the requested document. 203 is a 200 that a proxy has changed (RFC 9110 §15.3.4). */
+export function isDocument(status: number): boolean {
+  return status === 200 || status === 203;
+}
+
 /**
  * Thrown if there is no complete response: no connection, a time-out, a body that is too long or not UTF-8. A redirect
  * is a response. The message is fixed text with at most the operating system's error code.

@@ -1,6 +1,7 @@
 /** Sets of public keys (RFC 7517), and which of their keys this service can verify signatures with. */
 
-import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
+import { commonAlgorithm } from '../tokens/compact-jws.ts';
+import { isJsonObject, type Json, member, withoutNulls } from '../tokens/strict-json.ts';
 import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from './public-key.ts';
 
 /** Keys of agents (supplement "Agents": keys the service can verify an assertion with). */
@@ -13,6 +14,7 @@ export const AGENT_KEY_RULES: KeyRules = {
 export const PROVIDER_KEY_RULES: KeyRules = {
   algorithms: ['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
   kinds: 'an EC key on P-256, P-384 or P-521, an RSA key or an Ed25519 key',
+  asProvidersWrite: true,
 };
 
 /** Enough for any rotation. An assertion without a `kid` may be tried with every key of the set. */
@@ -61,13 +63,22 @@ interface FetchedKeySet {
 export function readKeySet(value: Json | undefined, rules: KeyRules): FetchedKeySet | undefined {
   const keys = keyList(value);
   if (keys === undefined) return undefined;
-  const verdicts = keys.slice(0, MAX_FETCHED_KEYS).map((key) => inspectKey(key, rules));
+  const verdicts = keys
+    .slice(0, MAX_FETCHED_KEYS)
+    .map((key) => inspectKey(rules.asProvidersWrite ? commonForm(key) : key, rules));
   return {
     usable: verdicts.flatMap((verdict, index) => (verdict.kind === 'usable' ? { ...verdict.key, index } : [])),
     unused: verdicts.flatMap((verdict, index) =>
       verdict.kind === 'unusable' ? `keys[${index}] ${verdict.problems.join(', ')}.` : [],
     ),
   };
+}
+
+function commonForm(key: Json): Json {
+  if (!isJsonObject(key)) return key;
+  const known = withoutNulls(key);
+  const algorithm = member(known, 'alg');
+  return typeof algorithm === 'string' ? { ...known, alg: commonAlgorithm(algorithm) } : known;
 }
 
 function keyList(value: Json | undefined): readonly Json[] | undefined {

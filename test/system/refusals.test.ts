@@ -166,6 +166,8 @@ const cases: readonly Case[] = [
   assertionCase('actor_malformed', "the assertion's exp is not an integer", ({ agent }) =>
     agent.assertion({ exp: seconds() + 9.5 }),
   ),
+  assertionCase('actor_malformed', "the assertion's nbf is null", ({ agent }) => agent.assertion({ nbf: null })),
+  assertionCase('actor_malformed', "the assertion's kid is null", ({ agent }) => agent.assertion({}, { kid: null })),
   assertionCase('actor_malformed', 'the assertion has padding', ({ agent }) => `${agent.assertion()}=`),
   assertionCase('actor_malformed', 'the assertion repeats a member', ({ agent }) =>
     agent.key.sign({ alg: 'ES256', kid: agent.key.kid }, `{"iss":"${agent.id}","sub":"${agent.id}","sub":"x"}`),

@@ -9,12 +9,12 @@ import {
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network } from '../../../application/ports/network.ts';
 import { type Instant, instantFromSeconds } from '../../../domain/instant.ts';
-import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { readCompactJws, readProviderJws } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_WITHOUT_DOCUMENT, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -219,11 +219,38 @@ describe('The keys of an identity provider', () => {
     }
   });
 
+  it('are read as providers write them: null members, the alg Ed25519, the status 203, Content-Encoding: UTF-8', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('EdDSA');
+    const jwk = await exportJWK(publicKey);
+    const nulls = { use: null, key_ops: null, x5t: null, x5c: null, n: null, d: null };
+    const es = await makeSigningKey('ES256');
+    publish({ ...jwk, ...nulls, kid: 'ed', alg: 'Ed25519' }, { ...es.publicJwk, alg: null, kid: null });
+    server.answer = (request, response) => {
+      response.setHeader('content-encoding', 'UTF-8');
+      answering(documents[request.path] ?? {}, 203)(request, response);
+    };
+    const signed = await new CompactSign(Buffer.from('{}'))
+      .setProtectedHeader({ alg: 'Ed25519', kid: 'ed' })
+      .sign(privateKey);
+    const nameless = es.sign({ alg: 'ES256', kid: null, typ: null, crit: null }, { sub: 'ada', nbf: null });
+    for (const token of [signed, nameless]) {
+      const jws = readProviderJws(token);
+      if (jws === undefined) throw new Error('malformed');
+      expect(await keysOf(server.url).verify(jws)).to.deep.equal({ kind: 'verified', issuer: server.url });
+    }
+  });
+
+  it('refuse the alg Ed25519 of a key that is on no such curve', async () => {
+    const key = await makeSigningKey('RS256');
+    publish({ ...key.publicJwk, alg: 'Ed25519' });
+    expect(await verdict(keysOf(server.url), key)).to.equal('keys_unavailable');
+  });
+
   it('refuse an algorithm with a shared secret and every unlisted algorithm, without a fetch', async () => {
     const key = await makeSigningKey('ES256');
     publish(key.publicJwk);
     const keys = keysOf(server.url);
-    for (const algorithm of ['none', 'HS256', 'ES256K', 'Ed25519', 'ML-DSA-44']) {
+    for (const algorithm of ['none', 'HS256', 'ES256K', 'Ed448', 'ML-DSA-44']) {
       const jws = { ...read(key.sign({ alg: 'ES256', kid: key.kid }, {})), algorithm };
       expect(await keys.verify(jws), algorithm).to.deep.equal({ kind: 'unsupported_algorithm' });
     }
@@ -311,7 +338,7 @@ describe('The keys of an identity provider', () => {
   it('are accepted only with the status 200', async () => {
     const key = await makeSigningKey('ES256');
     const metadata = documents['/.well-known/openid-configuration'];
-    for (const status of STATUSES_BESIDE_200) {
+    for (const status of STATUSES_WITHOUT_DOCUMENT) {
       const keys = keysOf(server.url);
       server.answer = (request, response) => {
         const [body, its] = request.path === '/keys' ? [{ keys: [key.publicJwk] }, status] : [metadata, 200];

@@ -66,8 +66,24 @@ describe('The network', () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
-    expect(failure.message).to.contain('compressed');
+    expect(failure.message).to.equal('The answer is compressed (gzip).');
     expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
+    for (const [told, named] of [
+      ['GZIP', 'gzip'],
+      ['br', 'br'],
+      ['identity, zstd', 'zstd'],
+      ['UTF-8,deflate', 'deflate'],
+    ] as const) {
+      server.answer = (_, response) => response.writeHead(200, { 'content-encoding': told }).end('{}');
+      expect((await failureOf(get(server.url))).message, told).to.equal(`The answer is compressed (${named}).`);
+    }
+  });
+
+  it('returns an answer whose Content-Encoding is empty or names no compression', async () => {
+    for (const told of ['', 'identity', 'Identity', 'UTF-8', 'utf8', 'none', 'aws-chunked', '7bit']) {
+      server.answer = (_, response) => response.writeHead(200, { 'content-encoding': told }).end('{"ü":1}');
+      expect((await network.send(get(server.url))).body, told).to.equal('{"ü":1}');
+    }
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
