@@ -104,7 +104,7 @@ type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
   | { readonly kind: SignatureFault };
 
-/** Verifies with the cached keys. If a key rotation could explain a failure, fetches the keys and verifies once more. */
+/** Verifies with the cached keys. If that fails, a key rotation could be the cause: fetches the keys and tries once more. */
 export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
   published: FetchedKeys<Keys>,
   jws: CompactJws,
@@ -117,21 +117,23 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (keys === undefined) return { kind: 'keys_unavailable' };
   const verdict = await verifyWithRing(keys.ring, jws, algorithms);
   if (verdict.kind === 'verified') return { ...verdict, keys };
-  if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
+  if (fresh) return verdict;
+  // Also for a known `kid`: some publish a new key under the old one.
   const lookUp = await published.again(trace);
   if (lookUp.kind === 'too_early') return verdict;
-  // The key of this token may be a new one, which could not be fetched: the token is not to blame.
-  if (lookUp.kind === 'failed') return { kind: 'keys_unavailable' };
+  if (lookUp.kind === 'failed') return namesKnownKey(keys.ring, jws) ? verdict : { kind: 'keys_unavailable' };
   const secondVerdict = await verifyWithRing(lookUp.keys.ring, jws, algorithms);
   if (secondVerdict.kind !== 'verified') return secondVerdict;
   published.brought();
   return { ...secondVerdict, keys: lookUp.keys };
 }
 
-/** Whether new keys could change the result. A known `kid` always names the same key. */
-function mayBeRotation(fault: SignatureFault, jws: CompactJws): boolean {
-  if (fault === 'unknown_key' || fault === 'no_registered_keys') return true;
-  return jws.keyId === undefined && (fault === 'key_mismatch' || fault === 'invalid_signature');
+/**
+ * Whether the token names a cached key, which did not verify it. Otherwise its key may be a new one that could not be
+ * fetched, and the token is not to blame.
+ */
+function namesKnownKey(ring: KeyRing, { keyId }: CompactJws): boolean {
+  return keyId !== undefined && ring.some((key) => key.keyId === keyId);
 }
 
 function hostOf(uri: string): string {

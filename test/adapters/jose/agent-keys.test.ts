@@ -231,11 +231,46 @@ describe('The published keys of an agent', () => {
     expect(server.received).to.have.length(3);
   });
 
-  it('are not fetched again for a wrong signature with a known kid', async () => {
+  it('are fetched again when a new key is published under a known kid, and the old key is refused from then on', async () => {
     publish(es.publicJwk);
     await verdict();
+    const renewed = { ...stranger, kid: es.kid };
+    publish({ ...stranger.publicJwk, kid: es.kid });
+    expect(await verdict(jwsBy(renewed))).to.equal('verified');
+    expect(await verdict(jwsBy(es))).to.equal('invalid_signature');
+    expect(await verdict(jwsBy(renewed))).to.equal('verified');
+  });
+
+  it('are fetched again when a key of another algorithm is published under a known kid', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    publish({ ...rs.publicJwk, kid: es.kid });
+    expect(await verdict(jwsBy({ ...rs, kid: es.kid }))).to.equal('verified');
+  });
+
+  it('are fetched at most once in thirty seconds for wrong signatures with a known kid', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    for (let time = 0; time < 5; time += 1) {
+      expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+      expect(await verdict(jwsBy(es, { kid: 'made-up' }))).to.equal('unknown_key');
+    }
+    expect(server.received).to.have.length(2);
+    clock.advance(30);
     expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
-    expect(server.received).to.have.length(1);
+    expect(server.received).to.have.length(3);
+    expect(await verdict()).to.equal('verified');
+  });
+
+  it('refuse a wrong signature with a known kid as such while a fetch fails', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    server.answer = answering('down', 503);
+    for (let time = 0; time < 2; time += 1) {
+      expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+      expect(await verdict(jwsBy(stranger, { kid: undefined }))).to.equal('keys_unavailable');
+    }
+    expect(server.received).to.have.length(2);
   });
 
   it('are skipped when they are unusable, and no_registered_keys is returned when none is usable', async () => {

@@ -379,6 +379,19 @@ describe('The keys of an identity provider', () => {
     });
   }
 
+  it('are fetched again when a new key is published under a known kid', async () => {
+    const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
+    publish(former.publicJwk);
+    const keys = keysOf(server.url);
+    expect(await verdict(keys, former)).to.equal('verified');
+    publish({ ...present.publicJwk, kid: former.kid });
+    expect(await verdict(keys, { ...present, kid: former.kid })).to.equal('verified');
+    expect(await verdict(keys, former)).to.equal('invalid_signature');
+    const asked = server.received.length;
+    expect(await verdict(keys, former)).to.equal('invalid_signature');
+    expect(server.received).to.have.length(asked);
+  });
+
   it('are fetched from the new jwks_uri after the metadata changed', async () => {
     const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
     publish(former.publicJwk);
