@@ -18,6 +18,7 @@ import {
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { formatTraceparent } from '../../domain/trace-context.ts';
+import { userAgent } from './package-version.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
 
@@ -102,7 +103,8 @@ function sender({
     const agent = (publicOnly ? publicHosts : anywhere)(target);
     // W3C Trace Context §3.2. `tracestate` is not passed on, because it may contain any data of other vendors.
     const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
-    const lines = { ...headers, ...traced, 'accept-encoding': 'identity', ...lengthOf(body) };
+    const own = { 'user-agent': userAgent(), 'accept-encoding': 'identity' };
+    const lines = { ...headers, ...traced, ...own, ...lengthOf(body) };
     const { request } = target.protocol === 'https:' ? https : http;
     const sent = request(target, { method, headers: lines, agent });
     const answer = bounded(sent, timeoutMs, maxBytes);

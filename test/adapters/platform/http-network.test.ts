@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
@@ -34,6 +35,14 @@ describe('The network', () => {
     const [request] = server.received;
     expect(request).to.include({ method: 'POST', path: '/a/b?c=d', body: 'grüße' });
     expect(request?.headers).to.include({ 'content-type': 'text/plain', authorization: 'Bearer abc' });
+  });
+
+  it('names this program and its version in each request, also where the caller names another', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    await network.send(get(server.url));
+    await network.send({ ...get(server.url), method: 'POST', headers: { 'user-agent': 'other/1' }, body: '{}' });
+    const named = server.received.map(({ headers }) => headers['user-agent']);
+    expect(named).to.deep.equal(Array(2).fill(`mandate/${version}`));
   });
 
   it('returns the Date header of the server when it is valid', async () => {
