@@ -17,6 +17,8 @@ interface PublishedKeysRules {
   readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
+  /** A set of more keys is refused. */
+  readonly maxKeys?: number;
   readonly httpsOnly: boolean;
   /** Set if keys may come from public addresses only: the agent that owns them, named in the log. */
   readonly publicOnlyFor?: AgentId | undefined;
@@ -35,7 +37,7 @@ const MAX_NAMED = 10;
 export function publishedKeys(
   network: Network,
   log: Log,
-  { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
+  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
 ): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
   let lastProblem: string | undefined;
   let lastUnused: string | undefined;
@@ -56,6 +58,9 @@ export function publishedKeys(
         return { problem: `The answer's status was ${status}.`, retryAfter };
       const set = readKeySet(parseStrictJson(body), keys);
       if (set === undefined) return { problem: 'The answer is not a key set.' };
+      if (maxKeys !== undefined && set.usable.length + set.unused.length > maxKeys) {
+        return { problem: `The set has more than ${maxKeys} keys.` };
+      }
       const imported = await Promise.all(
         set.usable.map(async ({ index, ...key }) => ({ index, key: await importKey(key) })),
       );

@@ -19,8 +19,6 @@ export const PROVIDER_KEY_RULES: KeyRules = {
 
 /** Enough for any rotation. An assertion without a `kid` may be tried with every key of the set. */
 const MAX_REGISTERED_KEYS = 16;
-/** More than any provider publishes; importing this many keys takes milliseconds. */
-const MAX_FETCHED_KEYS = 64;
 
 type JwkSetVerdict =
   | { readonly kind: 'valid'; readonly jwks: JwkSet }
@@ -58,14 +56,13 @@ interface FetchedKeySet {
 
 /**
  * Judges each key of a fetched set; `undefined` when the value is not a key set. Keys that cannot verify, such as those
- * for encryption, are left out before anything else, so that they make no `kid` ambiguous.
+ * for encryption, are left out before anything else, so that they make no `kid` ambiguous. The size of the document
+ * bounds the number of keys: none is dropped because of its position.
  */
 export function readKeySet(value: Json | undefined, rules: KeyRules): FetchedKeySet | undefined {
   const keys = keyList(value);
   if (keys === undefined) return undefined;
-  const verdicts = keys
-    .slice(0, MAX_FETCHED_KEYS)
-    .map((key) => inspectKey(rules.asProvidersWrite ? commonForm(key) : key, rules));
+  const verdicts = keys.map((key) => inspectKey(rules.asProvidersWrite ? commonForm(key) : key, rules));
   return {
     usable: verdicts.flatMap((verdict, index) => (verdict.kind === 'usable' ? { ...verdict.key, index } : [])),
     unused: verdicts.flatMap((verdict, index) =>

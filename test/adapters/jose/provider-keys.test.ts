@@ -219,6 +219,18 @@ describe('The keys of an identity provider', () => {
     }
   });
 
+  it('are all tried for a token without a kid, and none is dropped because of its position', async () => {
+    const { kid: _, ...nameless } = (await makeSigningKey('ES256')).publicJwk;
+    const key = await makeSigningKey('ES256');
+    const { kid, ...last } = key.publicJwk;
+    const named = await makeSigningKey('ES256');
+    publish(...Array(200).fill(nameless), last, named.publicJwk);
+    const keys = keysOf(server.url);
+    expect((await keys.verify(read(key.sign({ alg: 'ES256' }, { sub: 'ada' })))).kind).to.equal('verified');
+    expect(await verdict(keys, named)).to.equal('verified');
+    expect(await verdict(keys, { ...key, kid: String(kid) })).to.equal('unknown_key');
+  });
+
   it('are read as providers write them: null members, the alg Ed25519, the status 203, Content-Encoding: UTF-8', async () => {
     const { publicKey, privateKey } = await generateKeyPair('EdDSA');
     const jwk = await exportJWK(publicKey);
