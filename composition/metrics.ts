@@ -1,6 +1,6 @@
 /** The metrics of a service and their endpoint (`Service:Metrics:Port`). */
 
-import { packageVersion } from '../adapters/cli/package-version.ts';
+import { packageVersion } from '../adapters/platform/package-version.ts';
 import { timeLimit } from '../adapters/platform/system-clock.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
 import type { ServiceMetrics } from '../adapters/telemetry/service-metrics.ts';

@@ -3,7 +3,6 @@
 import yargs, { type Argv } from 'yargs';
 import { type Command, exitCode, type Run } from './command.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
-import { packageVersion } from './package-version.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
 
@@ -11,18 +10,20 @@ import { splitSettingArguments } from './setting-arguments.ts';
 const HELP_COLUMNS = 110;
 
 /**
- * @param argv the arguments after the program, `process.argv.slice(2)` @returns the exit code, once the command has ended
+ * @param argv the arguments after the program, `process.argv.slice(2)`
+ * @param version the answer to `--version` @returns the exit code, once the command has ended
  */
 export async function runCli(
   argv: readonly string[],
   commands: readonly Command[],
+  version: string,
   io: CommandLineIo = standardStreams,
 ): Promise<number> {
   const split = splitSettingArguments(argv);
   if (split.kind === 'value_missing') return refuse(io, `--${split.key} needs a value.`);
 
   const line = split.others.length === 0 ? [DEFAULT_COMMAND] : split.others;
-  const read = await readLine(line, commands);
+  const read = await readLine(line, commands, version);
   switch (read.kind) {
     case 'refused':
       return refuse(io, read.sentence);
@@ -40,9 +41,9 @@ type Line =
   | { readonly kind: 'asked'; readonly answer: string }
   | { readonly kind: 'refused'; readonly sentence: string };
 
-async function readLine(line: readonly string[], commands: readonly Command[]): Promise<Line> {
+async function readLine(line: readonly string[], commands: readonly Command[], version: string): Promise<Line> {
   const chosen: Run[] = [];
-  const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser());
+  const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser(version));
   let answer = '';
   try {
     // With a callback, yargs passes its output to the callback, and does not end the process.
@@ -58,7 +59,7 @@ async function readLine(line: readonly string[], commands: readonly Command[]): 
   return answer === '' ? { kind: 'refused', sentence: 'No command was given.' } : { kind: 'asked', answer };
 }
 
-function emptyParser(): Argv {
+function emptyParser(version: string): Argv {
   return yargs()
     .scriptName('mandate')
     .usage('$0 <command>\n\nAuthority given to one agent, for one task, by one person.')
@@ -71,7 +72,7 @@ function emptyParser(): Argv {
     .strictCommands()
     .help('help')
     .alias('help', 'h')
-    .version(packageVersion())
+    .version(version)
     .exitProcess(false)
     .fail(false)
     .wrap(HELP_COLUMNS)

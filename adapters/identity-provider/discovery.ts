@@ -4,7 +4,7 @@
  */
 
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -25,6 +25,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   let document: JsonObject | undefined;
   let underWay: Promise<void> | undefined;
   let lastProblem: string | undefined;
+  let retryAfter: number | undefined;
   const urls = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
 
@@ -32,7 +33,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   async function read(url: URL, trace: Trace | undefined): Promise<Found | Trouble> {
     try {
       const headers = { accept: 'application/json' };
-      const { status, body } = await network.send({
+      const { status, body, retryAfter } = await network.send({
         method: 'GET',
         url: url.href,
         headers,
@@ -41,7 +42,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
         trace,
         purpose: 'metadata',
       });
-      if (status !== 200) return { problem: `The answer's status was ${status}.` };
+      if (!isDocument(status)) return { problem: `The answer's status was ${status}.`, retryAfter };
       const document = parseStrictJson(body);
       const described = describe(document, location, url);
       return typeof described === 'string' ? { problem: described } : { described, document: document as JsonObject };
@@ -56,15 +57,18 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   async function readAndKeep(trace: Trace | undefined): Promise<void> {
     // The problem at the first address, where the document should be.
     let problem: string | undefined;
+    retryAfter = undefined;
     for (const url of urls) {
       const result = await read(url, trace);
       if (!('problem' in result)) {
         held = result.described;
         document = result.document;
         lastProblem = undefined;
+        retryAfter = undefined;
         return;
       }
       problem ??= result.problem;
+      retryAfter ??= result.retryAfter;
       // All addresses are on one host. After a timeout the others are not tried.
       if (result.silent === true) break;
     }
@@ -86,6 +90,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   const current = async (trace?: Trace) => held ?? refresh(trace);
   return {
     ...{ refresh, current, isPlain: urls.some(({ protocol }) => protocol === 'http:') },
+    retryAfter: () => retryAfter,
     async document(trace) {
       await current(trace);
       return document;
@@ -102,6 +107,7 @@ interface Trouble {
   readonly problem: string;
   /** Whether no response arrived. */
   readonly silent?: boolean;
+  readonly retryAfter?: number | undefined;
 }
 
 /** The addresses at which the document may be, in order. */

@@ -4,7 +4,7 @@
  */
 
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
-import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
@@ -126,7 +126,7 @@ function canBeAskedAbout(subject: string): boolean {
 function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   if (status >= 500 || status === 429) return { report: 'failed', problem: `The answer's status was ${status}.` };
   if (status === 404) return { report: 'answered', answer: 'sponsor_not_found' };
-  if (status !== 200) return { report: 'answered', problem: `The answer's status was ${status}.` };
+  if (!isDocument(status)) return { report: 'answered', problem: `The answer's status was ${status}.` };
   const person = parseStrictJson(body);
   // A server that decodes and normalizes the path takes `a%2F..%2Fb` for `b`, and answers about that person.
   const id = isJsonObject(person) ? member(person, 'id') : undefined;

@@ -5,7 +5,7 @@
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock, Randomness } from '../../application/ports/runtime.ts';
 import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
@@ -37,6 +37,8 @@ const MARGIN = 10;
 const ASSUMED_LIFETIME = 60;
 /** RFC 6750 §2.1: the characters that an Authorization header can carry as a bearer token. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+const DIGITS = /^\d{1,15}$/;
 
 export function serviceTokens(
   { tokenUrl, clientId }: ServiceClient,
@@ -77,7 +79,7 @@ export function serviceTokens(
         trace,
         purpose: 'service_token',
       });
-      if (status !== 200) return `The token endpoint's status was ${status}.`;
+      if (!isDocument(status)) return `The token endpoint's status was ${status}.`;
       const issued = readTokenAnswer(body);
       if (issued === undefined) return "The token endpoint's answer held no bearer token.";
       const margin = Math.min(MARGIN, issued.lifetime / 2);
@@ -114,7 +116,9 @@ function readTokenAnswer(body: string): { readonly token: string; readonly lifet
   if (!isJsonObject(answer)) return undefined;
   const token = member(answer, 'access_token');
   const type = member(answer, 'token_type');
-  const lifetime = member(answer, 'expires_in') ?? ASSUMED_LIFETIME;
+  const stated = member(answer, 'expires_in') ?? ASSUMED_LIFETIME;
+  // Some providers write the number as text.
+  const lifetime = typeof stated === 'string' && DIGITS.test(stated) ? Number(stated) : stated;
   if (typeof token !== 'string' || !BEARER_TOKEN.test(token)) return undefined;
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return undefined;
   return typeof lifetime === 'number' && lifetime > 0 ? { token, lifetime } : undefined;

@@ -27,13 +27,13 @@ import type {
   SignInOutcome,
 } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
-import { CLOCK_SKEW_SECONDS, isTextList, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
@@ -146,7 +146,7 @@ async function judgeIdToken(
     log.warn('A sign-in was refused.', { ...traceFields(trace), reason, fault });
     return { kind: 'refused', reason };
   };
-  const jws = readCompactJws(idToken);
+  const jws = readProviderJws(idToken);
   if (jws === undefined) return refused('sign_in_refused', 'subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind === 'keys_unavailable' || signature.kind === 'no_registered_keys') {
@@ -224,7 +224,7 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
       ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
       ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
     });
-    status = answer.status;
+    status = isDocument(answer.status) ? 200 : answer.status;
     // `Network` keeps no headers. A body that is not JSON is refused all the same.
     const headers = { 'content-type': 'application/json' };
     return new Response(answer.body === '' ? null : answer.body, { status, headers });

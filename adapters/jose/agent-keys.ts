@@ -16,7 +16,14 @@ import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 /** More than the number of active agents. After an eviction, an agent's keys are imported or fetched again. */
 const MAX_AGENTS = 10_000;
 /** The rules for remote key sets of agents (supplement "Client assertions"). */
-const PUBLISHED = { owner: 'agent', keys: AGENT_KEY_RULES, maxBytes: 64 * 1024, httpsOnly: true } as const;
+const PUBLISHED = {
+  owner: 'agent',
+  keys: AGENT_KEY_RULES,
+  httpsOnly: true,
+  maxBytes: 64 * 1024,
+  // Enough for any rotation. An assertion without a `kid` is tried with each key.
+  maxKeys: 64,
+} as const;
 /** In seconds. A key that an agent removed must not stay valid for long, even if the agent is inactive. */
 const AGES = { refreshAfter: 5 * 60, waitAfter: 15 * 60 };
 
@@ -55,8 +62,8 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
     const fetch = publishedKeys(network, log, { ...PUBLISHED, publicOnlyFor });
     const keys = fetchedKeys(
       async (trace) => {
-        const ring = await fetch(uri, trace);
-        return ring === undefined ? undefined : { ring };
+        const result = await fetch(uri, trace);
+        return result.kind === 'failed' ? result : { kind: 'fetched', keys: { ring: result.keys } };
       },
       clock,
       AGES,

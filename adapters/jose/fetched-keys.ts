@@ -8,20 +8,35 @@ import type { Clock } from '../../application/ports/runtime.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
+/** The result of one fetch. */
+export type Fetch<Keys> =
+  | { readonly kind: 'fetched'; readonly keys: Keys }
+  /** `retryAfter` is the server's `Retry-After` in seconds, if it sent one. */
+  | { readonly kind: 'failed'; readonly retryAfter?: number | undefined };
+
 export interface FetchedKeys<Keys> {
   /**
-   * Returns the cached keys. Without cached keys it fetches them, and `fresh` is true: a second fetch would bring
+   * Returns the cached keys. If they had to be fetched for this caller, `fresh` is true: a second fetch would bring
    * nothing new.
    */
   current(trace?: Trace): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
-  /** Fetches because the cached keys did not suffice. `undefined` if that failed, or is too early. */
-  again(trace?: Trace): Promise<Keys | undefined>;
+  /** Fetches because the cached keys did not suffice, if a look-up is permitted now. */
+  again(trace?: Trace): Promise<LookUp<Keys>>;
+  /** The keys that `again` returned did suffice: its look-up does not count towards the limit. */
+  brought(): void;
   /** Returns the cached keys without waiting. Starts a fetch in the background if one is due. */
   held(trace?: Trace): Keys | undefined;
-  /** Fetches if no keys are cached, or the cached ones are old. */
+  /** Fetches if no keys are cached, the cached ones are old, or the last fetch failed and its pause is over. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
 }
+
+type LookUp<Keys> =
+  | { readonly kind: 'fetched'; readonly keys: Keys }
+  /** A look-up succeeded a short time ago, and did not bring a key that was missing. */
+  | { readonly kind: 'too_early' }
+  /** The last fetch failed: the source may have newer keys than the cache. */
+  | { readonly kind: 'failed' };
 
 /** Ages of cached keys in seconds. */
 interface Ages {
@@ -31,24 +46,29 @@ interface Ages {
   readonly waitAfter?: number;
 }
 
-/** The shortest time between two fetches that a client causes with an invented `kid`. */
-const LOOK_AGAIN_SECONDS = 30;
 /**
- * The pause after a failed fetch while keys are cached. Requests use the cached keys meanwhile. If these are older than
- * `waitAfter`, a request waits for the next attempt.
+ * The shortest time between two successful fetches that a client causes with an invented `kid`. Only fetches that did not
+ * bring the missing key count.
  */
-const RETRY_SECONDS = 30;
-/** The pause after a failed fetch without cached keys. It is short, because no request can be served. */
-const COOL_DOWN_SECONDS = 1;
+const LOOK_AGAIN_SECONDS = 30;
+/** The pause after a failed fetch. It doubles with each further failure. */
+const FIRST_PAUSE_SECONDS = 1;
+/** The longest pause while requests need a key that is not cached: they fail until it is fetched. */
+const MAX_PAUSE_IN_NEED_SECONDS = 4;
+/** The longest pause while the cached keys suffice. */
+const MAX_PAUSE_SECONDS = 30;
+/** The longest heeded `Retry-After`. A longer one would outlast most outages. */
+const MAX_RETRY_AFTER_SECONDS = 300;
 
-/** @param fetch resolves with `undefined` if it fails, and logs why. It never throws */
+/** @param fetch logs why it fails. It never throws */
 export function fetchedKeys<Keys>(
-  fetch: (trace: Trace | undefined) => Promise<Keys | undefined>,
+  fetch: (trace: Trace | undefined) => Promise<Fetch<Keys>>,
   clock: Clock,
   ages: Ages,
 ): FetchedKeys<Keys> {
   let held: { readonly keys: Keys; readonly at: Instant } | undefined;
-  let failedAt: Instant | undefined;
+  /** Set while the last fetch failed. */
+  let failure: { readonly at: Instant; readonly times: number; readonly retryAfter: number } | undefined;
   let lookedAgainAt: Instant | undefined;
   let underWay: Promise<void> | undefined;
 
@@ -59,9 +79,17 @@ export function fetchedKeys<Keys>(
     return age < 0 || age >= seconds;
   }
 
+  /** Whether the pause after a failed fetch is over. @param longest without a `Retry-After` */
+  function mayRetry({ at, times, retryAfter }: NonNullable<typeof failure>, longest: number): boolean {
+    const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** (times - 1), longest);
+    return passed(at, Math.max(pause, retryAfter));
+  }
+
   function isDue(): boolean {
-    if (held === undefined) return passed(failedAt, COOL_DOWN_SECONDS);
-    return passed(held.at, ages.refreshAfter) && passed(failedAt, RETRY_SECONDS);
+    if (failure !== undefined) {
+      return mayRetry(failure, held === undefined ? MAX_PAUSE_IN_NEED_SECONDS : MAX_PAUSE_SECONDS);
+    }
+    return held === undefined || passed(held.at, ages.refreshAfter);
   }
 
   function fetchShared(trace?: Trace): Promise<void> {
@@ -74,9 +102,14 @@ export function fetchedKeys<Keys>(
   async function fetchNow(trace: Trace | undefined): Promise<void> {
     // Taken before the request is sent, because the response may be as old as that.
     const at = clock.now();
-    const keys = await fetch(trace);
-    if (keys !== undefined) held = { keys, at };
-    failedAt = keys === undefined ? clock.now() : undefined;
+    const result = await fetch(trace);
+    if (result.kind === 'fetched') {
+      held = { keys: result.keys, at };
+      failure = undefined;
+      return;
+    }
+    const retryAfter = Math.min(result.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS);
+    failure = { at: clock.now(), times: (failure?.times ?? 0) + 1, retryAfter };
   }
 
   return {
@@ -87,19 +120,27 @@ export function fetchedKeys<Keys>(
         const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(held.at, ages.waitAfter));
         if (mustWait) {
           await fetched;
-          return { keys: held?.keys, fresh: true };
+          return { keys: held?.keys, fresh: failure === undefined };
         }
       }
       return { keys: held?.keys, fresh: false };
     },
     async again(trace) {
-      const before = held;
-      if (underWay === undefined) {
-        if (!passed(lookedAgainAt, LOOK_AGAIN_SECONDS)) return undefined;
-        lookedAgainAt = clock.now();
+      const isFirst = underWay === undefined;
+      if (isFirst) {
+        // Without a failure, the limit keeps clients from causing fetches at will. With one, the pauses do.
+        if (failure !== undefined && !mayRetry(failure, MAX_PAUSE_IN_NEED_SECONDS)) return { kind: 'failed' };
+        if (failure === undefined && !passed(lookedAgainAt, LOOK_AGAIN_SECONDS)) return { kind: 'too_early' };
       }
+      const before = held;
+      const at = clock.now();
       await fetchShared(trace);
-      return held === before ? undefined : held?.keys;
+      if (held === undefined || held === before) return { kind: 'failed' };
+      if (isFirst) lookedAgainAt = at;
+      return { kind: 'fetched', keys: held.keys };
+    },
+    brought() {
+      lookedAgainAt = undefined;
     },
     held(trace) {
       if (isDue()) void fetchShared(trace);

@@ -13,7 +13,7 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { fetchedKeys } from './fetched-keys.ts';
+import { type Fetch, fetchedKeys } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
@@ -80,14 +80,16 @@ export function providerKeys(
 /** The issuer and its keys are replaced together, so that a provider that moves is never half old and half new. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
-  fetch: (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined>,
+  fetch: (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>>,
   trace: Trace | undefined,
-): Promise<{ readonly issuer: string; readonly ring: KeyRing } | undefined> {
+): Promise<Fetch<{ readonly issuer: string; readonly ring: KeyRing }>> {
   const provider = await metadata.refresh(trace);
-  if (provider === undefined) return undefined;
-  const ring = await fetch(provider.jwksUri, trace);
+  if (provider === undefined) return { kind: 'failed', retryAfter: metadata.retryAfter() };
+  const result = await fetch(provider.jwksUri, trace);
+  if (result.kind === 'failed') return { kind: 'failed', retryAfter: result.retryAfter ?? metadata.retryAfter() };
   // A set without a usable key is surely a mistake of the provider. The last good set is kept, as after a failed fetch.
-  return ring === undefined || ring.length === 0 ? undefined : { issuer: provider.issuer, ring };
+  if (result.keys.length === 0) return { kind: 'failed' };
+  return { kind: 'fetched', keys: { issuer: provider.issuer, ring: result.keys } };
 }
 
 function isPublished(ring: KeyRing, fingerprint: string): boolean {

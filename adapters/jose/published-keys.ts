@@ -1,22 +1,24 @@
 /** Fetches a published key set (RFC 7517 §5), and verifies signatures with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { usableKeys } from '../../domain/agents/key-set.ts';
+import { readKeySet } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import type { FetchedKeys } from './fetched-keys.ts';
-import { importKeys, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
+import type { Fetch, FetchedKeys } from './fetched-keys.ts';
+import { importKey, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 interface PublishedKeysRules {
   /** The owner of the keys, named in the log. */
   readonly owner: 'agent' | 'identity provider' | 'transmitter';
   readonly keys: KeyRules;
   readonly maxBytes: number;
+  /** A set of more keys is refused. */
+  readonly maxKeys?: number;
   readonly httpsOnly: boolean;
   /** Set if keys may come from public addresses only: the agent that owns them, named in the log. */
   readonly publicOnlyFor?: AgentId | undefined;
@@ -25,16 +27,20 @@ interface PublishedKeysRules {
 /** The time limit of a fetch (supplement "Client assertions", remote key sets). */
 const TIMEOUT_MS = 5000;
 
+/** A log line names at most this many keys, and the number of the others. */
+const MAX_NAMED = 10;
+
 /**
- * Fetches keys from a URI. A failed fetch resolves with `undefined`, a set without usable keys with an empty ring. Both
- * are logged if the problem differs from the previous one.
+ * Fetches keys from a URI. A set without usable keys resolves with an empty ring. That and a failed fetch are logged if
+ * the problem differs from the previous one. So are the reasons why keys of a set are not used.
  */
 export function publishedKeys(
   network: Network,
   log: Log,
-  { owner, keys, maxBytes, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
-): (uri: string, trace: Trace | undefined) => Promise<KeyRing | undefined> {
+  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
+): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
   let lastProblem: string | undefined;
+  let lastUnused: string | undefined;
   const request = {
     method: 'GET',
     headers: { accept: 'application/jwk-set+json, application/json' },
@@ -44,18 +50,25 @@ export function publishedKeys(
     ...(agent === undefined ? {} : { publicOnly: true }),
   } as const;
 
-  async function read(
-    uri: string,
-    trace: Trace | undefined,
-  ): Promise<{ readonly ring?: KeyRing; readonly problem?: string }> {
+  async function read(uri: string, trace: Trace | undefined): Promise<ReadKeys> {
     if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
     try {
-      const { status, body } = await network.send({ ...request, url: uri, trace });
-      if (status !== 200) return { problem: `The answer's status was ${status}.` };
-      const usable = usableKeys(parseStrictJson(body), keys);
-      if (usable === undefined) return { problem: 'The answer is not a key set.' };
-      const ring = await importKeys(usable);
-      return ring.length === 0 ? { ring, problem: 'No key of the set can be used.' } : { ring };
+      const { status, body, retryAfter } = await network.send({ ...request, url: uri, trace });
+      if (owner === 'agent' ? status !== 200 : !isDocument(status))
+        return { problem: `The answer's status was ${status}.`, retryAfter };
+      const set = readKeySet(parseStrictJson(body), keys);
+      if (set === undefined) return { problem: 'The answer is not a key set.' };
+      if (maxKeys !== undefined && set.usable.length + set.unused.length > maxKeys) {
+        return { problem: `The set has more than ${maxKeys} keys.` };
+      }
+      const imported = await Promise.all(
+        set.usable.map(async ({ index, ...key }) => ({ index, key: await importKey(key) })),
+      );
+      const ring = imported.flatMap(({ key }) => key ?? []);
+      const failed = imported.flatMap(({ index, key }) => (key ? [] : `keys[${index}] cannot be imported.`));
+      const unused = named([...set.unused, ...failed]);
+      if (ring.length > 0) return { ring, unused };
+      return { ring, problem: ['No key of the set can be used.', ...(unused === undefined ? [] : [unused])].join(' ') };
     } catch (cause) {
       if (cause instanceof NetworkFailure) return { problem: cause.message };
       // Keys are also fetched in the background, where no caller could catch the error.
@@ -65,20 +78,38 @@ export function publishedKeys(
   }
 
   return async (uri, trace) => {
-    const { ring, problem } = await read(uri, trace);
+    const { ring, problem, unused, retryAfter } = await read(uri, trace);
     const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
     lastProblem = problem;
-    return ring;
+    if (unused !== undefined && unused !== lastUnused) log.info('Keys of the set are not used.', { ...about, unused });
+    if (problem === undefined) lastUnused = unused;
+    return ring === undefined ? { kind: 'failed', retryAfter } : { kind: 'fetched', keys: ring };
   };
+}
+
+interface ReadKeys {
+  /** `undefined` if the fetch failed. */
+  readonly ring?: KeyRing;
+  /** A sentence. */
+  readonly problem?: string;
+  /** Sentences about the keys of the set that are not in the ring. */
+  readonly unused?: string | undefined;
+  readonly retryAfter?: number | undefined;
+}
+
+function named(sentences: readonly string[]): string | undefined {
+  if (sentences.length === 0) return undefined;
+  const rest = sentences.length - MAX_NAMED;
+  return [...sentences.slice(0, MAX_NAMED), ...(rest > 0 ? [`Also ${rest} more.`] : [])].join(' ');
 }
 
 type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
   | { readonly kind: SignatureFault };
 
-/** Verifies with the cached keys. If a key rotation could explain a failure, fetches the keys and verifies once more. */
+/** Verifies with the cached keys. If that fails, a key rotation could be the cause: fetches the keys and tries once more. */
 export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
   published: FetchedKeys<Keys>,
   jws: CompactJws,
@@ -91,17 +122,23 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (keys === undefined) return { kind: 'keys_unavailable' };
   const verdict = await verifyWithRing(keys.ring, jws, algorithms);
   if (verdict.kind === 'verified') return { ...verdict, keys };
-  if (fresh || !mayBeRotation(verdict.kind, jws)) return verdict;
-  const renewed = await published.again(trace);
-  if (renewed === undefined) return verdict;
-  const secondVerdict = await verifyWithRing(renewed.ring, jws, algorithms);
-  return secondVerdict.kind === 'verified' ? { ...secondVerdict, keys: renewed } : secondVerdict;
+  if (fresh) return verdict;
+  // Also for a known `kid`: some publish a new key under the old one.
+  const lookUp = await published.again(trace);
+  if (lookUp.kind === 'too_early') return verdict;
+  if (lookUp.kind === 'failed') return namesKnownKey(keys.ring, jws) ? verdict : { kind: 'keys_unavailable' };
+  const secondVerdict = await verifyWithRing(lookUp.keys.ring, jws, algorithms);
+  if (secondVerdict.kind !== 'verified') return secondVerdict;
+  published.brought();
+  return { ...secondVerdict, keys: lookUp.keys };
 }
 
-/** Whether new keys could change the result. A known `kid` always names the same key. */
-function mayBeRotation(fault: SignatureFault, jws: CompactJws): boolean {
-  if (fault === 'unknown_key' || fault === 'no_registered_keys') return true;
-  return jws.keyId === undefined && (fault === 'key_mismatch' || fault === 'invalid_signature');
+/**
+ * Whether the token names a cached key, which did not verify it. Otherwise its key may be a new one that could not be
+ * fetched, and the token is not to blame.
+ */
+function namesKnownKey(ring: KeyRing, { keyId }: CompactJws): boolean {
+  return keyId !== undefined && ring.some((key) => key.keyId === keyId);
 }
 
 function hostOf(uri: string): string {

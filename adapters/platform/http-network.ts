@@ -18,6 +18,7 @@ import {
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { formatTraceparent } from '../../domain/trace-context.ts';
+import { userAgent } from './package-version.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
 
@@ -102,7 +103,8 @@ function sender({
     const agent = (publicOnly ? publicHosts : anywhere)(target);
     // W3C Trace Context §3.2. `tracestate` is not passed on, because it may contain any data of other vendors.
     const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
-    const lines = { ...headers, ...traced, 'accept-encoding': 'identity', ...lengthOf(body) };
+    const own = { 'user-agent': userAgent(), 'accept-encoding': 'identity' };
+    const lines = { ...headers, ...traced, ...own, ...lengthOf(body) };
     const { request } = target.protocol === 'https:' ? https : http;
     const sent = request(target, { method, headers: lines, agent });
     const answer = bounded(sent, timeoutMs, maxBytes);
@@ -150,8 +152,9 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     sent.once('close', () => reject(new NetworkFailure('The connection was closed without an answer.')));
   });
   const status = answer.statusCode ?? 0;
-  if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new NetworkFailure('The answer is compressed.', { answered: true, status });
+  const coding = compressionOf(answer.headers['content-encoding']);
+  if (coding !== undefined) {
+    throw new NetworkFailure(`The answer is compressed (${coding}).`, { answered: true, status });
   }
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -162,7 +165,32 @@ async function received(sent: ClientRequest, maxBytes: number): Promise<NetworkA
     }
     chunks.push(chunk);
   }
-  return { status, body: decoded(Buffer.concat(chunks), status), date: readDate(answer.headers.date) };
+  const body = decoded(Buffer.concat(chunks), status);
+  const { date, 'retry-after': retryAfter } = answer.headers;
+  return { status, body, date: readDate(date), retryAfter: readRetryAfter(retryAfter, date) };
+}
+
+/** An HTTP date is relative to the server's clock, if the server sent that. */
+function readRetryAfter(header: string | undefined, serverDate: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header)) return Number(header);
+  const until = Date.parse(header);
+  const from = serverDate === undefined ? Date.now() : Date.parse(serverDate);
+  if (!/^[A-Z][a-z]{2}, [0-9A-Za-z :]+ GMT$/.test(header) || Number.isNaN(until) || Number.isNaN(from))
+    return undefined;
+  return Math.max(0, Math.ceil((until - from) / 1000));
+}
+
+/** The content codings that compress (RFC 9110 §8.4.1, and the registry of IANA). */
+const COMPRESSIONS = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd', 'dcb', 'dcz'];
+
+/**
+ * The first coding of the header that compresses. Some servers name a character set there, or nothing. The body is read
+ * strictly as UTF-8 in any case.
+ */
+function compressionOf(header: string | undefined): string | undefined {
+  const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.find((coding) => COMPRESSIONS.includes(coding));
 }
 
 function readDate(header: string | undefined): Instant | undefined {

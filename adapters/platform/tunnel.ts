@@ -10,6 +10,7 @@ import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { getProxyForUrl } from 'proxy-from-env';
 import { NetworkFailure } from '../../application/ports/network.ts';
+import { userAgent } from './package-version.ts';
 
 /**
  * The proxy for a URL, or `undefined` for a direct connection. @throws NetworkFailure if the configured proxy is unusable
@@ -137,7 +138,7 @@ export function connectThrough(proxy: URL, { host, port, signal }: Destination):
       port: proxy.port === '' ? undefined : proxy.port,
       method: 'CONNECT',
       path: target,
-      headers: { host: target, ...credentialsOf(proxy) },
+      headers: { host: target, 'user-agent': userAgent(), ...credentialsOf(proxy) },
       agent: false,
       signal: AbortSignal.any([signal, deadline]),
     });

@@ -2,7 +2,7 @@
 
 import { instantFromSeconds } from '../../domain/instant.ts';
 import { type OperatorPerson, operatorKeyIn, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS, dateClaim, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import { type SubjectValidation, validateSubjectToken } from './validate-subject-token.ts';
@@ -23,7 +23,7 @@ export async function validateOperator(
   // An operator need not be a person whom agents act for: the token needs no sponsor key.
   const outcome = await validateSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
   if (outcome.kind === 'denied') return outcome;
-  const claims = readCompactJws(token)?.claims;
+  const claims = readProviderJws(token)?.claims;
   const issuer = claims && textClaim(claims, 'iss');
   if (claims === undefined || issuer === undefined) return denied('subject_malformed');
   const sponsorKey = operatorKeyIn(claims, validation.sponsorKeyClaim);

@@ -1,7 +1,7 @@
 /** Validates the person's access token (specification "Exchange" rules 3 and 5). */
 
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
-import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
@@ -25,7 +25,7 @@ export async function validateSubjectToken(
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<Person>> {
-  const jws = readCompactJws(subjectToken);
+  const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);

@@ -18,7 +18,7 @@ import {
   audienceClaim,
   type CompactJws,
   dateClaim,
-  readCompactJws,
+  readProviderJws,
   textClaim,
 } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
@@ -47,7 +47,7 @@ export async function explainSubjectToken(service: SubjectTokenExplanation, toke
 }
 
 async function describeToken(service: SubjectTokenExplanation, token: string): Promise<readonly NamedFinding[]> {
-  const jws = readCompactJws(token);
+  const jws = readProviderJws(token);
   if (jws === undefined) {
     const form = failed(
       'It is no JWT in its one canonical form: three segments of base64url, JSON without a member named twice, dates in whole seconds, no crit.',

@@ -53,18 +53,24 @@ function secondsAhead(sentAt: Instant, receivedAt: Instant, date: Instant): numb
 interface RecordingLog extends Log {
   /** The field `problem` of the last warning: the adapters of the identity provider and of key sets write a sentence there. */
   problem(): string | undefined;
+  /** The field `unused` of the last information: sentences about the keys of a set that are not used. */
+  unused(): string | undefined;
 }
 
 /** Prints nothing; keeps the last problem. */
 export function recordingLog(): RecordingLog {
   let last: string | undefined;
+  let unused: string | undefined;
   return {
-    info: () => undefined,
+    info(_message, fields) {
+      if (typeof fields?.unused === 'string') unused = fields.unused;
+    },
     warn(_message, fields) {
       if (typeof fields?.problem === 'string') last = fields.problem;
     },
     error: () => undefined,
     problem: () => last,
+    unused: () => unused,
   };
 }
 

@@ -16,6 +16,8 @@ export interface Signer {
   readonly metadata: () => Promise<ProviderDescription | undefined>;
   /** Fetches its keys. Resolves with true if one of them can be used. */
   readonly fetchKeys: () => Promise<boolean>;
+  /** Sentences about its keys that are not used, each with the reason; `undefined` if there are none. */
+  readonly unusedKeys: () => string | undefined;
   /** Why reading the metadata or the keys failed. */
   readonly problem: () => Problem;
   /** How many seconds its clock is ahead of ours; `undefined` if its responses have no date. */
@@ -55,7 +57,14 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
 
 async function examineKeys(signer: Signer): Promise<Finding> {
   if ((await signer.metadata()) === undefined) return skipped('Its metadata could not be read.');
-  if (await signer.fetchKeys()) return ok('Its keys were fetched, and can be used.');
+  if (await signer.fetchKeys()) {
+    const unused = signer.unusedKeys();
+    return ok(
+      unused === undefined
+        ? 'Its keys were fetched, and can be used.'
+        : `Its keys were fetched, and others than these can be used: ${unused}`,
+    );
+  }
   const { sentence, remedy } = describeProblem(signer.problem());
   return failed(
     `Its keys could not be fetched. ${sentence}`,

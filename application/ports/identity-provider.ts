@@ -34,6 +34,8 @@ export interface ProviderMetadata {
   current(trace?: Trace): Promise<ProviderDescription | undefined>;
   /** Fetches the metadata again; on failure the cached one stays. Concurrent callers share one fetch. */
   refresh(trace?: Trace): Promise<ProviderDescription | undefined>;
+  /** The `Retry-After` of the last answer in seconds, if that was a failure with such a header. */
+  retryAfter(): number | undefined;
   /** The document that `current` describes, with all its members. */
   document(trace?: Trace): Promise<JsonObject | undefined>;
   /** Whether the address of the document is plain http. What the document itself says about http then does no more harm. */

@@ -26,6 +26,13 @@ export interface NetworkAnswer {
   readonly body: string;
   /** The responder's clock, in whole seconds (RFC 9110 §6.6.1); `undefined` without a `Date` header. */
   readonly date?: Instant | undefined;
+  /** `Retry-After` in whole seconds from now (RFC 9110 §10.2.3); `undefined` without a valid one. */
+  readonly retryAfter?: number | undefined;
+}
+
+/** Whether a provider sent the requested document. 203 is a 200 that a proxy has changed (RFC 9110 §15.3.4). */
+export function isDocument(status: number): boolean {
+  return status === 200 || status === 203;
 }
 
 /**

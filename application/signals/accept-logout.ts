@@ -5,7 +5,7 @@
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
-import { type CompactJws, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { type CompactJws, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { logOut } from '../decisions/log-out.ts';
 import type { SignalVerdict } from '../decisions/signal.ts';
@@ -80,7 +80,7 @@ async function decide(
   const { decisions, clock, sharedTime, refuseLoggedOut } = service;
 
   // 1. The identity provider signed the token, and it is a recent logout token for this service.
-  const jws = logoutToken === undefined ? undefined : readCompactJws(logoutToken);
+  const jws = logoutToken === undefined ? undefined : readProviderJws(logoutToken);
   if (jws === undefined) return { kind: 'refused', reason: 'logout_malformed' };
   const latest = await sharedTime.latest();
   const times = { now: clock.now(), latest };

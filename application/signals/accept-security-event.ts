@@ -4,7 +4,7 @@
  */
 
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
-import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { applySecurityEvent, type SecurityEventVerdict } from '../decisions/apply-security-event.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
@@ -58,7 +58,7 @@ async function decide(
   const { decisions, transmitterKeys, clock, sharedTime, audience, upstreamIssuer } = service;
 
   // 1. The transmitter signed the token.
-  const jws = eventToken === undefined ? undefined : readCompactJws(eventToken);
+  const jws = eventToken === undefined ? undefined : readProviderJws(eventToken);
   if (jws === undefined) return { kind: 'refused', reason: 'ssf_malformed' };
   const signature = await transmitterKeys.verify(jws, trace);
   if (signature.kind !== 'verified') {

@@ -1,7 +1,7 @@
 import { exitCode } from '../../adapters/cli/command.ts';
 import { ARCHIVED, type ExportRequest, UNKNOWN_POSITION } from '../../adapters/cli/commands/audit-export.ts';
-import { packageVersion } from '../../adapters/cli/package-version.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { packageVersion } from '../../adapters/platform/package-version.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';

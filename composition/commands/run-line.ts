@@ -15,10 +15,11 @@ import { migrateCommand } from '../../adapters/cli/commands/migrate.ts';
 import { serveCommand } from '../../adapters/cli/commands/serve.ts';
 import { witnessCommand } from '../../adapters/cli/commands/witness.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
+import { packageVersion } from '../../adapters/platform/package-version.ts';
 
 /** @returns the exit code, after the command has ended */
 export function runLine(argv: readonly string[]): Promise<number> {
-  return runCli(argv, [
+  const commands = [
     serveCommand(async (settings) => (await import('./serve.ts')).serve(settings)),
     migrateCommand(async (settings) => (await import('./migrate.ts')).migrate(settings)),
     afterRestoreCommand(async (request, settings) =>
@@ -45,5 +46,6 @@ export function runLine(argv: readonly string[]): Promise<number> {
       serve: async (request) => (await import('./witness.ts')).witnessServe(request),
       acceptClock: async (request) => (await import('./witness.ts')).witnessAcceptClock(request),
     }),
-  ]);
+  ];
+  return runCli(argv, commands, packageVersion());
 }

@@ -195,6 +195,7 @@ export function observedSigner(location: ProviderLocation, access: NetworkAccess
       await keys.refreshIfDue();
       return keys.lastFetchedAt() !== undefined;
     },
+    unusedKeys: () => log.unused(),
     problem: () => ({ sentence: log.problem(), status: network.lastStatus('') }),
     ahead: () => network.ahead(''),
     keys,

@@ -1,6 +1,7 @@
 /** Sets of public keys (RFC 7517), and which of their keys this service can verify signatures with. */
 
-import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
+import { commonAlgorithm } from '../tokens/compact-jws.ts';
+import { isJsonObject, type Json, member, withoutNulls } from '../tokens/strict-json.ts';
 import { inspectKey, type JwkSet, type KeyRules, type UsableKey } from './public-key.ts';
 
 /** Keys of agents (supplement "Agents": keys the service can verify an assertion with). */
@@ -13,12 +14,11 @@ export const AGENT_KEY_RULES: KeyRules = {
 export const PROVIDER_KEY_RULES: KeyRules = {
   algorithms: ['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
   kinds: 'an EC key on P-256, P-384 or P-521, an RSA key or an Ed25519 key',
+  asProvidersWrite: true,
 };
 
 /** Enough for any rotation. An assertion without a `kid` may be tried with every key of the set. */
 const MAX_REGISTERED_KEYS = 16;
-/** More than any provider publishes; importing this many keys takes milliseconds. */
-const MAX_FETCHED_KEYS = 64;
 
 type JwkSetVerdict =
   | { readonly kind: 'valid'; readonly jwks: JwkSet }
@@ -46,21 +46,36 @@ export function checkJwkSet(value: Json | undefined): JwkSetVerdict {
   };
 }
 
+/** A fetched set of keys. */
+interface FetchedKeySet {
+  /** Each with its position in the set. Several keys may have one `kid`: each of them is tried. */
+  readonly usable: readonly (UsableKey & { readonly index: number })[];
+  /** For each other key a sentence. It names the key by its index, and repeats nothing of the key. */
+  readonly unused: readonly string[];
+}
+
 /**
- * The usable keys of a fetched set; `undefined` when the value is not a key set. Other keys, such as those for
- * encryption, are skipped. Two keys with the same `kid` are both skipped: a token's `kid` would be ambiguous.
+ * Judges each key of a fetched set; `undefined` when the value is not a key set. Keys that cannot verify, such as those
+ * for encryption, are left out before anything else, so that they make no `kid` ambiguous. The size of the document
+ * bounds the number of keys: none is dropped because of its position.
  */
-export function usableKeys(value: Json | undefined, rules: KeyRules): readonly UsableKey[] | undefined {
+export function readKeySet(value: Json | undefined, rules: KeyRules): FetchedKeySet | undefined {
   const keys = keyList(value);
   if (keys === undefined) return undefined;
-  const repeated = repeatedKeyIds(keys);
-  return keys
-    .filter((key) => !repeated.has(keyIdOf(key)))
-    .flatMap((key) => {
-      const verdict = inspectKey(key, rules);
-      return verdict.kind === 'usable' ? verdict.key : [];
-    })
-    .slice(0, MAX_FETCHED_KEYS);
+  const verdicts = keys.map((key) => inspectKey(rules.asProvidersWrite ? commonForm(key) : key, rules));
+  return {
+    usable: verdicts.flatMap((verdict, index) => (verdict.kind === 'usable' ? { ...verdict.key, index } : [])),
+    unused: verdicts.flatMap((verdict, index) =>
+      verdict.kind === 'unusable' ? `keys[${index}] ${verdict.problems.join(', ')}.` : [],
+    ),
+  };
+}
+
+function commonForm(key: Json): Json {
+  if (!isJsonObject(key)) return key;
+  const known = withoutNulls(key);
+  const algorithm = member(known, 'alg');
+  return typeof algorithm === 'string' ? { ...known, alg: commonAlgorithm(algorithm) } : known;
 }
 
 function keyList(value: Json | undefined): readonly Json[] | undefined {

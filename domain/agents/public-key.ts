@@ -39,6 +39,8 @@ export interface KeyRules {
   readonly algorithms: readonly SignatureAlgorithm[];
   /** The accepted kinds of key in words, for the error sentence. */
   readonly kinds: string;
+  /** Reads a key as providers write it: a null member is an absent one, and the alg `Ed25519` is `EdDSA`. */
+  readonly asProvidersWrite?: boolean;
 }
 
 /** A key that passed the inspection, and the accepted algorithms that it may be used with. */

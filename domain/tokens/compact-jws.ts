@@ -4,7 +4,7 @@
  * signature library sees it. The checked bytes are therefore the signed bytes, and every reader reads the same claims.
  */
 
-import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from './strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, parseStrictJson, withoutNulls } from './strict-json.ts';
 
 /** The parts of any JWS, whatever its payload. */
 export interface JwsEnvelope {
@@ -28,20 +28,46 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The token's parts; `undefined` if it is malformed in any way. */
 export function readCompactJws(text: string): CompactJws | undefined {
-  const envelope = readJwsEnvelope(text);
+  return readClaimsSet(text, readObject);
+}
+
+/**
+ * Like {@link readCompactJws}, for a token of a provider: a null member of the header or the claims is an absent one, and
+ * `Ed25519` is `EdDSA` (supplement "Subject tokens").
+ */
+export function readProviderJws(text: string): CompactJws | undefined {
+  const jws = readClaimsSet(text, (bytes) => {
+    const object = readObject(bytes);
+    return object === undefined ? undefined : withoutNulls(object);
+  });
+  return jws === undefined ? undefined : { ...jws, algorithm: commonAlgorithm(jws.algorithm) };
+}
+
+/** RFC 9864 §2.2: `Ed25519` is `EdDSA` on that curve, which is the only one that keys for `EdDSA` have here. */
+export function commonAlgorithm(name: string): string {
+  return name === 'Ed25519' ? 'EdDSA' : name;
+}
+
+type ReadObject = (bytes: Uint8Array) => JsonObject | undefined;
+
+function readClaimsSet(text: string, read: ReadObject): CompactJws | undefined {
+  const envelope = readJwsEnvelope(text, read);
   if (envelope === undefined) return undefined;
   const { payload, ...jws } = envelope;
-  const claims = readObject(payload);
+  const claims = read(payload);
   return claims === undefined || !hasUsableDates(claims) ? undefined : { ...jws, claims };
 }
 
 /** Like {@link readCompactJws}, for a JWS whose payload need not be a claims set. */
-export function readJwsEnvelope(text: string): (JwsEnvelope & { readonly payload: Uint8Array }) | undefined {
+export function readJwsEnvelope(
+  text: string,
+  read: ReadObject = readObject,
+): (JwsEnvelope & { readonly payload: Uint8Array }) | undefined {
   const segments = text.split('.', SEGMENTS + 1);
   if (segments.length !== SEGMENTS) return undefined;
   const [headerBytes, payload, signature] = segments.map(decodeCanonical);
   if (headerBytes === undefined || payload === undefined || signature === undefined) return undefined;
-  const header = readObject(headerBytes);
+  const header = read(headerBytes);
   if (header === undefined) return undefined;
   // RFC 7515 §4.1.11: `crit` names extensions that must be understood; this service supports none. RFC 7797's b64
   // would change the signed bytes.

@@ -30,6 +30,12 @@ export function member(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+/** The same object without its null members. Nulls deeper inside stay. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  if (!Object.values(object).includes(null)) return object;
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}
+
 /**
  * One pass over the strings, brackets and commas; JSON.parse checks the rest. Every string is decoded, so that `"a"` and
  * `"\u0061"` count as the same name, and a lone surrogate is found.

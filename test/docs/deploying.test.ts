@@ -150,7 +150,7 @@ describe('The deployment examples', () => {
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
       const help: string[] = [];
       const io = { out: (text: string) => void help.push(text), writeError: fail };
-      await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], io);
+      await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], '0.0.0', io);
       expect(help.join(''))
         .to.match(new RegExp(` ${words.join(' ')}\\n`))
         .and.to.include(option);

@@ -2,10 +2,11 @@
 
 import type { Command } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
+import { packageVersion } from '../../adapters/platform/package-version.ts';
 
 export async function runCommandLine(commands: readonly Command[], argv: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(argv, commands, {
+  const code = await runCli(argv, commands, packageVersion(), {
     out: (text) => out.push(text),
     writeError: (text) => err.push(text),
   });

@@ -91,6 +91,9 @@ export const STATUSES_BESIDE_200 = [
   201, 202, 203, 206, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 410, 500, 503,
 ];
 
+/** The same for a provider, from which 203 is accepted as 200 is. */
+export const STATUSES_WITHOUT_DOCUMENT = STATUSES_BESIDE_200.filter((status) => status !== 203);
+
 async function readRequest(request: IncomingMessage): Promise<ReceivedRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

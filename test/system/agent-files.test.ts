@@ -32,7 +32,7 @@ const page = readFileSync(new URL('../../docs/agents-as-files.md', import.meta.u
 async function agent(args: readonly string[], key: string | undefined = ADMIN_KEY) {
   const commands = [commandGroup('agent', 'Agents', [agentInitCommand(agentInit), agentApplyCommand(agentApply)])];
   const { result, out, err } = await capturingOutput(() =>
-    withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands)),
+    withEnvironment({ MANDATE_ADMIN_KEY: key }, () => runCli(['agent', ...args], commands, '0.0.0')),
   );
   expect(`${out}${err}`).not.to.contain(ADMIN_KEY);
   return { code: result, out, err };

@@ -166,6 +166,8 @@ const cases: readonly Case[] = [
   assertionCase('actor_malformed', "the assertion's exp is not an integer", ({ agent }) =>
     agent.assertion({ exp: seconds() + 9.5 }),
   ),
+  assertionCase('actor_malformed', "the assertion's nbf is null", ({ agent }) => agent.assertion({ nbf: null })),
+  assertionCase('actor_malformed', "the assertion's kid is null", ({ agent }) => agent.assertion({}, { kid: null })),
   assertionCase('actor_malformed', 'the assertion has padding', ({ agent }) => `${agent.assertion()}=`),
   assertionCase('actor_malformed', 'the assertion repeats a member', ({ agent }) =>
     agent.key.sign({ alg: 'ES256', kid: agent.key.kid }, `{"iss":"${agent.id}","sub":"${agent.id}","sub":"x"}`),
@@ -422,6 +424,21 @@ const cases: readonly Case[] = [
       const cut = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
       const answer = await (await cut.agent()).exchange();
       await cut.stop();
+      return answer;
+    },
+    null,
+  ),
+  denied(
+    'subject_keys_unavailable',
+    'the identity provider is away when a token names a kid that is not known yet',
+    async ({ mandate }) => {
+      const other = await mandate.another({});
+      const agent = await other.agent();
+      const token = mandate.provider.mintAccessToken({}, { kid: 'next-year' });
+      await mandate.provider.goDown();
+      const answer = await agent.exchange({ subject_token: token });
+      await mandate.provider.comeBack();
+      await other.stop();
       return answer;
     },
     null,

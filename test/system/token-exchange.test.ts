@@ -102,6 +102,13 @@ for (const database of databases) {
       expect(answer.body.task_expires_at).to.equal(new Date((iat + 1200) * 1000).toISOString().replace('.000', ''));
     });
 
+    it('takes a null member of a subject token for an absent one', async () => {
+      const nulls = { nbf: null, sid: null, act: null, cnf: null, events: null, azp: null };
+      const token = mandate.provider.mintAccessToken(nulls, { typ: null, crit: null });
+      const answer = await agent.exchange({ subject_token: token });
+      expect(answer.status, answer.text).to.equal(200);
+    });
+
     it('records the issued token with the ids and claims of the response', async () => {
       let issued: Answer | undefined;
       const lines = await mandate.recorded(async () => {

@@ -2,6 +2,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { userAgent } from '../../adapters/platform/package-version.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { type CommandProcess, startCommand } from '../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../support/databases.ts';
@@ -288,8 +289,19 @@ describe('The trace of a request', function () {
     for (const { received: requests } of [others, agentHost]) requests.length = 0;
   }
 
+  /** Fetches both key sets. After a fetch that failed, the service would otherwise repeat it in the next request. */
+  async function fetchKeys(): Promise<void> {
+    mandate.clock.advance(31);
+    forget();
+    await mandate.post('/oauth2/token', agent.exchangeForm({ subject_token: subjectToken(unknownKey) }));
+    await pushTo(mandate, eventToken({}, unknownKey), {});
+    await eventually(() => linesFrom(from).filter(({ message }) => message === 'request').length === 2);
+    expect(paths()).to.include.members(['/keys', '/stream/keys']);
+  }
+
   for (const { title, fails, send, causes: caused } of causes) {
     it(`is the trace of all requests and log lines that the request causes: ${title}`, async () => {
+      await fetchKeys();
       if (fails !== undefined) failing.add(fails);
       // At most one fetch in 30 seconds is caused by an unknown key.
       mandate.clock.advance(31);
@@ -301,7 +313,9 @@ describe('The trace of a request', function () {
       expect([...paths(), ...lines.map(({ message }) => message)]).to.deep.equal([...caused, 'request']);
       const span = lines.at(-1)?.span_id;
       for (const line of lines) expect(line).to.include({ trace_id: TRACE, span_id: span });
-      for (const { headers } of received()) expect(headers.traceparent).to.equal(`00-${TRACE}-${span}-01`);
+      for (const { headers } of received()) {
+        expect(headers).to.include({ traceparent: `00-${TRACE}-${span}-01`, 'user-agent': userAgent() });
+      }
     });
   }
 

@@ -9,7 +9,7 @@ import {
   answering,
   type Loopback,
   loopbackForSuite,
-  STATUSES_BESIDE_200,
+  STATUSES_WITHOUT_DOCUMENT,
   startLoopback,
   testAuthority,
 } from '../../support/loopback.ts';
@@ -122,7 +122,7 @@ describe('Discovery', () => {
     });
   }
 
-  for (const status of STATUSES_BESIDE_200) {
+  for (const status of STATUSES_WITHOUT_DOCUMENT) {
     it(`does not accept a good document with the status ${status}`, async () => {
       server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys` }, status);
       expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);

@@ -5,7 +5,7 @@ import { serviceTokens } from '../../../adapters/identity-provider/service-token
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/identity-provider.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
-import { answering, type Handler, loopbackForSuite, STATUSES_BESIDE_200 } from '../../support/loopback.ts';
+import { answering, type Handler, loopbackForSuite, STATUSES_WITHOUT_DOCUMENT } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 const ADA = '5f1c8d0e-ada';
@@ -84,7 +84,7 @@ describe('The sponsor check by poll', () => {
     expect(log.lines).to.deep.equal([]);
   });
 
-  for (const status of STATUSES_BESIDE_200) {
+  for (const status of STATUSES_WITHOUT_DOCUMENT) {
     it(`does not accept an answer with the status ${status}, even with an enabled person`, async () => {
       users = answering({ id: ADA, username: 'ada', enabled: true }, status);
       expect(await ask()).to.equal(status === 404 ? 'sponsor_not_found' : UNAVAILABLE);

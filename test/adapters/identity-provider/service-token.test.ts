@@ -16,7 +16,7 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
 import { memoryStorage } from '../../support/identity-provider/memory-storage.ts';
 import { providerLibrary } from '../../support/identity-provider/provider-library.ts';
-import { answering, loopbackForSuite, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, loopbackForSuite, STATUSES_WITHOUT_DOCUMENT, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
 
@@ -140,6 +140,18 @@ describe('The service token', () => {
     }
   });
 
+  it('has the lifetime that the provider writes as digits in text, and is read from an answer with the status 203', async () => {
+    server.answer = answering({ access_token: 'token-1', token_type: 'Bearer', expires_in: '3599' }, 203);
+    const tokens = make();
+    expect(await tokenOf(tokens)).to.equal('token-1');
+    clock.advance(3588);
+    expect(await tokenOf(tokens)).to.equal('token-1');
+    expect(server.received).to.have.length(1);
+    clock.advance(1);
+    await tokenOf(tokens);
+    expect(server.received).to.have.length(2);
+  });
+
   it('is not used after forget(), and stays in use when forget() names an earlier token', async () => {
     const tokens = make();
     const first = await tokenOf(tokens);
@@ -163,7 +175,9 @@ describe('The service token', () => {
     ['a token of another type', { access_token: 'a', token_type: 'DPoP' }, 200],
     ['a token without a type', { access_token: 'a' }, 200],
     ['a lifetime of zero', { access_token: 'a', token_type: 'Bearer', expires_in: 0 }, 200],
-    ['a string as the lifetime', { access_token: 'a', token_type: 'Bearer', expires_in: '300' }, 200],
+    ...['0', '', '-300', '3e2', '300s', ' 300'].map(
+      (text) => [`the lifetime "${text}"`, { access_token: 'a', token_type: 'Bearer', expires_in: text }, 200] as const,
+    ),
   ] as const) {
     it(`is unavailable after ${title}, and the problem does not repeat the answer`, async () => {
       server.answer = answering(body, status);
@@ -174,7 +188,7 @@ describe('The service token', () => {
     });
   }
 
-  for (const status of STATUSES_BESIDE_200) {
+  for (const status of STATUSES_WITHOUT_DOCUMENT) {
     it(`is unavailable after an answer with the status ${status}, even with a token`, async () => {
       server.answer = answering({ access_token: 'token-1', token_type: 'Bearer', expires_in: 300 }, status);
       expect(await make().current()).to.deep.equal({

@@ -197,7 +197,7 @@ describe('The published keys of an agent', () => {
     expect(server.received).to.have.length(0);
   });
 
-  it('are fetched again for an unknown kid, at most once in thirty seconds', async () => {
+  it('are fetched again for an unknown kid, at most once in thirty seconds if that does not bring the key', async () => {
     publish(es.publicJwk);
     await verdict();
     publish(stranger.publicJwk);
@@ -205,10 +205,13 @@ describe('The published keys of an agent', () => {
     for (let time = 0; time < 5; time += 1) {
       expect(await verdict(jwsBy(es, { kid: `made-up-${time}` }))).to.equal('unknown_key');
     }
-    expect(server.received).to.have.length(2);
-    clock.advance(31);
+    expect(server.received).to.have.length(3);
+    clock.advance(29);
     expect(await verdict(jwsBy(es))).to.equal('unknown_key');
     expect(server.received).to.have.length(3);
+    clock.advance(1);
+    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    expect(server.received).to.have.length(4);
   });
 
   it('are not fetched twice for the same token', async () => {
@@ -222,15 +225,52 @@ describe('The published keys of an agent', () => {
     await verdict(jwsBy(es, { kid: undefined }));
     publish(without(stranger.publicJwk, 'kid'));
     expect(await verdict(jwsBy(stranger, { kid: undefined }))).to.equal('verified');
-    expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
-    expect(server.received).to.have.length(2);
+    for (let time = 0; time < 3; time += 1) {
+      expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
+    }
+    expect(server.received).to.have.length(3);
   });
 
-  it('are not fetched again for a wrong signature with a known kid', async () => {
+  it('are fetched again when a new key is published under a known kid, and the old key is refused from then on', async () => {
     publish(es.publicJwk);
     await verdict();
+    const renewed = { ...stranger, kid: es.kid };
+    publish({ ...stranger.publicJwk, kid: es.kid });
+    expect(await verdict(jwsBy(renewed))).to.equal('verified');
+    expect(await verdict(jwsBy(es))).to.equal('invalid_signature');
+    expect(await verdict(jwsBy(renewed))).to.equal('verified');
+  });
+
+  it('are fetched again when a key of another algorithm is published under a known kid', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    publish({ ...rs.publicJwk, kid: es.kid });
+    expect(await verdict(jwsBy({ ...rs, kid: es.kid }))).to.equal('verified');
+  });
+
+  it('are fetched at most once in thirty seconds for wrong signatures with a known kid', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    for (let time = 0; time < 5; time += 1) {
+      expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+      expect(await verdict(jwsBy(es, { kid: 'made-up' }))).to.equal('unknown_key');
+    }
+    expect(server.received).to.have.length(2);
+    clock.advance(30);
     expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
-    expect(server.received).to.have.length(1);
+    expect(server.received).to.have.length(3);
+    expect(await verdict()).to.equal('verified');
+  });
+
+  it('refuse a wrong signature with a known kid as such while a fetch fails', async () => {
+    publish(es.publicJwk);
+    await verdict();
+    server.answer = answering('down', 503);
+    for (let time = 0; time < 2; time += 1) {
+      expect(await verdict(jwsBy(stranger, { kid: es.kid }))).to.equal('invalid_signature');
+      expect(await verdict(jwsBy(stranger, { kid: undefined }))).to.equal('keys_unavailable');
+    }
+    expect(server.received).to.have.length(2);
   });
 
   it('are skipped when they are unusable, and no_registered_keys is returned when none is usable', async () => {
@@ -242,9 +282,14 @@ describe('The published keys of an agent', () => {
     expect(await verdict(jwsBy(rs))).to.equal('no_registered_keys');
   });
 
-  it('are not used when two of them have the same kid', async () => {
+  it('are all tried when several have the same kid', async () => {
+    const sameKid = { ...stranger, kid: es.kid };
     publish(es.publicJwk, { ...stranger.publicJwk, kid: es.kid }, rs.publicJwk);
-    expect(await verdict(jwsBy(es))).to.equal('unknown_key');
+    for (const key of [es, sameKid, rs]) expect(await verdict(jwsBy(key))).to.equal('verified');
+  });
+
+  it('are used without the key for encryption that has the same kid', async () => {
+    publish({ ...rs.publicJwk, use: 'enc', alg: 'RSA-OAEP' }, rs.publicJwk);
     expect(await verdict(jwsBy(rs))).to.equal('verified');
   });
 
@@ -274,7 +319,8 @@ describe('The published keys of an agent', () => {
     server.answer = answering('down', 503);
     clock.advance(86_400);
     expect(await verdict()).to.equal('verified');
-    expect(await verdict(jwsBy(stranger))).to.equal('unknown_key');
+    expect(await verdict(jwsBy(stranger))).to.equal('keys_unavailable');
+    expect(await verdict()).to.equal('verified');
   });
 
   for (const [title, answer] of [
@@ -298,7 +344,7 @@ describe('The published keys of an agent', () => {
       expect(server.received).to.have.length(2);
       expect(log.lines).to.have.length(1);
       publish(es.publicJwk);
-      clock.advance(1);
+      clock.advance(2);
       expect(await verdict()).to.equal('verified');
       expect(log.lines).to.have.length(2);
     });
@@ -313,13 +359,15 @@ describe('The published keys of an agent', () => {
     });
   }
 
-  it('are tried for a token without a kid, at most sixteen of them', async () => {
+  it('are all tried for a token without a kid, and a set of more than 64 keys is refused by name', async () => {
     const nameless = without(stranger.publicJwk, 'kid');
-    publish(...Array(15).fill(nameless), es.publicJwk);
+    publish(...Array(63).fill(nameless), es.publicJwk);
     expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('verified');
-    publish(...Array(16).fill(nameless), es.publicJwk);
-    clock.advance(900);
-    expect(await verdict(jwsBy(es, { kid: undefined }))).to.equal('invalid_signature');
+    expect(await verdict(jwsBy(es))).to.equal('verified');
+    publish(...Array(64).fill(nameless), rs.publicJwk);
+    clock.advance(31);
+    expect(await verdict(jwsBy(rs))).to.equal('keys_unavailable');
+    expect(log.lines.at(-1)).to.contain('The set has more than 64 keys.');
     expect(await verdict(jwsBy(es))).to.equal('verified');
   });
 

@@ -1,24 +1,30 @@
 import { expect } from 'chai';
-import { fetchedKeys } from '../../../adapters/jose/fetched-keys.ts';
+import { type Fetch, fetchedKeys } from '../../../adapters/jose/fetched-keys.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 
 /** A source of keys whose fetches the test answers. */
 function source() {
-  const waiting: ((keys: string | undefined) => void)[] = [];
+  const waiting: ((result: Fetch<string>) => void)[] = [];
   let fetches = 0;
+  /** Answers all running fetches, and waits until their callers have continued. */
+  const settle = async (result: Fetch<string>): Promise<void> => {
+    for (const resolve of waiting.splice(0)) resolve(result);
+    await new Promise(setImmediate);
+  };
   return {
     fetch: () => {
       fetches += 1;
-      return new Promise<string | undefined>((resolve) => waiting.push(resolve));
+      return new Promise<Fetch<string>>((resolve) => waiting.push(resolve));
     },
     fetches: () => fetches,
-    /** Answers all running fetches, and waits until their callers have continued. */
-    async answer(keys: string | undefined): Promise<void> {
-      for (const resolve of waiting.splice(0)) resolve(keys);
-      await new Promise(setImmediate);
-    },
+    answer: (keys: string) => settle({ kind: 'fetched', keys }),
+    fail: (retryAfter?: number) => settle({ kind: 'failed', retryAfter }),
   };
 }
+
+const TOO_EARLY = { kind: 'too_early' };
+const FAILED = { kind: 'failed' };
+const fetched = (keys: string) => ({ kind: 'fetched', keys });
 
 describe('Fetched keys', () => {
   let clock: MovedClock;
@@ -48,20 +54,71 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(1);
   });
 
-  it('are undefined for a second after a failed first fetch, and then fetched again', async () => {
+  it('are undefined after a failed first fetch, and fetched again after 1 s, 2 s and then every 4 s', async () => {
     const published = make();
     const first = published.current();
-    await from.answer(undefined);
-    expect(await first).to.deep.equal({ keys: undefined, fresh: true });
-    for (let time = 0; time < 5; time += 1) {
+    await from.fail();
+    expect(await first).to.deep.equal({ keys: undefined, fresh: false });
+    let fetches = 1;
+    for (const pause of [1, 2, 4, 4]) {
+      clock.advance(pause - 0.1);
       expect(await published.current()).to.deep.equal({ keys: undefined, fresh: false });
       await published.refreshIfDue();
+      expect(from.fetches(), `${pause} s`).to.equal(fetches);
+      clock.advance(0.1);
+      const next = published.current();
+      fetches += 1;
+      expect(from.fetches(), `${pause} s`).to.equal(fetches);
+      await from.fail();
+      await next;
     }
+    clock.advance(4);
+    const last = published.current();
+    await from.answer('keys');
+    expect(await last).to.deep.equal({ keys: 'keys', fresh: true });
+  });
+
+  it('are fetched no earlier than the Retry-After of a failed fetch, from the first fetch on', async () => {
+    const published = make();
+    const first = published.current();
+    await from.fail(20);
+    await first;
+    clock.advance(19);
+    expect(await published.current()).to.deep.equal({ keys: undefined, fresh: false });
+    clock.advance(1);
+    const second = published.current();
+    await from.answer('old');
+    expect(await second).to.deep.equal({ keys: 'old', fresh: true });
+    const failing = published.again();
+    await from.fail(20);
+    await failing;
+    clock.advance(19);
+    expect(await published.again()).to.deep.equal(FAILED);
+    expect(from.fetches()).to.equal(3);
+    clock.advance(1);
+    const renewed = published.again();
+    await from.answer('new');
+    expect(await renewed).to.deep.equal(fetched('new'));
+  });
+
+  it('are fetched after five minutes if a Retry-After is longer, and after the usual pause if it is shorter', async () => {
+    const published = make();
+    const first = published.current();
+    await from.fail(366 * 86_400);
+    await first;
+    clock.advance(299);
+    await published.current();
     expect(from.fetches()).to.equal(1);
     clock.advance(1);
     const second = published.current();
-    await from.answer('second');
-    expect(await second).to.deep.equal({ keys: 'second', fresh: true });
+    await from.fail(0);
+    await second;
+    clock.advance(1.9);
+    await published.current();
+    expect(from.fetches()).to.equal(2);
+    clock.advance(0.1);
+    void published.current();
+    expect(from.fetches()).to.equal(3);
   });
 
   it('are fetched again in the background after refreshAfter, and the cached keys are used until then', async () => {
@@ -87,35 +144,77 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(2);
   });
 
-  it('are kept after a failed fetch, and used without a wait for thirty seconds', async () => {
+  it('are kept after a failed fetch, and fetched again in the background after a pause that doubles to 30 s', async () => {
     const published = await holding('old');
     clock.advance(900);
     const asked = published.current();
-    await from.answer(undefined);
-    expect(await asked).to.deep.equal({ keys: 'old', fresh: true });
-    clock.advance(29);
-    expect(await published.current()).to.deep.equal({ keys: 'old', fresh: false });
-    expect(from.fetches()).to.equal(2);
-    clock.advance(1);
-    void published.current();
-    expect(from.fetches()).to.equal(3);
+    await from.fail();
+    expect(await asked).to.deep.equal({ keys: 'old', fresh: false });
+    let fetches = 2;
+    for (const pause of [1, 2, 4, 8, 16, 30, 30]) {
+      clock.advance(pause - 0.1);
+      expect(await published.current()).to.deep.equal({ keys: 'old', fresh: false });
+      expect(from.fetches(), `${pause} s`).to.equal(fetches);
+      clock.advance(0.1);
+      void published.held();
+      fetches += 1;
+      expect(from.fetches(), `${pause} s`).to.equal(fetches);
+      await from.fail();
+    }
+    clock.advance(30);
+    void published.refreshIfDue();
+    await from.answer('new');
+    expect(await published.current()).to.deep.equal({ keys: 'new', fresh: false });
   });
 
-  it('are fetched by again() at once, but at most once in thirty seconds, also after a failure', async () => {
+  it('are fetched by again() at once, but at most once in thirty seconds while that brings no missing key', async () => {
     const published = await holding('old');
     const again = published.again();
     await from.answer('new');
-    expect(await again).to.equal('new');
-    expect(await published.again()).to.equal(undefined);
+    expect(await again).to.deep.equal(fetched('new'));
+    expect(await published.again()).to.deep.equal(TOO_EARLY);
     clock.advance(29);
-    expect(await published.again()).to.equal(undefined);
+    expect(await published.again()).to.deep.equal(TOO_EARLY);
     clock.advance(1);
+    const second = published.again();
+    await from.answer('newer');
+    expect(await second).to.deep.equal(fetched('newer'));
+    published.brought();
+    const third = published.again();
+    await from.answer('newest');
+    expect(await third).to.deep.equal(fetched('newest'));
+    expect(from.fetches()).to.equal(4);
+  });
+
+  it('are fetched by again() after 1 s, 2 s and then every 4 s while that fails', async () => {
+    const published = await holding('old');
+    let fetches = 1;
+    for (const pause of [1, 2, 4, 4]) {
+      const failing = published.again();
+      await from.fail();
+      expect(await failing).to.deep.equal(FAILED);
+      fetches += 1;
+      clock.advance(pause - 0.1);
+      expect(await published.again()).to.deep.equal(FAILED);
+      expect(from.fetches(), `${pause} s`).to.equal(fetches);
+      expect(published.held()).to.equal('old');
+      clock.advance(0.1);
+    }
+    const last = published.again();
+    await from.answer('new');
+    expect(await last).to.deep.equal(fetched('new'));
+    expect(await published.again()).to.deep.equal(TOO_EARLY);
+  });
+
+  it('are fetched again by themselves after again() failed', async () => {
+    const published = await holding('old');
     const failing = published.again();
-    await from.answer(undefined);
-    expect(await failing).to.equal(undefined);
-    expect(await published.again()).to.equal(undefined);
+    await from.fail();
+    await failing;
+    clock.advance(1);
+    void published.refreshIfDue();
+    await from.answer('new');
     expect(published.held()).to.equal('new');
-    expect(from.fetches()).to.equal(3);
   });
 
   it('are fetched once for concurrent calls of again(), also by a fetch that is already under way', async () => {
@@ -124,7 +223,7 @@ describe('Fetched keys', () => {
     void published.held();
     const asked = [published.again(), published.again()];
     await from.answer('new');
-    expect(await Promise.all(asked)).to.deep.equal(['new', 'new']);
+    expect(await Promise.all(asked)).to.deep.equal([fetched('new'), fetched('new')]);
     expect(from.fetches()).to.equal(2);
   });
 
@@ -147,7 +246,7 @@ describe('Fetched keys', () => {
     expect(at).to.be.within(before, asked);
     clock.advance(300);
     void published.held();
-    await from.answer(undefined);
+    await from.fail();
     expect(published.lastFetchedAt()).to.equal(at);
     expect(make().lastFetchedAt()).to.equal(undefined);
   });

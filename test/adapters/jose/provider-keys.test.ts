@@ -9,12 +9,12 @@ import {
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { Network } from '../../../application/ports/network.ts';
 import { type Instant, instantFromSeconds } from '../../../domain/instant.ts';
-import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
+import { readCompactJws, readProviderJws } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
-import { answering, type Loopback, STATUSES_BESIDE_200, startLoopback } from '../../support/loopback.ts';
+import { answering, type Loopback, STATUSES_WITHOUT_DOCUMENT, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
 
@@ -71,8 +71,10 @@ describe('The keys of a real identity provider', () => {
     expect((await verdict(before)).kind).to.equal('verified');
     await provider.rotateKeys();
     expect((await verdict(provider.mintAccessToken())).kind).to.equal('verified');
+    // The look-up for the new token brought its key. It does not count towards the limit, but the one for this token does.
     expect(await verdict(before)).to.deep.equal({ kind: 'unknown_key' });
-    expect(provider.jwksRequests()).to.equal(2);
+    expect(await verdict(before)).to.deep.equal({ kind: 'unknown_key' });
+    expect(provider.jwksRequests()).to.equal(3);
   });
 
   it('verify a token of a former key while the provider publishes it', async () => {
@@ -129,6 +131,31 @@ describe('The keys of a real identity provider', () => {
     clock.advance(30);
     await keys.refreshIfDue();
     expect(await status()).to.equal('Healthy');
+  });
+
+  it('are unavailable for a token of a new key while the provider is down, and are there soon after its return', async () => {
+    clock.standStill();
+    const old = provider.mintAccessToken();
+    expect((await verdict(old)).kind).to.equal('verified');
+    await provider.rotateKeys({ keepFormer: true });
+    expect((await verdict(provider.mintAccessToken())).kind).to.equal('verified');
+    await provider.rotateKeys({ keepFormer: true });
+    const newest = provider.mintAccessToken();
+    await provider.goDown();
+    // Four exchanges a second for 40 s.
+    for (let nth = 0; nth < 160; nth += 1) {
+      expect((await verdict(newest)).kind, `${nth}`).to.equal('keys_unavailable');
+      expect((await verdict(old)).kind, `${nth}`).to.equal('verified');
+      clock.advance(0.25);
+    }
+    await provider.comeBack();
+    let waited = 0;
+    while ((await verdict(newest)).kind === 'keys_unavailable' && waited < 5) {
+      clock.advance(0.25);
+      waited += 0.25;
+    }
+    expect((await verdict(newest)).kind).to.equal('verified');
+    expect(waited).to.be.at.most(4);
   });
 
   it('are unavailable until the first fetch, and are fetched when the provider comes up later', async () => {
@@ -192,11 +219,50 @@ describe('The keys of an identity provider', () => {
     }
   });
 
+  it('are all tried for a token without a kid, and none is dropped because of its position', async () => {
+    const { kid: _, ...nameless } = (await makeSigningKey('ES256')).publicJwk;
+    const key = await makeSigningKey('ES256');
+    const { kid, ...last } = key.publicJwk;
+    const named = await makeSigningKey('ES256');
+    publish(...Array(200).fill(nameless), last, named.publicJwk);
+    const keys = keysOf(server.url);
+    expect((await keys.verify(read(key.sign({ alg: 'ES256' }, { sub: 'ada' })))).kind).to.equal('verified');
+    expect(await verdict(keys, named)).to.equal('verified');
+    expect(await verdict(keys, { ...key, kid: String(kid) })).to.equal('unknown_key');
+  });
+
+  it('are read as providers write them: null members, the alg Ed25519, the status 203, Content-Encoding: UTF-8', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('EdDSA');
+    const jwk = await exportJWK(publicKey);
+    const nulls = { use: null, key_ops: null, x5t: null, x5c: null, n: null, d: null };
+    const es = await makeSigningKey('ES256');
+    publish({ ...jwk, ...nulls, kid: 'ed', alg: 'Ed25519' }, { ...es.publicJwk, alg: null, kid: null });
+    server.answer = (request, response) => {
+      response.setHeader('content-encoding', 'UTF-8');
+      answering(documents[request.path] ?? {}, 203)(request, response);
+    };
+    const signed = await new CompactSign(Buffer.from('{}'))
+      .setProtectedHeader({ alg: 'Ed25519', kid: 'ed' })
+      .sign(privateKey);
+    const nameless = es.sign({ alg: 'ES256', kid: null, typ: null, crit: null }, { sub: 'ada', nbf: null });
+    for (const token of [signed, nameless]) {
+      const jws = readProviderJws(token);
+      if (jws === undefined) throw new Error('malformed');
+      expect(await keysOf(server.url).verify(jws)).to.deep.equal({ kind: 'verified', issuer: server.url });
+    }
+  });
+
+  it('refuse the alg Ed25519 of a key that is on no such curve', async () => {
+    const key = await makeSigningKey('RS256');
+    publish({ ...key.publicJwk, alg: 'Ed25519' });
+    expect(await verdict(keysOf(server.url), key)).to.equal('keys_unavailable');
+  });
+
   it('refuse an algorithm with a shared secret and every unlisted algorithm, without a fetch', async () => {
     const key = await makeSigningKey('ES256');
     publish(key.publicJwk);
     const keys = keysOf(server.url);
-    for (const algorithm of ['none', 'HS256', 'ES256K', 'Ed25519', 'ML-DSA-44']) {
+    for (const algorithm of ['none', 'HS256', 'ES256K', 'Ed448', 'ML-DSA-44']) {
       const jws = { ...read(key.sign({ alg: 'ES256', kid: key.kid }, {})), algorithm };
       expect(await keys.verify(jws), algorithm).to.deep.equal({ kind: 'unsupported_algorithm' });
     }
@@ -215,10 +281,76 @@ describe('The keys of an identity provider', () => {
     expect(await status(keys)).to.equal('Healthy');
   });
 
+  it('verify a token beside keys of the same kid that cannot, and the log names each of these and its reason', async () => {
+    const [key, other] = await Promise.all([makeSigningKey('RS256'), makeSigningKey('RS256')]);
+    const offCurve = { ...(await makeSigningKey('ES256')).publicJwk, y: 'A'.repeat(43) };
+    const encryption = { ...key.publicJwk, use: 'enc', alg: 'RSA-OAEP' };
+    publish(encryption, { ...other.publicJwk, kid: key.kid }, offCurve, key.publicJwk);
+    const keys = keysOf(server.url);
+    expect(await verdict(keys, key)).to.equal('verified');
+    expect(await verdict(keys, { ...other, kid: key.kid })).to.equal('verified');
+    clock.advance(300);
+    await keys.refreshIfDue();
+    const lines = log.lines.map((line) => JSON.parse(line));
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ level: 'info', message: 'Keys of the set are not used.' });
+    expect(lines[0].unused).to.equal(
+      'keys[0] must have no alg but PS256 or PS384 or PS512 or RS256 or RS384 or RS512, must have no use but sig. ' +
+        'keys[2] cannot be imported.',
+    );
+  });
+
+  it('are unavailable while no key can be used, and the log names ten of them with their reasons', async () => {
+    const key = await makeSigningKey('ES256');
+    publish(...Array.from({ length: 12 }, () => ({ ...key.publicJwk, use: 'enc' })));
+    expect(await verdict(keysOf(server.url), key)).to.equal('keys_unavailable');
+    const { problem } = JSON.parse(log.lines[0] ?? '{}');
+    expect(problem).to.match(/^No key of the set can be used\. keys\[0\] must have no use but sig\. keys\[1\] /);
+    expect(problem).to.match(/keys\[9\] must have no use but sig\. Also 2 more\.$/);
+  });
+
+  for (const [what, path] of [
+    ['metadata', '/.well-known/openid-configuration'],
+    ['keys', '/keys'],
+  ]) {
+    it(`are fetched no earlier than the Retry-After of the ${what}, at the start and later`, async () => {
+      clock.standStill();
+      const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
+      publish(former.publicJwk);
+      const good = server.answer;
+      const busy: typeof good = (request, response) => {
+        if (request.path !== path) return good(request, response);
+        response.writeHead(503, { 'retry-after': '20' }).end();
+      };
+      const keys = keysOf(server.url);
+      server.answer = busy;
+      expect(await verdict(keys, former)).to.equal('keys_unavailable');
+      const asked = server.received.length;
+      server.answer = good;
+      clock.advance(19);
+      await keys.refreshIfDue();
+      expect(await verdict(keys, former)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(asked);
+      clock.advance(1);
+      expect(await verdict(keys, former)).to.equal('verified');
+      publish(former.publicJwk, present.publicJwk);
+      server.answer = (request, response) => (request.path === '/keys' ? response.destroy() : busy(request, response));
+      if (path === '/keys') server.answer = busy;
+      expect(await verdict(keys, present)).to.equal('keys_unavailable');
+      const askedLater = server.received.length;
+      server.answer = good;
+      clock.advance(19);
+      expect(await verdict(keys, present)).to.equal('keys_unavailable');
+      expect(server.received).to.have.length(askedLater);
+      clock.advance(1);
+      expect(await verdict(keys, present)).to.equal('verified');
+    });
+  }
+
   it('are accepted only with the status 200', async () => {
     const key = await makeSigningKey('ES256');
     const metadata = documents['/.well-known/openid-configuration'];
-    for (const status of STATUSES_BESIDE_200) {
+    for (const status of STATUSES_WITHOUT_DOCUMENT) {
       const keys = keysOf(server.url);
       server.answer = (request, response) => {
         const [body, its] = request.path === '/keys' ? [{ keys: [key.publicJwk] }, status] : [metadata, 200];
@@ -258,6 +390,19 @@ describe('The keys of an identity provider', () => {
       expect(await keys.verify(signedBy(key))).to.deep.equal({ kind: refusal });
     });
   }
+
+  it('are fetched again when a new key is published under a known kid', async () => {
+    const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
+    publish(former.publicJwk);
+    const keys = keysOf(server.url);
+    expect(await verdict(keys, former)).to.equal('verified');
+    publish({ ...present.publicJwk, kid: former.kid });
+    expect(await verdict(keys, { ...present, kid: former.kid })).to.equal('verified');
+    expect(await verdict(keys, former)).to.equal('invalid_signature');
+    const asked = server.received.length;
+    expect(await verdict(keys, former)).to.equal('invalid_signature');
+    expect(server.received).to.have.length(asked);
+  });
 
   it('are fetched from the new jwks_uri after the metadata changed', async () => {
     const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);

@@ -7,7 +7,7 @@ import { createHmac, createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
 import { importKeys, verifyWithRing } from '../../../adapters/jose/key-ring.ts';
 import { isSignature } from '../../../adapters/jose/signature.ts';
-import { AGENT_KEY_RULES, checkJwkSet, PROVIDER_KEY_RULES, usableKeys } from '../../../domain/agents/key-set.ts';
+import { AGENT_KEY_RULES, checkJwkSet, PROVIDER_KEY_RULES, readKeySet } from '../../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../../domain/agents/public-key.ts';
 import { readJwsEnvelope } from '../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
@@ -45,7 +45,7 @@ const LEFT_OUT = [259, 264, 268, 272, 320, 325, 346, 347, 350, 351, 367, 370, 37
 async function verdictOf(jws: string, keySet: JsonObject, rules: KeyRules): Promise<string> {
   const envelope = readJwsEnvelope(jws);
   if (envelope === undefined) return 'malformed';
-  const ring = await importKeys(usableKeys(keySet, rules) ?? []);
+  const ring = await importKeys(readKeySet(keySet, rules)?.usable ?? []);
   return (await verifyWithRing(ring, envelope, rules.algorithms)).kind;
 }
 
@@ -135,7 +135,7 @@ describeVectors<EcdsaVectors>(
     it('have the expected verdict with their imported keys', async () => {
       const wrong: string[] = [];
       for (const { publicKeyPem, tests } of vectors.testGroups) {
-        const [key] = await importKeys(usableKeys({ keys: [jwkOf(publicKeyPem)] }, AGENT_KEY_RULES) ?? []);
+        const [key] = await importKeys(readKeySet({ keys: [jwkOf(publicKeyPem)] }, AGENT_KEY_RULES)?.usable ?? []);
         if (key === undefined) throw new Error(`no key: ${publicKeyPem}`);
         for (const { tcId, msg, sig, result } of tests) {
           const verified = isSignature('ES256', key.key, Buffer.from(msg, 'hex'), Buffer.from(sig, 'hex'));

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
@@ -36,6 +37,14 @@ describe('The network', () => {
     expect(request?.headers).to.include({ 'content-type': 'text/plain', authorization: 'Bearer abc' });
   });
 
+  it('names this program and its version in each request, also where the caller names another', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    await network.send(get(server.url));
+    await network.send({ ...get(server.url), method: 'POST', headers: { 'user-agent': 'other/1' }, body: '{}' });
+    const named = server.received.map(({ headers }) => headers['user-agent']);
+    expect(named).to.deep.equal(Array(2).fill(`mandate/${version}`));
+  });
+
   it('returns the Date header of the server when it is valid', async () => {
     server.answer = (_, response) => response.writeHead(200, { date: 'Sat, 21 Nov 2026 03:04:05 GMT' }).end();
     expect((await network.send(get(server.url))).date).to.equal(Date.UTC(2026, 10, 21, 3, 4, 5) * 1000);
@@ -45,12 +54,45 @@ describe('The network', () => {
     }
   });
 
+  it('returns the Retry-After header of the server in seconds when it is valid', async () => {
+    const date = 'Sat, 21 Nov 2026 03:04:05 GMT';
+    for (const [told, seconds] of [
+      ['0', 0],
+      ['120', 120],
+      ['31536000', 31_536_000],
+      ['Sat, 21 Nov 2026 03:05:05 GMT', 60],
+      ['Sat, 21 Nov 2026 03:00:00 GMT', 0],
+      ...['-1', '1.5', '1e3', 'soon', '', 'Sat 2026'].map((text) => [text, undefined] as const),
+    ] as const) {
+      server.answer = (_, response) => response.writeHead(503, { date, 'retry-after': told }).end();
+      expect((await network.send(get(server.url))).retryAfter, told).to.equal(seconds);
+    }
+    server.answer = answering('{}', 503);
+    expect((await network.send(get(server.url))).retryAfter).to.equal(undefined);
+  });
+
   it('requests an uncompressed answer, and refuses a compressed one', async () => {
     server.answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'));
     const failure = await failureOf(get(server.url));
     expect(server.received[0]?.headers['accept-encoding']).to.equal('identity');
-    expect(failure.message).to.contain('compressed');
+    expect(failure.message).to.equal('The answer is compressed (gzip).');
     expect([failure.answered, failure.status]).to.deep.equal([true, 200]);
+    for (const [told, named] of [
+      ['GZIP', 'gzip'],
+      ['br', 'br'],
+      ['identity, zstd', 'zstd'],
+      ['UTF-8,deflate', 'deflate'],
+    ] as const) {
+      server.answer = (_, response) => response.writeHead(200, { 'content-encoding': told }).end('{}');
+      expect((await failureOf(get(server.url))).message, told).to.equal(`The answer is compressed (${named}).`);
+    }
+  });
+
+  it('returns an answer whose Content-Encoding is empty or names no compression', async () => {
+    for (const told of ['', 'identity', 'Identity', 'UTF-8', 'utf8', 'none', 'aws-chunked', '7bit']) {
+      server.answer = (_, response) => response.writeHead(200, { 'content-encoding': told }).end('{"ü":1}');
+      expect((await network.send(get(server.url))).body, told).to.equal('{"ü":1}');
+    }
   });
 
   for (const status of [301, 302, 303, 307, 308]) {

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect } from 'chai';
 import { httpNetwork, reach } from '../../../adapters/platform/http-network.ts';
+import { userAgent } from '../../../adapters/platform/package-version.ts';
 import { proxyFromEnvironment } from '../../../adapters/platform/tunnel.ts';
 import { type Network, NetworkFailure, type NetworkRequest } from '../../../application/ports/network.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -11,8 +12,12 @@ import { answering, loopbackForSuite, testAuthority } from '../../support/loopba
 
 interface ForwardProxy {
   readonly url: string;
-  /** The target and the credentials of each CONNECT. */
-  readonly asked: { readonly target: string | undefined; readonly credentials: string | undefined }[];
+  /** The target, the client and the credentials of each CONNECT. */
+  readonly asked: {
+    readonly target: string | undefined;
+    readonly client: string | undefined;
+    readonly credentials: string | undefined;
+  }[];
   /** Answers the next CONNECT. */
   answer: (request: IncomingMessage, client: Duplex) => void;
   /** The number of open connections of clients. */
@@ -60,7 +65,8 @@ async function startProxy(): Promise<ForwardProxy> {
     clients.add(client);
     mostOpen = Math.max(mostOpen, clients.size);
     client.on('error', () => undefined).on('close', () => clients.delete(client));
-    proxy.asked.push({ target: request.url, credentials: request.headers['proxy-authorization'] });
+    const { 'user-agent': name, 'proxy-authorization': credentials } = request.headers;
+    proxy.asked.push({ target: request.url, client: name, credentials });
     proxy.answer(request, client);
   });
   return proxy;
@@ -93,7 +99,7 @@ describe('A forward proxy', () => {
     expect(await network.send(get())).to.include({ status: 200, body: '{"a":1}' });
     expect(server.received.map(({ path }) => path)).to.deep.equal(['/jwks']);
     const credentials = `Basic ${Buffer.from('ada:l o').toString('base64')}`;
-    expect(proxy.asked).to.deep.equal([{ target: new URL(server.url).host, credentials }]);
+    expect(proxy.asked).to.deep.equal([{ target: new URL(server.url).host, client: userAgent(), credentials }]);
   });
 
   it('gets one CONNECT for consecutive requests', async () => {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-import { checkJwkSet, PROVIDER_KEY_RULES, usableKeys } from '../../../domain/agents/key-set.ts';
+import { checkJwkSet, PROVIDER_KEY_RULES, readKeySet } from '../../../domain/agents/key-set.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const publicJwk = (key: { export(options: { format: 'jwk' }): object }): JsonObject => ({
@@ -195,7 +195,7 @@ describe('the key set of a registration', () => {
 
 describe('a fetched key set', () => {
   const fetched = (keys: readonly unknown[]) =>
-    usableKeys({ keys: keys as JsonObject[] }, PROVIDER_KEY_RULES)?.map(({ jwk, algorithms }) => [
+    readKeySet({ keys: keys as JsonObject[] }, PROVIDER_KEY_RULES)?.usable.map(({ jwk, algorithms }) => [
       jwk.kid,
       ...algorithms,
     ]);
@@ -231,29 +231,40 @@ describe('a fetched key set', () => {
     expect(fetched(keys)).to.deep.equal([['good', 'ES256']]);
   });
 
-  it('skips both keys with the same kid, even if one of them is unusable', () => {
+  it('keeps every usable key of one kid, and leaves out the unusable ones of that kid', () => {
     const keys = [
       { ...ec, kid: 'twice' },
       { ...ec384, kid: 'once' },
       { ...rsa, kid: 'twice' },
+      { ...rsa, kid: 'mixed', use: 'enc', alg: 'RSA-OAEP' },
       { ...ec, kid: 'mixed' },
-      { ...rsa, kid: 'mixed', use: 'enc' },
       ec,
       rsa,
     ];
-    expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['once', undefined, undefined]);
+    expect(fetched(keys)?.map(([kid]) => kid)).to.deep.equal(['twice', 'once', 'twice', 'mixed', undefined, undefined]);
+  });
+
+  it('names each key that is not used by its position, with every reason, and repeats nothing of it', () => {
+    const keys = [{ ...ec, kid: 'a' }, { ...rsa, kid: 'b', use: 'enc', alg: 'RSA-OAEP' }, 'no key', { kty: 'oct' }];
+    const set = readKeySet({ keys }, PROVIDER_KEY_RULES);
+    expect(set?.usable.map(({ index }) => index)).to.deep.equal([0]);
+    expect(set?.unused).to.deep.equal([
+      'keys[1] must have no alg but PS256 or PS384 or PS512 or RS256 or RS384 or RS512, must have no use but sig.',
+      'keys[2] must be an object.',
+      'keys[3] must be an EC key on P-256, P-384 or P-521, an RSA key or an Ed25519 key.',
+    ]);
   });
 
   it('is empty if no key is usable, and undefined if the document is no key set', () => {
     expect(fetched([])).to.deep.equal([]);
     expect(fetched([{ kty: 'oct' }])).to.deep.equal([]);
     for (const value of [undefined, null, [], {}, { keys: 'a' }, 'keys']) {
-      expect(usableKeys(value, PROVIDER_KEY_RULES), JSON.stringify(value)).to.equal(undefined);
+      expect(readKeySet(value, PROVIDER_KEY_RULES), JSON.stringify(value)).to.equal(undefined);
     }
   });
 
-  it('has at most 64 keys', () => {
-    expect(fetched(Array.from({ length: 70 }, (_, index) => ({ ...ec, kid: `k${index}` })))).to.have.length(64);
+  it('has every usable key, however many there are', () => {
+    expect(fetched(Array.from({ length: 1000 }, (_, index) => ({ ...ec, kid: `k${index}` })))).to.have.length(1000);
   });
 });
 

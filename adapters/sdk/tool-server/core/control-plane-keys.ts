@@ -7,7 +7,7 @@
 import { KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { importJWK } from 'jose';
-import { usableKeys } from '../../../../domain/agents/key-set.ts';
+import { readKeySet } from '../../../../domain/agents/key-set.ts';
 import type { UsableKey } from '../../../../domain/agents/public-key.ts';
 import { type Json, parseStrictJson } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -105,8 +105,10 @@ type KeySet = ReadonlyMap<string, KeyObject>;
 
 /** Returns the keys of a published set that can verify task tokens. `undefined` if the set has no such key. */
 async function importKeySet(jwks: Json | undefined): Promise<KeySet | undefined> {
-  const usable = usableKeys(jwks, { algorithms: [ALGORITHM], kinds: 'an EC key on P-256' }) ?? [];
-  const imported = await Promise.all(usable.map(importKey));
+  const usable = readKeySet(jwks, { algorithms: [ALGORITHM], kinds: 'an EC key on P-256' })?.usable ?? [];
+  // The control plane gives each key another `kid`. One that two keys have names neither.
+  const unique = usable.filter(({ jwk }) => usable.filter((other) => other.jwk.kid === jwk.kid).length === 1);
+  const imported = await Promise.all(unique.map(importKey));
   const keys = new Map(imported.filter((entry) => entry !== undefined));
   return keys.size === 0 ? undefined : keys;
 }

@@ -18,3 +18,11 @@ function readPackage(file: URL): { readonly name?: string; readonly version?: st
     return undefined;
   }
 }
+
+let agent: string | undefined;
+
+/** The `User-Agent` of every request that this program sends (RFC 9110 §10.1.5). Some firewalls refuse a request without. */
+export function userAgent(): string {
+  agent ??= `${PACKAGE_NAME}/${packageVersion()}`;
+  return agent;
+}

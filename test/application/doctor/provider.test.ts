@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { httpNetwork } from '../../../adapters/platform/http-network.ts';
+import { providerExaminations } from '../../../application/doctor/provider.ts';
+import { observedSigner } from '../../../composition/doctor/sources.ts';
+import { answering, loopbackForSuite } from '../../support/loopback.ts';
+import { movedClock } from '../../support/moved-clock.ts';
+import { makeSigningKey } from '../../support/signing-key.ts';
+
+describe('The examination of the provider keys', () => {
+  const server = loopbackForSuite();
+
+  async function findingAbout(...keys: readonly object[]) {
+    server.answer = (request, response) =>
+      answering(request.path === '/keys' ? { keys } : { issuer: server.url, jwks_uri: `${server.url}/keys` })(
+        request,
+        response,
+      );
+    const access = { network: httpNetwork(), clock: movedClock(), limitMs: 2000 };
+    const signer = observedSigner({ kind: 'issuer', issuer: server.url }, access);
+    return providerExaminations(signer)
+      .find(({ check }) => check === 'provider keys')
+      ?.examine();
+  }
+
+  it('names each key that is not used, with the reason', async () => {
+    const { publicJwk } = await makeSigningKey('ES256');
+    expect(await findingAbout(publicJwk)).to.deep.include({
+      status: 'ok',
+      sentence: 'Its keys were fetched, and can be used.',
+    });
+    expect(await findingAbout({ ...publicJwk, use: 'enc' }, publicJwk)).to.deep.include({
+      status: 'ok',
+      sentence: 'Its keys were fetched, and others than these can be used: keys[0] must have no use but sig.',
+    });
+    expect(await findingAbout({ ...publicJwk, use: 'enc' })).to.deep.include({
+      status: 'failed',
+      sentence: 'Its keys could not be fetched. No key of the set can be used. keys[0] must have no use but sig.',
+    });
+  });
+});
