@@ -43,7 +43,10 @@ export class NetworkFailure extends Error {
   /** The status of such a response. */
   readonly status: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & Partial<Pick<NetworkFailure, 'answered' | 'cut' | 'status'>> = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & Partial<Pick<NetworkFailure, 'answered' | 'cut' | 'status'>> = {},
+  ) {
     super(message, options);
     this.answered = options.answered ?? false;
     this.cut = options.cut ?? false;
