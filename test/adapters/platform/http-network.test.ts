@@ -172,12 +172,13 @@ describe('The network', () => {
       expect(server.received).to.have.length(3);
     });
 
-    it('sends each of several GETs again on a new connection, although other idle connections are dead as well', async () => {
+    it('sends a GET again on a new connection, although other idle connections are dead as well', async () => {
       cuttingSecond();
       const fresh = httpNetwork();
-      const all = () => Promise.all(Array.from({ length: 12 }, () => fresh.send(get(server.url))));
-      await all();
-      expect((await all()).map(({ status }) => status)).to.deep.equal(Array(12).fill(200));
+      await Promise.all(Array.from({ length: 12 }, () => fresh.send(get(server.url))));
+      const idle = new Set(server.received.map(({ connection }) => connection));
+      expect(idle.size).to.equal(12);
+      for (let time = 0; time < 12; time += 1) expect((await fresh.send(get(server.url))).status).to.equal(200);
       expect(server.received).to.have.length(36);
     });
 
