@@ -404,6 +404,18 @@ for (const kind of databases) {
         ],
         ['is redirected', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
         ['gets a server error', { status: 500, body: {} }, /status was 500/, /should be 404/],
+        [
+          'gets a 404 of a proxy',
+          { status: 404, body: '404 page not found' },
+          /status was 404\. .*intermediary/,
+          /JSON object/,
+        ],
+        [
+          "gets Keycloak's 404 about an unknown path",
+          { status: 404, body: { error: 'HTTP 404 Not Found' } },
+          /status was 404, and its error is "HTTP 404 Not Found"/,
+          /the path of the users/,
+        ],
       ];
     for (const [title, asked, sentence, remedy] of directories) {
       it(`reports a client for the sponsor check that ${title}`, async () => {
@@ -417,6 +429,33 @@ for (const kind of databases) {
     it('finds a client for the sponsor check that gets no access token', async () => {
       directory.answerToken = answering({}, 401);
       await expectFinding({}, 'sponsor check', 'failed', /no service token\. The token endpoint's status was 401/);
+    });
+
+    it("shows the provider's error, and names the settings of scope and audience", async () => {
+      directory.answerToken = answering({ error: 'invalid_scope\u202e', error_description: 'sesame' }, 400);
+      const found = await complaints();
+      await expectOnly(found, [
+        'sponsor check',
+        'failed',
+        /^There is no service token\. The token endpoint's status was 400, and its error is "invalid_scope\\u\{202e\}"\.$/,
+      ]);
+      expect(found[0]?.remedy).to.include('SponsorCheck:Scope').and.include('ClientAssertionAudience');
+    });
+
+    it('asks with a bearer token in place of a client, and names it if it is refused', async () => {
+      const bearer = {
+        'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+        'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+        'Service:UpstreamIdp:SponsorCheck:BearerToken': 'b'.repeat(32),
+      };
+      await expectOnly(await complaints(bearer));
+      directory.answerToken = answering({}, 500);
+      for (const status of [401, 403]) {
+        directory.answer = answering({ error: `no ${'b'.repeat(32)}` }, status);
+        const found = await complaints(bearer);
+        await expectOnly(found, ['sponsor check', 'failed', new RegExp(`status was ${status}\\.$`)]);
+        expect(found[0]?.remedy).to.include('SponsorCheck:BearerToken');
+      }
     });
 
     it('fails in mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {

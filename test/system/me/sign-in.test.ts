@@ -94,7 +94,7 @@ for (const database of databases) {
       expect(records, 'signing in is not recorded').to.deep.equal([]);
     });
 
-    it('authenticates by the client secret in a file, at client_secret_basic', async () => {
+    it('authenticates by the client secret in a file, at client_secret_post', async () => {
       const path = `/tmp/me-secret-${randomUUID()}`;
       await writeFile(path, 'a secret:with + and %\n'.replaceAll(' ', '-'));
       const secret = 'a-secret:with-+-and-%';
