@@ -584,10 +584,10 @@ for (const kind of databases) {
     ] as const) {
       it(`finds what the metadata lacks for the sign-in at the console, at ${whose}`, async () => {
         const server = await startLoopback(answering({}));
-        const verdict = async (lacking: object) => {
+        const verdict = async (lacking: object, secret: Settings = {}) => {
           const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
           server.answer = answering({ ...document, ...lacking });
-          const found = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
+          const found = await examine({ ...CONSOLE, ...changes, ...secret, [setting]: server.url });
           return found.find(({ check }) => check === 'console provider');
         };
         expect((await verdict({}))?.status).to.equal('ok');
@@ -599,14 +599,20 @@ for (const kind of databases) {
           [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
           [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, 'client assertions signed with ES256'],
         ] as const) {
-          // The console has no secret, so the remedy names none.
           expect(await verdict(lacking), named).to.deep.equal({
             check: 'console provider',
             status: 'failed',
             sentence: `Operators cannot sign in at the console. By its metadata the provider lacks ${named}.`,
-            remedy: 'Turn it on at the provider.',
+            remedy: 'Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
           });
         }
+        const secret = { 'Service:Operators:ClientSecret:Path': join(folder, 'no-such-file') };
+        const methods = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
+        expect((await verdict(methods, secret))?.status, 'a secret needs no private_key_jwt').to.equal('ok');
+        const unreadable = await examine({ ...CONSOLE, ...changes, ...secret });
+        const client = unreadable.find(({ check }) => check === 'console client');
+        expect(client?.status).to.equal('failed');
+        expect(client?.sentence).to.match(/^Service:Operators:ClientSecret:Path .* does not exist/);
         server.answer = answering({}, 503);
         const unread = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
         expect(unread.find(({ check }) => check === 'console provider')).to.include({
@@ -678,6 +684,11 @@ for (const kind of databases) {
       for (const path of ['/me/callback', '/.well-known/jwks.json', '/backchannel-logout']) {
         expect(client?.sentence).to.include(`${mandate.issuer}${path}`);
       }
+      expect(client?.sentence).to.include('(private_key_jwt, ES256)');
+      const toEndpoint = await examine({ 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' });
+      expect(toEndpoint.find(({ check }) => check === 'sign-in client')?.sentence).to.include(
+        '(private_key_jwt, ES256, aud token endpoint)',
+      );
       const without = await examine({ 'Service:Me:ClientId': undefined });
       expect(without.filter(({ check }) => check.startsWith('sign-in'))).to.deep.equal([]);
       const server = await startLoopback(answering({}));
