@@ -242,7 +242,11 @@ describe('The sponsor check by poll', () => {
       expect(await Promise.all(Array.from({ length: 12 }, () => ask()))).to.deep.equal(Array(12).fill('active'));
       const dead = new Set(userRequests().map(({ connection }) => connection));
       expect(dead.size).to.equal(12);
-      users = (request, response) => (dead.has(request.connection) ? response.destroy() : ACTIVE(request, response));
+      const [usualToken, isDead] = [token, ({ connection }: { connection: number }) => dead.has(connection)];
+      users = (request, response) => (isDead(request) ? response.destroy() : ACTIVE(request, response));
+      token = (request, response) => (isDead(request) ? response.destroy() : usualToken(request, response));
+      // The service token is over as well, and a POST is not repeated by the network.
+      clock.advance(86_400);
       for (let time = 0; time < 12; time += 1) expect(await ask()).to.equal('active');
       expect(await Promise.all(Array.from({ length: 12 }, () => ask()))).to.deep.equal(Array(12).fill('active'));
       expect(log.lines).to.deep.equal([]);
