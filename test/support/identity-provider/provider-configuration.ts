@@ -26,6 +26,8 @@ export interface ProviderSetup {
   readonly backchannelLogoutUri: string | undefined;
   readonly page: PageClient | undefined;
   readonly console: ConsoleClient | undefined;
+  /** The only `aud` of client assertions that it accepts; `undefined`: its issuer and its token endpoint. */
+  readonly assertionAudience: string | undefined;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
 }
@@ -131,6 +133,10 @@ export function providerConfiguration(
         // Each resource that a client names (RFC 8707) is the audience of its own access tokens.
         getResourceServerInfo: (_, resource) => ({ ...resourceServer, audience: resource }),
       },
+    },
+    assertJwtClientAuthClaimsAndHeader: async (_, { aud }) => {
+      const only = setup.assertionAudience;
+      if (only !== undefined && aud !== only) throw new Error('the client assertion is for another audience');
     },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     // The ID tokens of the page name the person by `oid` too, as those of some providers do.

@@ -30,6 +30,7 @@ describe("The console's client", () => {
   });
 
   it('authenticates by an assertion for the token endpoint, also at a provider of the operators alone', async () => {
-    await signsIn({ 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' }, { hasOwnProvider: true });
+    const settings = { 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' };
+    await signsIn(settings, { hasOwnProvider: true, acceptsOnlyTokenEndpoint: true });
   });
 });

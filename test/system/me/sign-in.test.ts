@@ -108,6 +108,17 @@ for (const database of databases) {
       await other.stop();
     });
 
+    it('authenticates by an assertion for the token endpoint, where the provider accepts no other', async () => {
+      const other = await startWithPage(
+        database,
+        { 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' },
+        { acceptsOnlyTokenEndpoint: true },
+      );
+      const person = personBrowser(other.mandate);
+      expect((await person.signIn()).headers.get('location')).to.equal('/me');
+      await other.stop();
+    });
+
     describe('refuses an answer', () => {
       /** A finished sign-in at the provider, with these changes to the return address and the cookie of the sign-in. */
       const finishWith = async (
