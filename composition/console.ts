@@ -19,6 +19,7 @@ import {
 } from '../application/admin/operator-sessions.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
 import type { Digest } from '../application/ports/runtime.ts';
+import type { Secret } from '../domain/secret.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
@@ -29,11 +30,16 @@ import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternati
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
-export function openConsole(parts: ConsoleNeeds): HttpApp {
+/** @param clientSecret `undefined` for `private_key_jwt` */
+export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefined): HttpApp {
   const { settings, surfaces } = parts;
   const chosen = consoleChoice(settings);
   if (chosen === undefined) throw new Error('the console is opened without its settings');
-  return consoleApp({ ...surfaces, screens: screens(parts, chosen.origin), signIn: signIn(parts, chosen) });
+  return consoleApp({
+    ...surfaces,
+    screens: screens(parts, chosen.origin),
+    signIn: signIn(parts, { ...chosen, clientSecret }),
+  });
 }
 
 function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
@@ -102,7 +108,11 @@ export function consoleDigest(settings: Settings): Digest {
 
 function signIn(
   parts: ConsoleNeeds,
-  { origin, clientId }: { readonly origin: string; readonly clientId: string },
+  {
+    origin,
+    clientId,
+    clientSecret,
+  }: { readonly origin: string; readonly clientId: string; readonly clientSecret: Secret | undefined },
 ): Traceable<SignInSurface<'no_role'>> {
   const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
   const chosen = operatorsChoice(settings);
@@ -111,7 +121,8 @@ function signIn(
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
   const claims = { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
   const client = {
-    ...{ clientId, clientSecret: undefined, redirectUri: `${origin}/callback` },
+    ...{ clientId, clientSecret, redirectUri: `${origin}/callback` },
+    assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
     moreClaims: [sponsorKeyClaim, ...chosen.roleClaim.split('.', 1)],

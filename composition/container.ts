@@ -8,7 +8,7 @@ import { instanceCachingFactory, container as root } from 'tsyringe';
 import { circuit } from '../adapters/identity-provider/circuit.ts';
 import { discovery } from '../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../adapters/identity-provider/polled-sponsors.ts';
-import { serviceAssertion, serviceTokens } from '../adapters/identity-provider/service-token.ts';
+import { fixedToken, serviceAssertion, serviceTokens } from '../adapters/identity-provider/service-token.ts';
 import { agentKeys } from '../adapters/jose/agent-keys.ts';
 import { checkpointVerifier } from '../adapters/jose/checkpoint-signatures.ts';
 import { providerKeys } from '../adapters/jose/provider-keys.ts';
@@ -97,8 +97,12 @@ export function wire(given: Given): ServiceParts {
     ({ settings, circuit: gate, providerMetadata: metadata, signingKeys, network, clock, randomness, log }) => {
       const check = sponsorCheckChoice(settings);
       if (check.mode === 'signals' || gate === undefined) return undefined;
+      const { access } = check;
       const assertion = serviceAssertion(signingKeys, clock, randomness);
-      const tokens = serviceTokens(check, { network, clock, metadata, assertion });
+      const tokens =
+        'bearerToken' in access
+          ? fixedToken(access.bearerToken)
+          : serviceTokens(access, { network, clock, metadata, assertion });
       return polledSponsors(check.usersUrl, { network, clock, log, tokens, gate });
     },
   );

@@ -1,6 +1,7 @@
 /** The settings that name a file with a key or secret. Each key has one use, so each file belongs to one setting. */
 
 import { fileIdentity } from '../adapters/platform/key-file.ts';
+import { CLIENT_SECRETS } from './client-secret.ts';
 import { logChoice, signingKeyChoices } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { describeSettingError, type SettingError } from './startup-error.ts';
@@ -23,12 +24,13 @@ export async function sharedKeyFiles(settings: Settings): Promise<readonly strin
 
 function keyFilesIn(settings: Settings): readonly NamedFile[] {
   const log = logChoice(settings);
-  const secret = 'Service:Me:ClientSecret:Path';
-  const path = settings[secret];
   return [
     ...signingKeyChoices(settings).flatMap(fileOf),
     ...(log === undefined ? [] : fileOf(log)),
-    ...(path === undefined ? [] : [{ setting: secret, path }]),
+    ...CLIENT_SECRETS.flatMap((setting): readonly NamedFile[] => {
+      const path = settings[setting];
+      return path === undefined ? [] : [{ setting, path }];
+    }),
   ];
 }
 

@@ -75,7 +75,8 @@ export async function startService(settings: Settings, surroundings: Surrounding
   if (shared.length > 0) throw new StartupError(shared);
   const signingKeys = await loadSigningKeys(settings, log);
   const noteSigner = await loadNoteSigner(settings, signingKeys);
-  const clientSecret = await loadClientSecret(settings);
+  const clientSecret = await loadClientSecret(settings, 'Service:Me:ClientSecret:Path');
+  const consoleSecret = await loadClientSecret(settings, 'Service:Operators:ClientSecret:Path');
   const words = settings['Service:Me:ScopeDescriptions'];
   const scopeWords = words === undefined ? new Map() : await (await import('./scope-words.ts')).loadScopeWords(words);
   warnOfRepeatedSecrets(settings, log);
@@ -126,7 +127,7 @@ export async function startService(settings: Settings, surroundings: Surrounding
       },
       openLog: logCode?.transparencyLog,
       openMe: me && ((parts) => me.openMe(parts, { clientSecret, scopeWords })),
-      openConsole: consolePages?.openConsole,
+      openConsole: consolePages && ((parts) => consolePages.openConsole(parts, consoleSecret)),
     });
     const { providerKeys, transmitterKeys, operatorKeys, recordStream, anonymousDenials } = others;
     // Before the first request: records are queued if there is a sink, which so gets all of this instance. A job repeats it.

@@ -23,6 +23,7 @@ export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined):
   const issuer = settings['Service:Issuer'];
   const client = {
     ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback` },
+    assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
   };
   const provider = signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });

@@ -146,7 +146,7 @@ describe('The dates of a token', () => {
         const signing = signIn(
           {
             ...{ clientId: CLIENT, clientSecret: new Secret('a secret of thirty-two characters') },
-            ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub' },
+            ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub', assertionAudience: 'issuer' },
           },
           {
             ...{ metadata: { document: async () => document, isPlain: false }, providerKeys, log },

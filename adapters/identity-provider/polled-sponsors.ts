@@ -4,13 +4,21 @@
  */
 
 import type { SponsorDirectory, SponsorStatus } from '../../application/ports/identity-provider.ts';
-import { isDocument, type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
+import {
+  isDocument,
+  type Network,
+  type NetworkAnswer,
+  NetworkFailure,
+  type NetworkRequest,
+} from '../../application/ports/network.ts';
 import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type Circuit, circuit, type Question } from './circuit.ts';
+import { statusSentence } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
 import type { ServiceTokens } from './service-token.ts';
 
 interface Query {
@@ -51,10 +59,10 @@ export function polledSponsors(
   const remembered = rememberedAnswers(clock, monotonic);
   const folder = usersUrl.replace(/\/+$/, '');
 
-  function get({ subject, askedAt, trace }: Query, token: string): Promise<NetworkAnswer> {
+  function request({ subject, askedAt, trace }: Query, token: string): NetworkRequest {
     const left = Math.floor((TIMEOUT_SECONDS - secondsBetween(askedAt, clock.now())) * 1000);
-    if (left <= 0) throw new NetworkFailure('The request for a service token used up the time limit.');
-    return network.send({
+    if (left <= 0) throw new NetworkFailure('The earlier requests of this query used up the time limit.');
+    return {
       method: 'GET',
       url: `${folder}/${encodeURIComponent(subject)}`,
       headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
@@ -62,7 +70,7 @@ export function polledSponsors(
       maxBytes: MAX_BYTES,
       trace,
       purpose: 'person',
-    });
+    };
   }
 
   async function consult(query: Query, retried = false): Promise<Finding> {
@@ -72,14 +80,15 @@ export function polledSponsors(
       return { report: service.shared ? 'unknown' : 'failed', problem: service.problem };
     }
     try {
-      const answer = await get(query, service.token);
-      if (answer.status !== 401 || retried) return judge(answer, query.subject);
+      const answer = await sendAgainIfCut(network, () => request(query, service.token));
+      // The provider may have restarted, or changed its keys, since it issued the token.
+      const isRefused = answer.status === 401 && !retried && tokens.forget(service.token);
+      if (!isRefused) return judge(answer, query.subject, service.token);
     } catch (cause) {
       if (!(cause instanceof NetworkFailure)) throw cause;
-      return { report: cause.answered ? 'answered' : 'failed', problem: cause.message };
+      const isOfPerson = cause.answered && !isFailure(cause.status) && cause.status !== 404;
+      return { report: isOfPerson ? 'answered' : 'failed', problem: cause.message };
     }
-    // The provider may have restarted, or changed its keys, since it issued the token.
-    tokens.forget(service.token);
     return consult(query, true);
   }
 
@@ -123,10 +132,16 @@ function canBeAskedAbout(subject: string): boolean {
   return subject !== '' && !/^\.{1,2}$/.test(subject) && subject.isWellFormed();
 }
 
-function judge({ status, body }: NetworkAnswer, subject: string): Finding {
-  if (status >= 500 || status === 429) return { report: 'failed', problem: `The answer's status was ${status}.` };
-  if (status === 404) return { report: 'answered', answer: 'sponsor_not_found' };
-  if (!isDocument(status)) return { report: 'answered', problem: `The answer's status was ${status}.` };
+function judge(answer: NetworkAnswer, subject: string, token: string): Finding {
+  const { status, body } = answer;
+  const problem = statusSentence('answer', answer, [subject, token]);
+  if (isFailure(status)) return { report: 'failed', problem };
+  if (status === 404) {
+    return isAboutPerson(body)
+      ? { report: 'answered', answer: 'sponsor_not_found' }
+      : { report: 'failed', problem: `${problem} ${UNKNOWN_PATH}` };
+  }
+  if (!isDocument(status)) return { report: 'answered', problem };
   const person = parseStrictJson(body);
   // A server that decodes and normalizes the path takes `a%2F..%2Fb` for `b`, and answers about that person.
   const id = isJsonObject(person) ? member(person, 'id') : undefined;
@@ -134,6 +149,27 @@ function judge({ status, body }: NetworkAnswer, subject: string): Finding {
   const enabled = isJsonObject(person) ? member(person, 'enabled') : undefined;
   if (typeof enabled !== 'boolean') return { report: 'answered', problem: 'The answer has no member enabled.' };
   return { report: 'answered', answer: enabled ? 'active' : 'sponsor_disabled' };
+}
+
+/** An answer with this status is a failure of the provider. It says nothing about one person. */
+function isFailure(status: number | undefined): boolean {
+  return status !== undefined && (status >= 500 || status === 429);
+}
+
+const UNKNOWN_PATH = 'It does not say that the person is unknown: the path is, or an intermediary answered.';
+/** The first words of Keycloak's `error` about a path that it does not have. */
+const PATH_ERRORS = ['HTTP 404', 'Unable to find matching target resource method', 'RESTEASY'];
+
+/**
+ * Whether a 404 says that the person is unknown. A proxy answers with text or HTML while the users service restarts
+ * (supplement "Blocks, poll mode, health").
+ */
+function isAboutPerson(body: string): boolean {
+  if (body === '') return true;
+  const answer = parseStrictJson(body);
+  if (!isJsonObject(answer)) return false;
+  const error = member(answer, 'error');
+  return typeof error !== 'string' || !PATH_ERRORS.some((start) => error.startsWith(start));
 }
 
 type ProviderAnswer = Exclude<SponsorStatus, 'sponsor_status_unavailable'>;

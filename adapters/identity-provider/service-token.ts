@@ -1,17 +1,21 @@
 /**
- * The access token with which the service queries the identity provider about people. It gets the token by
- * `client_credentials` with `private_key_jwt` (supplement "Blocks, poll mode, health"; RFC 6749 §4.4, RFC 7523 §2.2).
+ * The access token with which the service queries the identity provider about people. It is a configured one, or the
+ * service gets it by `client_credentials` with `private_key_jwt` (supplement "Blocks, poll mode, health"; RFC 6749 §4.4,
+ * RFC 7523 §2.2).
  */
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure, type NetworkRequest } from '../../application/ports/network.ts';
 import type { Clock, Randomness } from '../../application/ports/runtime.ts';
-import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds, secondsBetween, toSeconds } from '../../domain/instant.ts';
+import type { Secret } from '../../domain/secret.ts';
 import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { statusSentence } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
 
-/** `problem` is a fixed sentence. `shared` means that the attempt of another caller failed, which that caller reports. */
+/** `problem` is a fixed sentence with at most the provider's error code. `shared` means that the attempt of another caller failed, which that caller reports. */
 type ServiceToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean };
@@ -19,13 +23,24 @@ type ServiceToken =
 export interface ServiceTokens {
   /** Returns a token that is valid for some time. Waiting callers share one fetch, in the trace of the first. */
   current(trace?: Trace): Promise<ServiceToken>;
-  /** Stops using a token that the provider refused. */
-  forget(token: string): void;
+  /** Stops using a token that the provider refused. Returns whether the service can get another one. */
+  forget(token: string): boolean;
 }
 
-interface ServiceClient {
+/** `Service:UpstreamIdp:ClientAssertionAudience`: the `aud` of the assertions by which the service authenticates. */
+export type AssertionAudience = 'issuer' | 'token_endpoint';
+
+export interface ServiceClient {
   readonly tokenUrl: string;
   readonly clientId: string;
+  /** `undefined`: the request has no `scope`. */
+  readonly scope: string | undefined;
+  readonly assertionAudience: AssertionAudience;
+}
+
+/** `Service:UpstreamIdp:SponsorCheck:BearerToken`: the users service has no token endpoint. */
+export function fixedToken(token: Secret): ServiceTokens {
+  return { current: async () => ({ kind: 'token', token: token.reveal() }), forget: () => false };
 }
 
 /** The time limit of one request to the provider (supplement "Blocks, poll mode, health"). */
@@ -41,7 +56,7 @@ const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 const DIGITS = /^\d{1,15}$/;
 
 export function serviceTokens(
-  { tokenUrl, clientId }: ServiceClient,
+  { tokenUrl, clientId, scope, assertionAudience }: ServiceClient,
   {
     network,
     clock,
@@ -59,28 +74,35 @@ export function serviceTokens(
 
   /** Returns the problem, or `undefined` after success. */
   async function fetch(trace: Trace | undefined): Promise<string | undefined> {
-    const provider = await metadata.current(trace);
-    if (provider === undefined) return "The provider's metadata is not known.";
+    const audience = assertionAudience === 'issuer' ? (await metadata.current(trace))?.issuer : tokenUrl;
+    if (audience === undefined) return "The provider's metadata is not known.";
     const askedAt = clock.now();
-    const form = new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: await assertion(clientId, provider.issuer),
-    });
-    try {
-      const { status, body } = await network.send({
+    let clientAssertion = '';
+    const request = async (): Promise<NetworkRequest> => {
+      clientAssertion = await assertion(clientId, audience);
+      const form = new URLSearchParams({
+        grant_type: 'client_credentials',
+        ...(scope === undefined ? {} : { scope }),
+        client_id: clientId,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: clientAssertion,
+      });
+      const spentMs = Math.max(0, secondsBetween(askedAt, clock.now()) * 1000);
+      return {
         method: 'POST',
         url: tokenUrl,
         headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
         body: form.toString(),
-        timeoutMs: TIMEOUT_MS,
+        timeoutMs: Math.max(1, Math.floor(TIMEOUT_MS - spentMs)),
         maxBytes: MAX_BYTES,
         trace,
         purpose: 'service_token',
-      });
-      if (!isDocument(status)) return `The token endpoint's status was ${status}.`;
-      const issued = readTokenAnswer(body);
+      };
+    };
+    try {
+      const answer = await sendAgainIfCut(network, request);
+      if (!isDocument(answer.status)) return statusSentence('token endpoint', answer, [clientAssertion]);
+      const issued = readTokenAnswer(answer.body);
       if (issued === undefined) return "The token endpoint's answer held no bearer token.";
       const margin = Math.min(MARGIN, issued.lifetime / 2);
       held = { token: issued.token, goodUntil: plusSeconds(askedAt, issued.lifetime - margin) };
@@ -107,6 +129,7 @@ export function serviceTokens(
     },
     forget(token) {
       if (held?.token === token) held = undefined;
+      return true;
     },
   };
 }
@@ -132,8 +155,8 @@ const JTI_BYTES = 16;
 
 /**
  * Authenticates the service at the identity provider: `private_key_jwt` with the active signing key (RFC 7523 §2.2). The
- * provider reads the public key at `/.well-known/jwks.json`. The audience is the provider's issuer, as a string, because
- * some providers refuse a list. There is no `nbf`, because some allow no clock skew for it.
+ * provider reads the public key at `/.well-known/jwks.json`. The audience is the provider's issuer or its token endpoint,
+ * as a string, because some providers refuse a list. There is no `nbf`, because some allow no clock skew for it.
  */
 export function serviceAssertion(
   keys: Pick<SigningKeys, 'sign'>,

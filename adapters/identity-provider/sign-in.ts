@@ -10,7 +10,6 @@ import {
   buildAuthorizationUrl,
   buildEndSessionUrl,
   type ClientAuth,
-  ClientSecretBasic,
   ClientSecretPost,
   Configuration,
   type CustomFetch,
@@ -36,11 +35,14 @@ import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { repeatsAny } from './error-code.ts';
+import type { AssertionAudience } from './service-token.ts';
 
 export interface SignInClient {
   readonly clientId: string;
   /** `undefined` for `private_key_jwt`. */
   readonly clientSecret: Secret | undefined;
+  readonly assertionAudience: AssertionAudience;
   readonly redirectUri: string;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
@@ -115,7 +117,10 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
         idToken = (await authorizationCodeGrant(configuration, answer, checks)).id_token;
       } catch (error) {
         const reason = reasonOf(error, exchange.status());
-        const about = { reason, code: wordOf(error, 'code'), error: wordOf(error, 'error'), status: exchange.status() };
+        const sent = client.clientSecret === undefined ? [] : [client.clientSecret.reveal()];
+        const said = wordOf(error, 'error');
+        const shown = said === undefined || repeatsAny(said, sent) ? undefined : said;
+        const about = { reason, code: wordOf(error, 'code'), error: shown, status: exchange.status() };
         log.warn('A sign-in was refused.', { ...traceFields(trace), ...about });
         return { kind: 'refused', reason };
       }
@@ -198,22 +203,39 @@ function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): bo
 }
 
 function clientAuthentication(
-  { clientSecret, clientId }: SignInClient,
+  { clientSecret, clientId, assertionAudience }: SignInClient,
   document: JsonObject,
   assertion: SignInParts['assertion'],
 ): ClientAuth {
   if (clientSecret !== undefined) {
-    // Without the member, providers accept `client_secret_basic` (OpenID Connect Discovery 1.0 §3).
-    const methods = member(document, 'token_endpoint_auth_methods_supported') ?? ['client_secret_basic'];
-    const isBasic = isTextList(methods) && methods.includes('client_secret_basic');
-    return (isBasic ? ClientSecretBasic : ClientSecretPost)(clientSecret.reveal());
+    // Without the member, providers accept `client_secret_basic` only (OpenID Connect Discovery 1.0 §3).
+    const methods = member(document, 'token_endpoint_auth_methods_supported');
+    const isPost = isTextList(methods) && methods.includes('client_secret_post');
+    return isPost ? ClientSecretPost(clientSecret.reveal()) : clientSecretBasic(clientId, clientSecret);
   }
   // RFC 7523 §2.2. The library awaits the function.
   return async (server, _client, body) => {
     body.set('client_id', clientId);
     body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
-    body.set('client_assertion', await assertion(clientId, server.issuer));
+    const audience = assertionAudience === 'issuer' ? server.issuer : (server.token_endpoint ?? server.issuer);
+    body.set('client_assertion', await assertion(clientId, audience));
   };
+}
+
+/**
+ * RFC 6749 §2.3.1. The library's own method also encodes characters that need no encoding, and some providers do not
+ * decode: they would take `mandate%2Dpage` for the client's name.
+ */
+function clientSecretBasic(clientId: string, clientSecret: Secret): ClientAuth {
+  const credentials = `${encodeReserved(clientId)}:${encodeReserved(clientSecret.reveal())}`;
+  return (_server, _client, _body, headers) => {
+    headers.set('authorization', `Basic ${btoa(credentials)}`);
+  };
+}
+
+/** Encodes all characters but the unreserved ones (RFC 3986 §2.3), which `encodeURIComponent` leaves with five others. */
+function encodeReserved(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Sends the library's requests as all others of this service: with its limits, certificates and proxy. */

@@ -30,6 +30,8 @@ const IDLE_MS = 4000;
 const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 type Send = (request: NetworkRequest) => { readonly sent: ClientRequest; readonly answer: Promise<NetworkAnswer> };
+/** Returns the number of bytes of the answer that have arrived. */
+type Arrived = () => number;
 
 export interface NetworkOptions {
   /** A certificate authority in PEM, which is trusted in addition to Node's. */
@@ -52,14 +54,23 @@ export function httpNetwork(options: NetworkOptions = {}): Network {
         return await answer;
       } catch (cause) {
         // The server closed an idle connection, and did not see the request. Only a GET is always safe to repeat.
-        const cut = CUT_CODES.includes(errorCode(cause) ?? '');
-        const unseen = cut && sent.reusedSocket && request.method === 'GET';
+        const unseen = cause instanceof NetworkFailure && cause.cut && sent.reusedSocket && request.method === 'GET';
         const timeoutMs = Math.floor(request.timeoutMs - (performance.now() - startedAt));
         if (!unseen || timeoutMs <= 0) throw cause;
-        return attempt(send, { ...request, timeoutMs }).answer;
+        // Other idle connections to a restarted server are dead as well.
+        return await repeated(send, { ...request, timeoutMs });
       }
     },
   };
+}
+
+async function repeated(send: Send, request: NetworkRequest): Promise<NetworkAnswer> {
+  try {
+    return await attempt(send, { ...request, newConnection: true }).answer;
+  } catch (cause) {
+    if (!(cause instanceof NetworkFailure) || !cause.cut) throw cause;
+    throw new NetworkFailure(cause.message, { cause });
+  }
 }
 
 /** node:http throws at once for a URL or header that it refuses, with an error of another class. */
@@ -95,19 +106,20 @@ function sender({
     };
   };
   const anywhere = agents({});
+  const unshared = agents({ keepAlive: false });
   // Keeps no connection open, so that each request resolves its host again, and the result is checked.
   const publicHosts = agents({ keepAlive: false, lookup: publicLookup(resolve, isPublic) });
-  return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false, trace }) => {
+  return ({ method, url, headers, body, timeoutMs, maxBytes, publicOnly = false, newConnection = false, trace }) => {
     const target = new URL(url);
     if (publicOnly && isAddress(target) && !isPublic(hostOf(target))) throw new NetworkFailure(NOT_PUBLIC);
-    const agent = (publicOnly ? publicHosts : anywhere)(target);
+    const agent = (publicOnly ? publicHosts : newConnection ? unshared : anywhere)(target);
     // W3C Trace Context §3.2. `tracestate` is not passed on, because it may contain any data of other vendors.
     const traced = trace === undefined ? {} : { traceparent: formatTraceparent(trace) };
     const own = { 'user-agent': userAgent(), 'accept-encoding': 'identity' };
     const lines = { ...headers, ...traced, ...own, ...lengthOf(body) };
     const { request } = target.protocol === 'https:' ? https : http;
     const sent = request(target, { method, headers: lines, agent });
-    const answer = bounded(sent, timeoutMs, maxBytes);
+    const answer = bounded(sent, { timeoutMs, maxBytes, arrived: arrivedBytes(sent) });
     sent.end(body);
     return { sent, answer };
   };
@@ -126,7 +138,22 @@ function lengthOf(body: string | undefined): Readonly<Record<string, string>> {
   return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
 }
 
-async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number): Promise<NetworkAnswer> {
+/** A kept connection has carried other answers before. */
+function arrivedBytes(sent: ClientRequest): Arrived {
+  let earlier = 0;
+  sent.once('socket', ({ bytesRead }) => {
+    earlier = bytesRead;
+  });
+  return () => (sent.socket?.bytesRead ?? 0) - earlier;
+}
+
+interface Bounds {
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly arrived: Arrived;
+}
+
+async function bounded(sent: ClientRequest, { timeoutMs, maxBytes, arrived }: Bounds): Promise<NetworkAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -138,7 +165,7 @@ async function bounded(sent: ClientRequest, timeoutMs: number, maxBytes: number)
     return await Promise.race([received(sent, maxBytes), tooLate]);
   } catch (cause) {
     sent.destroy();
-    throw cause instanceof NetworkFailure ? cause : noAnswer(cause);
+    throw cause instanceof NetworkFailure ? cause : noAnswer(cause, arrived() === 0);
   } finally {
     clearTimeout(timer);
   }
@@ -206,8 +233,10 @@ function decoded(bytes: Uint8Array, status: number): string {
   }
 }
 
-function noAnswer(cause: unknown): NetworkFailure {
-  return new NetworkFailure(`There was no answer (${errorCode(cause) ?? 'unknown'}).`, { cause });
+/** @param unanswered whether no byte of an answer has arrived */
+function noAnswer(cause: unknown, unanswered: boolean): NetworkFailure {
+  const code = errorCode(cause) ?? 'unknown';
+  return new NetworkFailure(`There was no answer (${code}).`, { cause, cut: unanswered && CUT_CODES.includes(code) });
 }
 
 /** The error code of the operating system or OpenSSL, from the error or its causes. */

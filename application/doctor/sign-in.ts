@@ -17,6 +17,8 @@ interface PageClient {
   /** Where the provider sends browsers back. */
   readonly returnAddress: string;
   readonly hasSecret: boolean;
+  /** `Service:UpstreamIdp:ClientAssertionAudience`. */
+  readonly assertionAudience: 'issuer' | 'token_endpoint';
   /** The claims that the service reads from its ID tokens, besides those of every ID token. */
   readonly claims: readonly string[];
   /** Why the file of the client's secret, or of the scopes' descriptions, cannot be used; `undefined` if both can. */
@@ -51,10 +53,8 @@ function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | 
       : ['client assertions signed with ES256']),
   ];
   if (missing.length > 0) {
-    const remedy =
-      hasSecret || check === 'console'
-        ? 'Turn it on at the provider.'
-        : 'Turn it on at the provider, or give Service:Me:ClientSecret:Path.';
+    const secret = `Service:${check === 'console' ? 'Operators' : 'Me'}:ClientSecret:Path`;
+    const remedy = hasSecret ? 'Turn it on at the provider.' : `Turn it on at the provider, or give ${secret}.`;
     return failed(
       `${who} cannot sign in at ${where}. By its metadata the provider lacks ${missing.join(', ')}.`,
       remedy,
@@ -72,11 +72,13 @@ function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | 
 }
 
 function describeClient(
-  { issuer, clientId, returnAddress, hasSecret, claims }: PageClient,
+  { issuer, clientId, returnAddress, hasSecret, assertionAudience, claims }: PageClient,
   problem: string | undefined,
 ): Finding {
   if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
-  const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (private_key_jwt, ES256)`;
+  const method =
+    assertionAudience === 'issuer' ? 'private_key_jwt, ES256' : 'private_key_jwt, ES256, aud token endpoint';
+  const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (${method})`;
   return ok(
     [
       `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,

@@ -13,6 +13,10 @@ import { describeProblem, type Problem } from './observation.ts';
 /** How the service asks the identity provider about people in mode `poll`. */
 export interface SponsorQueries {
   readonly metadata: () => Promise<ProviderDescription | undefined>;
+  /** Whether the request for a service token names the issuer of the metadata. */
+  readonly needsMetadata: boolean;
+  /** Whether the service has a configured token, and requests none. */
+  readonly hasBearerToken: boolean;
   /** Requests a service token. Resolves with `undefined`, or with a sentence that says why there is none. */
   readonly requestToken: () => Promise<string | undefined>;
   readonly directory: SponsorDirectory;
@@ -38,15 +42,16 @@ export function sponsorExamination(openQueries: () => Promise<SponsorQueries | '
 }
 
 async function examineQueries(queries: SponsorQueries): Promise<Finding> {
-  const { metadata, requestToken, directory, unknownId, problem, tokenStatus } = queries;
-  if ((await metadata()) === undefined) return skipped("The identity provider's metadata could not be read.");
+  const { metadata, needsMetadata, requestToken, directory, unknownId, problem, tokenStatus } = queries;
+  if (needsMetadata && (await metadata()) === undefined)
+    return skipped("The identity provider's metadata could not be read.");
   const tokenProblem = await requestToken();
   if (tokenProblem !== undefined) {
     const { sentence, remedy } = describeProblem({ sentence: tokenProblem, status: tokenStatus() });
     return failed(
       `There is no service token. ${sentence}`,
       remedy ??
-        'See that SponsorCheck:TokenUrl and ClientId are right, that the client authenticates by private_key_jwt with client_credentials, and that the provider reads our keys at /.well-known/jwks.json.',
+        'See that SponsorCheck:TokenUrl and ClientId are right, that the client authenticates by private_key_jwt with client_credentials, and that the provider reads our keys at /.well-known/jwks.json. A provider that requires a scope needs SponsorCheck:Scope; one that accepts only its token endpoint as aud needs UpstreamIdp:ClientAssertionAudience.',
     );
   }
   switch (await directory.status(unknownId, 0)) {
@@ -61,19 +66,23 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
     case 'sponsor_status_unavailable':
       return failed(
         `The identity provider does not say who is there. ${describeProblem(problem()).sentence}`,
-        remedyForQuery(problem()),
+        remedyForQuery(problem(), queries.hasBearerToken),
       );
   }
 }
 
-function remedyForQuery(problem: Problem): string {
+function remedyForQuery(problem: Problem, hasBearerToken: boolean): string {
   const { remedy } = describeProblem(problem);
   if (remedy !== undefined) return remedy;
   switch (problem.status) {
     case 403:
+      if (hasBearerToken) return 'See that SponsorCheck:BearerToken may read each person.';
       return 'Give the client the permission to look at users (Keycloak: view-users of realm-management).';
     case 401:
+      if (hasBearerToken) return 'See that SponsorCheck:BearerToken is the one that the users service accepts.';
       return 'It does not accept the token that it issued: see that TokenUrl and UsersUrl belong to one realm.';
+    case 404:
+      return 'See that SponsorCheck:UsersUrl is the path of the users. For an unknown id, the users service itself must answer 404 with an empty body or a JSON object.';
     default:
       return 'See what SponsorCheck:UsersUrl answers; for an id that nobody has it should be 404.';
   }

@@ -15,6 +15,8 @@ export interface NetworkRequest {
    * it is in the URL or in DNS. A host with public and other addresses fails as well.
    */
   readonly publicOnly?: boolean;
+  /** Opens a connection for this request alone, although an idle one may be open. */
+  readonly newConnection?: boolean;
   /** The trace of the request that causes this one; sent to the server in `traceparent`. */
   readonly trace?: Trace | undefined;
   /** What is asked for, in one word: its span is named by it, because the URL may name a person. */
@@ -43,12 +45,18 @@ export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
   /** Whether the server responded, but with an unreadable response. */
   readonly answered: boolean;
+  /** Whether the connection broke before the first byte of a response, and the request was not sent again. */
+  readonly cut: boolean;
   /** The status of such a response. */
   readonly status: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { readonly answered?: boolean; readonly status?: number } = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & Partial<Pick<NetworkFailure, 'answered' | 'cut' | 'status'>> = {},
+  ) {
     super(message, options);
     this.answered = options.answered ?? false;
+    this.cut = options.cut ?? false;
     this.status = options.status;
   }
 }

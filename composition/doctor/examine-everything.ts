@@ -39,6 +39,7 @@ import {
   type ConfiguredSigning,
   closeStorage,
   configuredSigning,
+  consoleFileProblem,
   identityProvider,
   type NetworkAccess,
   networkAccess,
@@ -170,6 +171,7 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
     ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
+    assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
     claims: claimsOf(whole),
     fileProblem: () => pageFileProblem(whole),
     document: () => provider.document(),
@@ -220,10 +222,12 @@ function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly E
     issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
   return [
     ...signInExaminations({
-      ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId, hasSecret: false },
+      ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId },
+      hasSecret: whole['Service:Operators:ClientSecret:Path'] !== undefined,
+      assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
       returnAddress: `${chosen.origin}/callback`,
       claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
-      fileProblem: async () => undefined,
+      fileProblem: () => consoleFileProblem(whole),
       document: () => provider.document(),
     }),
     {

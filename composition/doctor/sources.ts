@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
-import { serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
+import { fixedToken, serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
 import { providerKeys } from '../../adapters/jose/provider-keys.ts';
 import { canSign } from '../../adapters/jose/signing-key.ts';
 import { httpNetwork } from '../../adapters/platform/http-network.ts';
@@ -221,9 +221,16 @@ export function sponsorQueries(
   const { clock } = access;
   const network = observedNetwork(access.network, clock, access.limitMs);
   const log = recordingLog();
+  const { access: way } = chosen;
+  const client = 'bearerToken' in way ? undefined : way;
   const assertion = serviceAssertion(signingKeys, clock, systemRandomness());
-  const tokens = serviceTokens(chosen, { network, clock, metadata: provider, assertion });
+  const tokens =
+    'bearerToken' in way
+      ? fixedToken(way.bearerToken)
+      : serviceTokens(way, { network, clock, metadata: provider, assertion });
   return {
+    needsMetadata: client?.assertionAudience === 'issuer',
+    hasBearerToken: client === undefined,
     metadata,
     async requestToken() {
       const answer = await tokens.current();
@@ -232,7 +239,7 @@ export function sponsorQueries(
     directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens }),
     unknownId: randomUUID(),
     problem: () => ({ sentence: log.problem(), status: network.lastStatus(chosen.usersUrl) }),
-    tokenStatus: () => network.lastStatus(chosen.tokenUrl),
+    tokenStatus: () => client && network.lastStatus(client.tokenUrl),
   };
 }
 
@@ -254,11 +261,22 @@ export function asking({ network, clock, limitMs }: NetworkAccess): (url: string
 }
 
 /** Why a file of the page cannot be used; `undefined` if all can. */
-export async function pageFileProblem(settings: Settings): Promise<string | undefined> {
+export function pageFileProblem(settings: Settings): Promise<string | undefined> {
   const words = settings['Service:Me:ScopeDescriptions'];
-  try {
-    await loadClientSecret(settings);
+  return problemOf(async () => {
+    await loadClientSecret(settings, 'Service:Me:ClientSecret:Path');
     if (words !== undefined) await loadScopeWords(words);
+  });
+}
+
+/** Why the file of the console's client secret cannot be used; `undefined` if it can. */
+export function consoleFileProblem(settings: Settings): Promise<string | undefined> {
+  return problemOf(() => loadClientSecret(settings, 'Service:Operators:ClientSecret:Path'));
+}
+
+async function problemOf(load: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await load();
     return undefined;
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;

@@ -3,6 +3,7 @@
  * combinations, so a mismatch here is a fault of this program.
  */
 
+import type { ServiceClient } from '../../adapters/identity-provider/service-token.ts';
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
@@ -44,8 +45,8 @@ export type SponsorCheckChoice =
   | {
       readonly mode: 'poll';
       readonly usersUrl: string;
-      readonly tokenUrl: string;
-      readonly clientId: string;
+      /** How the service gets access to the users. */
+      readonly access: ServiceClient | { readonly bearerToken: Secret };
       /** Seconds. */
       readonly cacheTtl: number;
     }
@@ -53,12 +54,21 @@ export type SponsorCheckChoice =
 
 export function sponsorCheckChoice(settings: SettingsSection<'Service:UpstreamIdp'>): SponsorCheckChoice {
   if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] === 'signals') return { mode: 'signals' };
+  const bearerToken = settings['Service:UpstreamIdp:SponsorCheck:BearerToken'];
   return {
     mode: 'poll',
     usersUrl: present(settings['Service:UpstreamIdp:SponsorCheck:UsersUrl']),
+    access: bearerToken === undefined ? serviceClient(settings) : { bearerToken },
+    cacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+  };
+}
+
+function serviceClient(settings: SettingsSection<'Service:UpstreamIdp'>): ServiceClient {
+  return {
     tokenUrl: present(settings['Service:UpstreamIdp:SponsorCheck:TokenUrl']),
     clientId: present(settings['Service:UpstreamIdp:SponsorCheck:ClientId']),
-    cacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+    scope: settings['Service:UpstreamIdp:SponsorCheck:Scope'],
+    assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
   };
 }
 

@@ -104,16 +104,30 @@ export const catalogue = {
   ),
   'Service:UpstreamIdp:SponsorCheck:TokenUrl': optional(
     url({ query: 'accepted' }),
-    "The provider's token endpoint, for the token that gives access to `UsersUrl`. Required under `poll`, refused under `signals`.",
+    "The provider's token endpoint, for the token that gives access to `UsersUrl`. Under `poll`, either this or `BearerToken`; refused under `signals`.",
   ),
   'Service:UpstreamIdp:SponsorCheck:ClientId': optional(
     text(),
-    'The client id of this service at the provider. Required under `poll`, refused under `signals`.',
+    'The client id of this service at the provider. Required with `TokenUrl`, refused with `BearerToken` and under `signals`.',
+  ),
+  'Service:UpstreamIdp:SponsorCheck:Scope': optional(
+    text(),
+    'The `scope` of the request to `TokenUrl`, such as `users:read`; scopes are separated by spaces. Unset, the request has no such parameter, which some providers refuse. Refused with `BearerToken` and under `signals`.',
+  ),
+  'Service:UpstreamIdp:SponsorCheck:BearerToken': optional(
+    bearerToken({ min: MIN_CREDENTIAL }),
+    'The bearer token that gives access to `UsersUrl`, for a users service without a token endpoint; instead of `TokenUrl` and `ClientId`. Refused under `signals`.',
   ),
   'Service:UpstreamIdp:SponsorCheck:CacheTtl': defaulted(
     'PT30S',
     duration(),
     'How long an answer about a person may be reused for refreshes; at most `Service:Tokens:DefaultTokenTtl`. Refused under `signals`.',
+  ),
+
+  'Service:UpstreamIdp:ClientAssertionAudience': defaulted(
+    'issuer',
+    choice('issuer', 'token_endpoint'),
+    "The `aud` of the assertions by which this service authenticates at the provider (`private_key_jwt`), at `TokenUrl` and for the sign-ins of people and operators. `issuer`: the provider's issuer. `token_endpoint`: the address to which the assertion is sent, for providers that accept no other.",
   ),
 
   'Service:Scim:BearerToken': optional(
@@ -181,6 +195,10 @@ export const catalogue = {
   'Service:Operators:ClientId': optional(
     text(),
     "This service's client at the identity provider, with which operators sign in at the console. It must differ from the audience of every access token.",
+  ),
+  'Service:Operators:ClientSecret:Path': optional(
+    path(),
+    'A file with the secret of that client. Without it the service authenticates with `private_key_jwt` and its active signing key. Refused without `ClientId`.',
   ),
   'Service:Operators:Issuer': optional(
     url({}),

@@ -37,10 +37,13 @@ function rule<Key extends keyof Settings>(
   return { about, check };
 }
 
-const POLL_NEEDS = [
+const BY_CLIENT = ['Service:UpstreamIdp:SponsorCheck:ClientId', 'Service:UpstreamIdp:SponsorCheck:Scope'] as const;
+const ONLY_UNDER_POLL = [
   'Service:UpstreamIdp:SponsorCheck:UsersUrl',
   'Service:UpstreamIdp:SponsorCheck:TokenUrl',
-  'Service:UpstreamIdp:SponsorCheck:ClientId',
+  ...BY_CLIENT,
+  'Service:UpstreamIdp:SponsorCheck:BearerToken',
+  'Service:UpstreamIdp:SponsorCheck:CacheTtl',
 ] as const;
 const OPERATOR_ROLES = [
   'Service:Operators:Roles:Viewer',
@@ -78,9 +81,20 @@ export const rules: readonly Rule[] = [
   rule([], (_settings, findings) => {
     exactlyOne(findings, 'Service:UpstreamIdp:Issuer', 'Service:UpstreamIdp:MetadataUrl');
   }),
-  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'poll', { needs: POLL_NEEDS }),
-  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'signals', {
-    refuses: [...POLL_NEEDS, 'Service:UpstreamIdp:SponsorCheck:CacheTtl'],
+  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'poll', { needs: ['Service:UpstreamIdp:SponsorCheck:UsersUrl'] }),
+  whileIs('Service:UpstreamIdp:SponsorCheck:Mode', 'signals', { refuses: ONLY_UNDER_POLL }),
+  rule(['Service:UpstreamIdp:SponsorCheck:Mode'], (settings, findings) => {
+    if (settings['Service:UpstreamIdp:SponsorCheck:Mode'] !== 'poll') return;
+    const bearerToken = 'Service:UpstreamIdp:SponsorCheck:BearerToken';
+    exactlyOne(findings, 'Service:UpstreamIdp:SponsorCheck:TokenUrl', bearerToken);
+    if (findings.given(bearerToken)) {
+      for (const key of BY_CLIENT) findings.refuse(key, `while ${bearerToken} is set`);
+    } else {
+      findings.expect(
+        'Service:UpstreamIdp:SponsorCheck:ClientId',
+        'while Service:UpstreamIdp:SponsorCheck:Mode is poll',
+      );
+    }
   }),
   rule(
     [
@@ -198,6 +212,7 @@ export const rules: readonly Rule[] = [
       wrong('Service:Operators:Roles:Viewer', 'is not set, nor is any other role', accepted);
     }
   }),
+  whileUnset('Service:Operators:ClientId', ['Service:Operators:ClientSecret:Path']),
   // An agent holds the person's access tokens: one that opens `/admin` would let the agent act there as the person.
   audiencesDiffer('Service:Operators:Audience', 'Service:UpstreamIdp:Audience'),
   // A token for one of `/me` and `/admin` must not open the other.

@@ -404,6 +404,18 @@ for (const kind of databases) {
         ],
         ['is redirected', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
         ['gets a server error', { status: 500, body: {} }, /status was 500/, /should be 404/],
+        [
+          'gets a 404 of a proxy',
+          { status: 404, body: '404 page not found' },
+          /status was 404\. .*intermediary/,
+          /JSON object/,
+        ],
+        [
+          "gets Keycloak's 404 about an unknown path",
+          { status: 404, body: { error: 'HTTP 404 Not Found' } },
+          /status was 404, and its error is "HTTP 404 Not Found"/,
+          /the path of the users/,
+        ],
       ];
     for (const [title, asked, sentence, remedy] of directories) {
       it(`reports a client for the sponsor check that ${title}`, async () => {
@@ -417,6 +429,33 @@ for (const kind of databases) {
     it('finds a client for the sponsor check that gets no access token', async () => {
       directory.answerToken = answering({}, 401);
       await expectFinding({}, 'sponsor check', 'failed', /no service token\. The token endpoint's status was 401/);
+    });
+
+    it("shows the provider's error, and names the settings of scope and audience", async () => {
+      directory.answerToken = answering({ error: 'invalid_scope\u202e', error_description: 'sesame' }, 400);
+      const found = await complaints();
+      await expectOnly(found, [
+        'sponsor check',
+        'failed',
+        /^There is no service token\. The token endpoint's status was 400, and its error is "invalid_scope\\u\{202e\}"\.$/,
+      ]);
+      expect(found[0]?.remedy).to.include('SponsorCheck:Scope').and.include('ClientAssertionAudience');
+    });
+
+    it('asks with a bearer token in place of a client, and names it if it is refused', async () => {
+      const bearer = {
+        'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+        'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+        'Service:UpstreamIdp:SponsorCheck:BearerToken': 'b'.repeat(32),
+      };
+      await expectOnly(await complaints(bearer));
+      directory.answerToken = answering({}, 500);
+      for (const status of [401, 403]) {
+        directory.answer = answering({ error: `no ${'b'.repeat(32)}` }, status);
+        const found = await complaints(bearer);
+        await expectOnly(found, ['sponsor check', 'failed', new RegExp(`status was ${status}\\.$`)]);
+        expect(found[0]?.remedy).to.include('SponsorCheck:BearerToken');
+      }
     });
 
     it('fails in mode signals without a receiver, and warns if back-channel logout is the only receiver', async () => {
@@ -545,10 +584,10 @@ for (const kind of databases) {
     ] as const) {
       it(`finds what the metadata lacks for the sign-in at the console, at ${whose}`, async () => {
         const server = await startLoopback(answering({}));
-        const verdict = async (lacking: object) => {
+        const verdict = async (lacking: object, secret: Settings = {}) => {
           const document = { issuer: server.url, jwks_uri: `${server.url}/k`, ...endpointsAt(server.url) };
           server.answer = answering({ ...document, ...lacking });
-          const found = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
+          const found = await examine({ ...CONSOLE, ...changes, ...secret, [setting]: server.url });
           return found.find(({ check }) => check === 'console provider');
         };
         expect((await verdict({}))?.status).to.equal('ok');
@@ -560,14 +599,20 @@ for (const kind of databases) {
           [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
           [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, 'client assertions signed with ES256'],
         ] as const) {
-          // The console has no secret, so the remedy names none.
           expect(await verdict(lacking), named).to.deep.equal({
             check: 'console provider',
             status: 'failed',
             sentence: `Operators cannot sign in at the console. By its metadata the provider lacks ${named}.`,
-            remedy: 'Turn it on at the provider.',
+            remedy: 'Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
           });
         }
+        const secret = { 'Service:Operators:ClientSecret:Path': join(folder, 'no-such-file') };
+        const methods = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
+        expect((await verdict(methods, secret))?.status, 'a secret needs no private_key_jwt').to.equal('ok');
+        const unreadable = await examine({ ...CONSOLE, ...changes, ...secret });
+        const client = unreadable.find(({ check }) => check === 'console client');
+        expect(client?.status).to.equal('failed');
+        expect(client?.sentence).to.match(/^Service:Operators:ClientSecret:Path .* does not exist/);
         server.answer = answering({}, 503);
         const unread = await examine({ ...CONSOLE, ...changes, [setting]: server.url });
         expect(unread.find(({ check }) => check === 'console provider')).to.include({
@@ -639,6 +684,11 @@ for (const kind of databases) {
       for (const path of ['/me/callback', '/.well-known/jwks.json', '/backchannel-logout']) {
         expect(client?.sentence).to.include(`${mandate.issuer}${path}`);
       }
+      expect(client?.sentence).to.include('(private_key_jwt, ES256)');
+      const toEndpoint = await examine({ 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' });
+      expect(toEndpoint.find(({ check }) => check === 'sign-in client')?.sentence).to.include(
+        '(private_key_jwt, ES256, aud token endpoint)',
+      );
       const without = await examine({ 'Service:Me:ClientId': undefined });
       expect(without.filter(({ check }) => check.startsWith('sign-in'))).to.deep.equal([]);
       const server = await startLoopback(answering({}));

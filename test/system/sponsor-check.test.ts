@@ -4,7 +4,8 @@
  */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { databases, sqliteFile } from '../support/databases.ts';
 import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { answering, type Handler, type Loopback } from '../support/loopback.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
@@ -59,6 +60,9 @@ for (const database of databases) {
       ['a disabled person', 200, { ...ACTIVE, enabled: false }, 'sponsor_disabled'],
       ['404', 404, {}, 'sponsor_not_found'],
       ['403', 403, {}, UNAVAILABLE],
+      ['404 with the text of a proxy', 404, '404 page not found', UNAVAILABLE],
+      ['200 with the id of another person', 200, { ...ACTIVE, id: 'grace' }, UNAVAILABLE],
+      ["Keycloak's 404 about an unknown path", 404, { error: 'HTTP 404 Not Found' }, UNAVAILABLE],
       ['a person without enabled', 200, {}, UNAVAILABLE],
       ['malformed JSON', 200, '<html>', UNAVAILABLE],
     ];
@@ -322,3 +326,57 @@ for (const database of databases) {
     });
   });
 }
+
+describe('The access of the sponsor check to the users', () => {
+  const SECRET = 'b'.repeat(32);
+  const requestsWith = async (changes: Readonly<Record<string, string>>, unset: readonly string[] = []) => {
+    const directory = await startUserDirectory(answering(ACTIVE));
+    const given = Object.entries(directory.settings).filter(([key]) => !unset.some((name) => key.endsWith(name)));
+    const mandate = await startMandate({
+      database: sqliteFile,
+      settings: { ...Object.fromEntries(given), ...changes },
+    });
+    try {
+      const agent = await mandate.agent();
+      expect((await agent.exchange()).status).to.equal(200);
+      return { received: [...directory.server.received], url: directory.server.url, issuer: mandate.provider.issuer };
+    } finally {
+      await mandate.stop();
+      await directory.server.close();
+    }
+  };
+  const parsed = (body = '') => {
+    const { client_assertion = '', ...form } = Object.fromEntries(new URLSearchParams(body));
+    return { form, aud: readCompactJws(client_assertion)?.claims.aud };
+  };
+  const FORM = {
+    grant_type: 'client_credentials',
+    client_id: 'mandate',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  };
+
+  it('is requested without a scope, by an assertion for the issuer', async () => {
+    const { received, issuer } = await requestsWith({});
+    expect(received.map(({ path }) => path)).to.deep.equal(['/token', '/users/ada']);
+    expect(parsed(received[0]?.body)).to.deep.equal({ form: FORM, aud: issuer });
+  });
+
+  it('is requested with the configured scope, by an assertion for the token endpoint', async () => {
+    const { received, url } = await requestsWith({
+      'Service:UpstreamIdp:SponsorCheck:Scope': 'users:read groups',
+      'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
+    });
+    const form = { ...FORM, scope: 'users:read groups' };
+    expect(parsed(received[0]?.body)).to.deep.equal({ form, aud: `${url}/token` });
+  });
+
+  it('is a configured token, without a request for one', async () => {
+    const { received } = await requestsWith({ 'Service:UpstreamIdp:SponsorCheck:BearerToken': SECRET }, [
+      'TokenUrl',
+      'ClientId',
+    ]);
+    expect(received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal([
+      ['/users/ada', `Bearer ${SECRET}`],
+    ]);
+  });
+});

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { polledSponsors } from '../../../adapters/identity-provider/polled-sponsors.ts';
 import type { ServiceTokens } from '../../../adapters/identity-provider/service-token.ts';
-import { serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
+import { fixedToken, serviceTokens } from '../../../adapters/identity-provider/service-token.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import type { SponsorDirectory } from '../../../application/ports/identity-provider.ts';
+import { Secret } from '../../../domain/secret.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { answering, type Handler, loopbackForSuite, STATUSES_WITHOUT_DOCUMENT } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
@@ -48,7 +49,7 @@ describe('The sponsor check by poll', () => {
     // A new network has no kept connection. A GET that is cut on a kept connection is sent again.
     const network = httpNetwork();
     const tokens: ServiceTokens = serviceTokens(
-      { tokenUrl: `${server.url}/token`, clientId: 'mandate-service' },
+      { tokenUrl: `${server.url}/token`, clientId: 'mandate-service', scope: undefined, assertionAudience: 'issuer' },
       {
         network,
         clock,
@@ -82,6 +83,54 @@ describe('The sponsor check by poll', () => {
     users = ACTIVE;
     expect(await ask()).to.equal('active');
     expect(log.lines).to.deep.equal([]);
+  });
+
+  describe('takes a 404 for the answer about the person', () => {
+    for (const [title, body] of [
+      ['without a body', ''],
+      ['with an object', '{}'],
+      ["with Keycloak's error about a person", { error: 'User not found' }],
+      ['with an error that is not a text', { error: { code: 'HTTP 404' } }],
+      ['with an error that only contains the words', { error: 'no user: HTTP 404' }],
+    ] as const) {
+      it(title, async () => {
+        users = answering(body, 404);
+        expect(await ask(30)).to.equal('sponsor_not_found');
+      });
+    }
+  });
+
+  describe('takes a 404 for a failure of the provider, not remembered and counted,', () => {
+    for (const [title, answer] of [
+      ['with the text of a proxy', answering('404 page not found\n', 404)],
+      ['with HTML', answering('<html><h1>404 Not Found</h1></html>', 404)],
+      ['with a line break only', answering('\n', 404)],
+      ['with a list', answering([], 404)],
+      ['with a string', answering('"not found"', 404)],
+      ['with null', answering('null', 404)],
+      ['with an object that is ambiguous', answering('{"error":"User not found","error":"HTTP 404"}', 404)],
+      ["with Keycloak's error about a path", answering({ error: 'HTTP 404 Not Found' }, 404)],
+      [
+        "with Keycloak's older error about a path",
+        answering({ error: 'Unable to find matching target resource method' }, 404),
+      ],
+      ["with RESTEasy's error about a path", answering({ error: 'RESTEASY003210: Could not find resource' }, 404)],
+      ['with bytes that are not UTF-8', (_, response) => response.writeHead(404).end(Buffer.from([0xff]))],
+      ['with a body over 256 KiB', answering({ padding: 'x'.repeat(262_144) }, 404)],
+    ] satisfies [string, Handler][]) {
+      it(title, async () => {
+        users = answer;
+        expect(await ask(30)).to.equal(UNAVAILABLE);
+        users = ACTIVE;
+        expect(await ask(30)).to.equal('active');
+        users = answer;
+        for (let time = 0; time < 5; time += 1) expect(await ask()).to.equal(UNAVAILABLE);
+        const asked = server.received.length;
+        expect(await ask()).to.equal(UNAVAILABLE);
+        expect(server.received, 'the circuit is open').to.have.length(asked);
+        expect(log.lines.join()).not.to.contain(ADA).and.not.to.contain('token-1');
+      });
+    }
   });
 
   for (const status of STATUSES_WITHOUT_DOCUMENT) {
@@ -164,6 +213,10 @@ describe('The sponsor check by poll', () => {
       ['status 500', { users: answering('', 500) }],
       ['status 503', { users: answering('', 503) }],
       ['status 429', { users: answering('', 429) }],
+      [
+        'status 503 with an unreadable body',
+        { users: (_, response) => response.writeHead(503).end(Buffer.from([0xff])) },
+      ],
       ['a cut connection', { users: cut }],
       ['status 500 of the token endpoint', { token: answering('', 500) }],
       ['status 401 of the token endpoint', { token: answering({ error: 'invalid_client' }, 401) }],
@@ -182,6 +235,83 @@ describe('The sponsor check by poll', () => {
         expect(server.received).to.have.length(asked);
       });
     }
+  });
+
+  describe('when the connection breaks before any byte of an answer,', () => {
+    it('asks each time once more on a new connection, also if all idle connections are dead', async () => {
+      expect(await Promise.all(Array.from({ length: 12 }, () => ask()))).to.deep.equal(Array(12).fill('active'));
+      const dead = new Set(userRequests().map(({ connection }) => connection));
+      expect(dead.size).to.equal(12);
+      const [usualToken, isDead] = [token, ({ connection }: { connection: number }) => dead.has(connection)];
+      users = (request, response) => (isDead(request) ? response.destroy() : ACTIVE(request, response));
+      token = (request, response) => (isDead(request) ? response.destroy() : usualToken(request, response));
+      // The service token is over as well, and a POST is not repeated by the network.
+      clock.advance(86_400);
+      for (let time = 0; time < 12; time += 1) expect(await ask()).to.equal('active');
+      expect(await Promise.all(Array.from({ length: 12 }, () => ask()))).to.deep.equal(Array(12).fill('active'));
+      expect(log.lines).to.deep.equal([]);
+    });
+
+    it('asks once more about a person, and for a token, on a first connection, and counts no failure', async () => {
+      const cutting = (usual: () => Handler): Handler => {
+        let times = 0;
+        return (request, response) => {
+          times += 1;
+          if (times % 2 === 1) response.destroy();
+          else usual()(request, response);
+        };
+      };
+      const usual = token;
+      token = cutting(() => usual);
+      users = cutting(() => ACTIVE);
+      for (let time = 0; time < 6; time += 1) {
+        directory = make(`${server.url}/users`);
+        expect(await ask()).to.equal('active');
+      }
+    });
+
+    it('asks once more only', async () => {
+      users = (_, response) => response.destroy();
+      expect(await ask()).to.equal(UNAVAILABLE);
+      expect(userRequests()).to.have.length(2);
+    });
+
+    it('does not ask again after the first byte', async () => {
+      users = (_, response) => response.socket?.end('H');
+      expect(await ask()).to.equal(UNAVAILABLE);
+      expect(userRequests()).to.have.length(1);
+    });
+  });
+
+  it("logs the provider's error, unless it repeats the person or the token", async () => {
+    for (const [error, shown] of [
+      ['unknown_error', ', and its error is "unknown_error"'],
+      [`no ${ADA}`, ''],
+      ['bad token-1', ''],
+    ] as const) {
+      log = capturedLog();
+      directory = make(`${server.url}/users`);
+      issued = 0;
+      users = answering({ error }, 403);
+      await ask();
+      expect(log.lines.join()).to.contain(JSON.stringify(`The answer's status was 403${shown}.`).slice(1, -1));
+      expect(log.lines.join()).not.to.contain(ADA).and.not.to.contain('token-1');
+    }
+  });
+
+  it('asks with a configured token, and once only if that is refused', async () => {
+    const secret = 'b'.repeat(32);
+    directory = polledSponsors(`${server.url}/users`, {
+      ...{ network: httpNetwork(), clock, log },
+      tokens: fixedToken(new Secret(secret)),
+    });
+    expect(await ask()).to.equal('active');
+    users = answering({ error: `expired: ${secret}` }, 401);
+    expect(await ask()).to.equal(UNAVAILABLE);
+    expect(server.received.map(({ path, headers }) => [path, headers.authorization])).to.deep.equal(
+      Array(2).fill([`/users/${ADA}`, `Bearer ${secret}`]),
+    );
+    expect(log.lines.join()).not.to.contain('bbbbbbbb');
   });
 
   it('sends one request five seconds after five failures, and every request after its answer', async () => {

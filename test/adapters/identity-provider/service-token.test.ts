@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { JWK } from 'oidc-provider';
 import {
+  fixedToken,
+  type ServiceClient,
   type ServiceTokens,
   serviceAssertion,
   serviceTokens,
@@ -11,6 +13,7 @@ import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { ProviderMetadata } from '../../../application/ports/identity-provider.ts';
 import type { SigningKeys } from '../../../application/ports/keys.ts';
+import { Secret } from '../../../domain/secret.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
@@ -37,6 +40,7 @@ function tokensFrom(
   tokenUrl: string,
   issuer: string | undefined,
   asked: (trace: Trace | undefined) => void = () => undefined,
+  changes: Partial<ServiceClient> = {},
 ): ServiceTokens {
   const provider = issuer === undefined ? undefined : { issuer, jwksUri: `${issuer}/keys` };
   const metadata: Pick<ProviderMetadata, 'current'> = {
@@ -47,7 +51,7 @@ function tokensFrom(
   };
   const assertion = serviceAssertion(keys, clock, systemRandomness());
   return serviceTokens(
-    { tokenUrl, clientId: 'mandate-service' },
+    { tokenUrl, clientId: 'mandate-service', scope: undefined, assertionAudience: 'issuer', ...changes },
     { network: httpNetwork(), clock, metadata, assertion },
   );
 }
@@ -111,6 +115,88 @@ describe('The service token', () => {
     });
     const assertion = readCompactJws(form.get('client_assertion') ?? '');
     expect(assertion?.claims).to.include({ sub: 'mandate-service', aud: 'https://idp.example' });
+  });
+
+  it('is requested with the configured scope', async () => {
+    const tokens = tokensFrom(`${server.url}/token`, 'https://idp.example', undefined, { scope: 'users:read groups' });
+    expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
+    expect(new URLSearchParams(server.received[0]?.body).getAll('scope')).to.deep.equal(['users:read groups']);
+  });
+
+  it('is requested with an assertion for the token endpoint, which needs no metadata', async () => {
+    const tokens = tokensFrom(`${server.url}/token`, undefined, undefined, { assertionAudience: 'token_endpoint' });
+    expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
+    const form = new URLSearchParams(server.received[0]?.body);
+    expect(readCompactJws(form.get('client_assertion') ?? '')?.claims.aud).to.equal(`${server.url}/token`);
+  });
+
+  it('is requested once more, on a new connection and with a new assertion, if the connection breaks', async () => {
+    const tokens = make();
+    await tokenOf(tokens);
+    clock.advance(300);
+    const usual = server.answer;
+    server.answer = (_, response) => {
+      server.answer = usual;
+      response.destroy();
+    };
+    expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
+    const [, cut, repeated] = server.received;
+    expect(repeated?.connection).not.to.equal(cut?.connection);
+    const [first, second] = [cut, repeated].map((sent) => {
+      const assertion = new URLSearchParams(sent?.body).get('client_assertion') ?? '';
+      return readCompactJws(assertion)?.claims.jti;
+    });
+    expect(first).to.be.a('string').and.not.equal(second);
+  });
+
+  it('is not requested a third time', async () => {
+    server.answer = (_, response) => response.destroy();
+    expect((await make().current()).kind).to.equal('unavailable');
+    expect(server.received).to.have.length(2);
+  });
+
+  it("is a configured one, which stays in use after the users service's refusal", async () => {
+    const tokens = fixedToken(new Secret('b'.repeat(32)));
+    expect(tokens.forget('b'.repeat(32))).to.equal(false);
+    expect(await tokenOf(tokens)).to.equal('b'.repeat(32));
+  });
+
+  describe("names the provider's error:", () => {
+    const problemAfter = async (error: unknown): Promise<string> => {
+      server.answer = answering({ error, error_description: 'secret' }, 400);
+      return tokenOf(make());
+    };
+    const NONE = "The token endpoint's status was 400.";
+    for (const [title, error, shown] of [
+      ['a code', 'invalid_scope', 'invalid_scope'],
+      ['words', 'HTTP 400 Bad Request', 'HTTP 400 Bad Request'],
+      ['hidden characters, by their numbers', 'a\u202eb\nc', 'a\\u{202e}b\\u{a}c'],
+      ['a long text, cut', 'x'.repeat(65_000 - 100), `${'x'.repeat(64)}…`],
+    ] as const) {
+      it(title, async () => {
+        const expected = `The token endpoint's status was 400, and its error is "${shown}".`;
+        expect(await problemAfter(error)).to.equal(expected);
+      });
+    }
+    for (const error of [undefined, null, 7, '', ' ', ['invalid_scope'], { code: 'invalid_scope' }]) {
+      it(`not ${JSON.stringify(error)}`, async () => {
+        expect(await problemAfter(error)).to.equal(NONE);
+      });
+    }
+
+    it('not a text that repeats the assertion, or a part of it', async () => {
+      for (const [from, to] of [
+        [0, 64],
+        [40, 70],
+        [-20, undefined],
+      ] as const) {
+        server.answer = ({ body }, response) => {
+          const assertion = new URLSearchParams(body).get('client_assertion') ?? '';
+          answering({ error: `bad ${assertion.slice(from, to)}` }, 400)({} as never, response);
+        };
+        expect(await tokenOf(make())).to.equal(NONE);
+      }
+    });
   });
 
   it('is requested once for concurrent callers, and used until ten seconds before it expires', async () => {
@@ -184,7 +270,9 @@ describe('The service token', () => {
       const current = await make().current();
       if (current.kind !== 'unavailable') throw new Error('a token was returned');
       expect(current.shared).to.equal(false);
-      expect(current.problem).to.match(/^The token endpoint's (status was \d+|answer held no bearer token)\.$/);
+      expect(current.problem).to.match(
+        /^The token endpoint's (status was \d+(, and its error is "invalid_client")?|answer held no bearer token)\.$/,
+      );
     });
   }
 

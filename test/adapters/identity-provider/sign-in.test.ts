@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { discovery, type ProviderLocation } from '../../../adapters/identity-provider/discovery.ts';
 import { serviceAssertion } from '../../../adapters/identity-provider/service-token.ts';
-import { signIn } from '../../../adapters/identity-provider/sign-in.ts';
+import { type SignInClient, signIn } from '../../../adapters/identity-provider/sign-in.ts';
 import { providerKeys } from '../../../adapters/jose/provider-keys.ts';
 import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
@@ -129,13 +129,16 @@ describe('The sign-in', () => {
   }
 
   function page(
-    changes: { clientSecret?: Secret | undefined; sponsorKeyClaim?: string } = {},
+    changes: Partial<SignInClient> = {},
     location: ProviderLocation = { kind: 'issuer', issuer: provider.issuer },
   ): SignIn {
     const network = httpNetwork({ ca: testAuthority });
     const metadata = discovery(location, network, log);
     return signIn(
-      { clientId: CLIENT, clientSecret: undefined, redirectUri: REDIRECT, sponsorKeyClaim: 'sub', ...changes },
+      {
+        ...{ clientId: CLIENT, clientSecret: undefined, assertionAudience: 'issuer', redirectUri: REDIRECT },
+        ...{ sponsorKeyClaim: 'sub', ...changes },
+      },
       { metadata, network, clock, log, assertion, providerKeys: providerKeys(metadata, network, clock, log) },
     );
   }
@@ -183,20 +186,55 @@ describe('The sign-in', () => {
         );
       });
 
-      it('authenticates by its client secret', async () => {
-        shaped(name);
+      it('authenticates by its client secret in a header, where it offers no other way', async () => {
+        shaped(name, { token_endpoint_auth_methods_supported: ['client_secret_basic', 'private_key_jwt'] });
         expect((await finish(page({ clientSecret: secrets.secret }))).kind).to.equal('signed_in');
-        const basic = Buffer.from(`${CLIENT.replaceAll('-', '%2D')}:a+secret%3A%25`).toString('base64');
+        const basic = Buffer.from(`${CLIENT}:a%20secret%3A%25`).toString('base64');
         expect(tokenRequest()?.headers.authorization).to.equal(`Basic ${basic}`);
         expect(tokenRequest()?.body).not.to.include('secret');
       });
     });
   }
 
-  it('puts the secret into the form where the provider does not take it in a header', async () => {
-    shaped('Keycloak', { token_endpoint_auth_methods_supported: ['client_secret_post'] });
-    expect((await finish(page({ clientSecret: secrets.secret }))).kind).to.equal('signed_in');
-    expect(new URLSearchParams(tokenRequest()?.body).get('client_secret')).to.equal('a secret:%');
+  it('puts the secret into the form, and not into a header, where the provider offers that', async () => {
+    for (const methods of [['client_secret_post'], ['client_secret_basic', 'client_secret_post']]) {
+      shaped('Keycloak', { token_endpoint_auth_methods_supported: methods });
+      server.received.length = 0;
+      expect((await finish(page({ clientSecret: secrets.secret }))).kind).to.equal('signed_in');
+      expect(new URLSearchParams(tokenRequest()?.body).get('client_secret')).to.equal('a secret:%');
+      expect(tokenRequest()?.headers).not.to.have.property('authorization');
+    }
+  });
+
+  it('encodes in a header all characters but the unreserved ones', async () => {
+    shaped('Keycloak', { token_endpoint_auth_methods_supported: undefined });
+    const clientSecret = new Secret("Az09-._~:/?#[]@!$&'()*+,;=% é");
+    expect((await finish(page({ clientSecret }))).kind).to.equal('signed_in');
+    const sent = String(tokenRequest()?.headers.authorization).replace(/^Basic /, '');
+    expect(Buffer.from(sent, 'base64').toString()).to.equal(
+      `${CLIENT}:Az09-._~%3A%2F%3F%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D%25%20%C3%A9`,
+    );
+  });
+
+  it("signs the assertion for the provider's token endpoint, where that is configured", async () => {
+    shaped();
+    expect((await finish(page({ assertionAudience: 'token_endpoint' }))).kind).to.equal('signed_in');
+    const assertion = new URLSearchParams(tokenRequest()?.body).get('client_assertion') ?? '';
+    expect(readCompactJws(assertion)?.claims.aud).to.equal(provider.metadata.token_endpoint);
+  });
+
+  it("logs the provider's error, unless it repeats the secret", async () => {
+    const clientSecret = new Secret('q'.repeat(40));
+    for (const [error, isShown] of [
+      ['invalid_client', true],
+      [`bad_${'q'.repeat(20)}`, false],
+    ] as const) {
+      shaped();
+      provider.status = 400;
+      provider.answer = { error };
+      expect(await finish(page({ clientSecret }))).to.deep.equal(refused('sign_in_refused'));
+      expect(log.lines.join('\n').includes(error)).to.equal(isShown);
+    }
   });
 
   it('names the person by the claim of the sponsor key, as Entra ID needs it, and asks for its scope', async () => {

@@ -214,18 +214,64 @@ describe('The network', () => {
       expect(server.received).to.have.length(3);
     });
 
-    it('does not send a GET again if its connection was new', async () => {
+    it('sends a GET again on a new connection, although other idle connections are dead as well', async () => {
+      cuttingSecond();
+      const fresh = httpNetwork();
+      await Promise.all(Array.from({ length: 12 }, () => fresh.send(get(server.url))));
+      const idle = new Set(server.received.map(({ connection }) => connection));
+      expect(idle.size).to.equal(12);
+      for (let time = 0; time < 12; time += 1) expect((await fresh.send(get(server.url))).status).to.equal(200);
+      expect(server.received).to.have.length(36);
+    });
+
+    it('does not send a GET again if its connection was new, and says that it was not answered', async () => {
       server.answer = (_, response) => response.destroy();
-      await failureOf(get(server.url), httpNetwork());
+      expect((await failureOf(get(server.url), httpNetwork())).cut).to.equal(true);
       expect(server.received).to.have.length(1);
     });
+
+    it('does not call a connection cut if the GET was sent again, or if none was refused', async () => {
+      const fresh = httpNetwork();
+      server.answer = answering('{}');
+      await fresh.send(get(server.url));
+      server.answer = (_, response) => response.destroy();
+      expect((await failureOf(get(server.url), fresh)).cut).to.equal(false);
+      expect(server.received).to.have.length(3);
+      expect((await failureOf(get('http://127.0.0.1:9'))).cut).to.equal(false);
+    });
+
+    for (const [part, bytes] of [
+      ['a byte', 'H'],
+      ['a part of the headers', 'HTTP/1.1 200 OK\r\ncontent-le'],
+    ] as const) {
+      it(`does not send a GET again after ${part} of an answer`, async () => {
+        const fresh = httpNetwork();
+        server.answer = answering('{}');
+        await fresh.send(get(server.url));
+        server.answer = (_, response) => response.socket?.end(bytes);
+        expect((await failureOf(get(server.url), fresh)).cut).to.equal(false);
+        expect(server.received).to.have.length(2);
+      });
+    }
 
     it('does not send a POST again', async () => {
       cuttingSecond();
       const fresh = httpNetwork();
       await fresh.send(get(server.url));
-      await failureOf({ ...get(server.url), method: 'POST', body: 'once' }, fresh);
+      const failure = await failureOf({ ...get(server.url), method: 'POST', body: 'once' }, fresh);
+      expect(failure.cut).to.equal(true);
       expect(server.received).to.have.length(2);
+    });
+
+    it('opens a connection for a request that asks for a new one, and does not keep it', async () => {
+      server.answer = answering('{}');
+      const fresh = httpNetwork();
+      await fresh.send(get(server.url));
+      await fresh.send(get(server.url, { newConnection: true }));
+      await fresh.send(get(server.url));
+      const [first, second, third] = server.received.map(({ connection }) => connection);
+      expect(second).not.to.equal(first);
+      expect(third).to.equal(first);
     });
   });
 });
@@ -235,6 +281,25 @@ describe('The network over https', () => {
 
   it('accepts a certificate of the given authority', async () => {
     expect(await network.send(get(server.url))).to.include({ status: 200, body: '{}' });
+  });
+
+  it('sends a GET again that a kept connection did not answer, and none that it began to answer', async () => {
+    for (const [bytes, sent] of [
+      ['', 3],
+      ['H', 2],
+    ] as const) {
+      const fresh = httpNetwork({ ca: testAuthority });
+      server.received.length = 0;
+      server.answer = answering('{}');
+      await fresh.send(get(server.url));
+      server.answer = (_, response) => {
+        server.answer = answering('{}');
+        response.socket?.end(bytes);
+      };
+      await fresh.send(get(server.url)).catch(() => undefined);
+      expect(server.received, bytes).to.have.length(sent);
+    }
+    server.answer = answering('{}');
   });
 
   it('refuses the same certificate without that authority', async () => {

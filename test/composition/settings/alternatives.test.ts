@@ -44,10 +44,31 @@ describe('sponsorCheckChoice', () => {
     expect(sponsorCheckChoice(validWith({ 'Service:UpstreamIdp:SponsorCheck:CacheTtl': 'PT20S' }))).to.deep.equal({
       mode: 'poll',
       usersUrl: 'https://idp.example/admin/realms/main/users',
-      tokenUrl: 'https://idp.example/realms/main/token',
-      clientId: 'mandate-poller',
+      access: {
+        tokenUrl: 'https://idp.example/realms/main/token',
+        clientId: 'mandate-poller',
+        scope: undefined,
+        assertionAudience: 'issuer',
+      },
       cacheTtl: 20,
     });
+    const scoped = validWith({
+      'Service:UpstreamIdp:SponsorCheck:Scope': 'users:read',
+      'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
+    });
+    expect(sponsorCheckChoice(scoped)).to.deep.nested.include({
+      'access.scope': 'users:read',
+      'access.assertionAudience': 'token_endpoint',
+    });
+    const byToken = sponsorCheckChoice(
+      validWith({
+        'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+        'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+        'Service:UpstreamIdp:SponsorCheck:BearerToken': 'b'.repeat(32),
+      }),
+    );
+    if (byToken.mode !== 'poll' || !('bearerToken' in byToken.access)) throw new Error('not by a bearer token');
+    expect(byToken.access.bearerToken.reveal()).to.equal('b'.repeat(32));
     expect(sponsorCheckChoice(validWith(signalsMode))).to.deep.equal({ mode: 'signals' });
   });
 });

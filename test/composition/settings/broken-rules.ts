@@ -39,6 +39,7 @@ const renamed = (key: string): string => {
   return formatVerifierKey(makeVerifierKey(sha256Bytes, `${MARK}.example`, type, publicKey));
 };
 const OPERATORS = 'Service:Operators';
+const CONSOLE_SECRET = `${OPERATORS}:ClientSecret:Path`;
 const ROLE = { [`${OPERATORS}:Roles:Auditor`]: `${MARK}-auditor` };
 
 export const withConsole: Texts = {
@@ -128,6 +129,11 @@ export const brokenRules: readonly BrokenRule[] = [
     `${ME}:Audience: is the same as ${SSF}:Audience`,
   ],
   [
+    "the secret of the console's client without the client",
+    { ...ROLE, [`${OPERATORS}:Audience`]: `${MARK}-operators`, [CONSOLE_SECRET]: `/${MARK}` },
+    `${CONSOLE_SECRET}: is set while ${OPERATORS}:ClientId is not`,
+  ],
+  [
     'both an issuer and a metadata URL of the identity provider',
     { [`${IDP}:MetadataUrl`]: `https://${MARK}.example/meta` },
     `${IDP}:Issuer: is set beside ${IDP}:MetadataUrl`,
@@ -135,14 +141,14 @@ export const brokenRules: readonly BrokenRule[] = [
   [
     'a sponsor check by poll without its settings',
     { ...signalsMode, [`${CHECK}:Mode`]: 'poll' },
-    ...['UsersUrl', 'TokenUrl', 'ClientId'].map(
-      (field) => `${CHECK}:${field}: is required while ${CHECK}:Mode is poll`,
-    ),
+    `${CHECK}:UsersUrl: is required while ${CHECK}:Mode is poll`,
+    `${CHECK}:TokenUrl: is not set, nor is ${CHECK}:BearerToken`,
+    `${CHECK}:ClientId: is required while ${CHECK}:Mode is poll`,
   ],
-  ...['UsersUrl', 'TokenUrl', 'ClientId'].map(
+  ...['UsersUrl', 'TokenUrl', 'ClientId', 'Scope', 'BearerToken'].map(
     (field): BrokenRule => [
       `${CHECK}:${field} while the sponsor check uses signals`,
-      { ...signalsMode, [`${CHECK}:${field}`]: `https://${MARK}.example` },
+      { ...signalsMode, [`${CHECK}:${field}`]: field === 'BearerToken' ? SECRET : `https://${MARK}.example` },
       whileSignals(field),
     ],
   ),
@@ -153,8 +159,22 @@ export const brokenRules: readonly BrokenRule[] = [
   ],
   [
     'all settings of the sponsor check by poll while it uses signals',
-    { [`${CHECK}:Mode`]: 'signals', [`${CHECK}:CacheTtl`]: '00:00:17' },
-    ...['UsersUrl', 'TokenUrl', 'ClientId', 'CacheTtl'].map(whileSignals),
+    {
+      ...{ [`${CHECK}:Mode`]: 'signals', [`${CHECK}:CacheTtl`]: '00:00:17' },
+      ...{ [`${CHECK}:Scope`]: MARK, [`${CHECK}:BearerToken`]: SECRET },
+    },
+    ...['UsersUrl', 'TokenUrl', 'ClientId', 'Scope', 'BearerToken', 'CacheTtl'].map(whileSignals),
+  ],
+  [
+    'a bearer token for the sponsor check beside its client',
+    { [`${CHECK}:BearerToken`]: SECRET, [`${CHECK}:Scope`]: MARK },
+    `${CHECK}:TokenUrl: is set beside ${CHECK}:BearerToken`,
+    ...['ClientId', 'Scope'].map((field) => `${CHECK}:${field}: is set while ${CHECK}:BearerToken is set`),
+  ],
+  [
+    'a client for the sponsor check beside its bearer token',
+    { [`${CHECK}:BearerToken`]: SECRET, [`${CHECK}:TokenUrl`]: undefined },
+    `${CHECK}:ClientId: is set while ${CHECK}:BearerToken is set`,
   ],
   ['a CacheTtl over the token lifetime', { [`${CHECK}:CacheTtl`]: '00:17:19' }, longer(`${CHECK}:CacheTtl`, TOKEN)],
   [

@@ -65,6 +65,7 @@ describe('The table of settings', () => {
   it('marks the settings that are secrets', () => {
     const secret = lines.filter((line) => line.includes('| secret: ')).map((line) => line.split('`')[1]);
     expect(secret).to.deep.equal([
+      'Service:UpstreamIdp:SponsorCheck:BearerToken',
       'Service:Scim:BearerToken',
       'Service:Scim:PreviousBearerToken',
       'Service:Database:ConnectionString',

@@ -37,16 +37,27 @@ export interface ConsoleWithProvider {
   stop(): Promise<void>;
 }
 
-/** @param hasOwnProvider whether operators sign in at another provider than the people whom agents act for */
+interface ConsoleProviderOptions {
+  /** Whether operators sign in at another provider than the people whom agents act for. */
+  readonly hasOwnProvider?: boolean;
+  /** The secret of the console's client. */
+  readonly secret?: string;
+  /** Whether the operators' provider requires its token endpoint as the `aud` of client assertions. */
+  readonly acceptsOnlyTokenEndpoint?: boolean;
+}
+
 export async function startWithConsole(
   database: TestDatabase,
   settings: Readonly<Record<string, string>> = {},
-  { hasOwnProvider = false }: { readonly hasOwnProvider?: boolean } = {},
+  { hasOwnProvider = false, secret, acceptsOnlyTokenEndpoint = false }: ConsoleProviderOptions = {},
 ): Promise<ConsoleWithProvider> {
   const [port, consolePort] = [await freePort(), await freePort()];
   const [issuer, origin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${consolePort}`];
   const people = [ada, grace, ...Object.values(operators)];
-  const operatorsProvider = await startIdentityProvider({ people, console: { issuer, origin } });
+  const operatorsProvider = await startIdentityProvider({
+    ...{ people, acceptsOnlyTokenEndpoint },
+    console: { issuer, origin, ...(secret && { secret }) },
+  });
   const provider = hasOwnProvider ? await startIdentityProvider() : operatorsProvider;
   const mandate = await startMandate({
     database,

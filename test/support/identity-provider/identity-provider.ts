@@ -39,6 +39,8 @@ export interface IdentityProviderOptions {
   readonly page?: PageClient;
   /** The client with which operators sign in at the console. ID tokens then have the claim `roles` of the person. */
   readonly console?: ConsoleClient;
+  /** Whether a client assertion must have the token endpoint as `aud`, as some providers require. */
+  readonly acceptsOnlyTokenEndpoint?: boolean;
 }
 
 interface LogoutDelivery {
@@ -108,6 +110,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     backchannelLogoutUri: options.backchannelLogoutUri,
     page: options.page,
     console: options.console,
+    assertionAudience: options.acceptsOnlyTokenEndpoint ? `${issuer}/token` : undefined,
     storage: memoryStorage(),
     cookieKey: randomBytes(32).toString('base64url'),
   };

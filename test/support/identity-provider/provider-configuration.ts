@@ -26,6 +26,8 @@ export interface ProviderSetup {
   readonly backchannelLogoutUri: string | undefined;
   readonly page: PageClient | undefined;
   readonly console: ConsoleClient | undefined;
+  /** The only `aud` of client assertions that it accepts; `undefined`: its issuer and its token endpoint. */
+  readonly assertionAudience: string | undefined;
   readonly storage: AdapterFactory;
   readonly cookieKey: string;
 }
@@ -41,6 +43,8 @@ export interface ConsoleClient {
   /** The address of Mandate, and of its console. */
   readonly issuer: string;
   readonly origin: string;
+  /** By default it authenticates with `private_key_jwt`. */
+  readonly secret?: string;
 }
 
 /** An application that gets access tokens for itself (RFC 6749 §4.4). */
@@ -56,25 +60,32 @@ export const MACHINE_CLIENT = {
 export const PAGE_CLIENT_ID = 'mandate-page';
 export const CONSOLE_CLIENT_ID = 'mandate-console';
 
-function consoleClient({ issuer, origin }: ConsoleClient, alg: SigningKey['alg']): ClientMetadata {
+/** The provider refuses a client that authenticates in another way than it is registered for. */
+function authentication({ issuer, secret }: PageClient) {
+  return secret === undefined
+    ? { token_endpoint_auth_method: 'private_key_jwt' as const, jwks_uri: `${issuer}/.well-known/jwks.json` }
+    : { token_endpoint_auth_method: 'client_secret_post' as const, client_secret: secret };
+}
+
+function consoleClient(client: ConsoleClient, alg: SigningKey['alg']): ClientMetadata {
+  const { issuer, origin } = client;
   return {
     client_id: CONSOLE_CLIENT_ID,
     redirect_uris: [`${origin}/callback`],
     id_token_signed_response_alg: alg,
-    ...{ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `${issuer}/.well-known/jwks.json` },
+    ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,
     backchannel_logout_session_required: true,
   };
 }
 
-function pageClient({ issuer, secret }: PageClient, alg: SigningKey['alg']): ClientMetadata {
+function pageClient(client: PageClient, alg: SigningKey['alg']): ClientMetadata {
+  const { issuer } = client;
   return {
     client_id: PAGE_CLIENT_ID,
     redirect_uris: [`${issuer}/me/callback`],
     id_token_signed_response_alg: alg,
-    ...(secret === undefined
-      ? { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `${issuer}/.well-known/jwks.json` }
-      : { token_endpoint_auth_method: 'client_secret_basic', client_secret: secret }),
+    ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,
     backchannel_logout_session_required: true,
   };
@@ -122,6 +133,10 @@ export function providerConfiguration(
         // Each resource that a client names (RFC 8707) is the audience of its own access tokens.
         getResourceServerInfo: (_, resource) => ({ ...resourceServer, audience: resource }),
       },
+    },
+    assertJwtClientAuthClaimsAndHeader: async (_, { aud }) => {
+      const only = setup.assertionAudience;
+      if (only !== undefined && aud !== only) throw new Error('the client assertion is for another audience');
     },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     // The ID tokens of the page name the person by `oid` too, as those of some providers do.

@@ -94,7 +94,7 @@ for (const database of databases) {
       expect(records, 'signing in is not recorded').to.deep.equal([]);
     });
 
-    it('authenticates by the client secret in a file, at client_secret_basic', async () => {
+    it('authenticates by the client secret in a file, at client_secret_post', async () => {
       const path = `/tmp/me-secret-${randomUUID()}`;
       await writeFile(path, 'a secret:with + and %\n'.replaceAll(' ', '-'));
       const secret = 'a-secret:with-+-and-%';
@@ -102,6 +102,17 @@ for (const database of databases) {
         database,
         { 'Service:Me:ClientSecret:Path': path },
         { page: { issuer: '', secret } },
+      );
+      const person = personBrowser(other.mandate);
+      expect((await person.signIn()).headers.get('location')).to.equal('/me');
+      await other.stop();
+    });
+
+    it('authenticates by an assertion for the token endpoint, where the provider accepts no other', async () => {
+      const other = await startWithPage(
+        database,
+        { 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' },
+        { acceptsOnlyTokenEndpoint: true },
       );
       const person = personBrowser(other.mandate);
       expect((await person.signIn()).headers.get('location')).to.equal('/me');
