@@ -150,6 +150,38 @@ for (const database of databases) {
       expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
+    for (const [title, send] of [
+      ['PUT', (id: string, name: string) => scim.send('PUT', `/Users/${id}`, { [name]: null, active: false })],
+      [
+        'PATCH without a path',
+        (id: string, name: string) =>
+          scim.send('PATCH', `/Users/${id}`, patchOf(`{"op":"replace","value":{"${name}":null,"active":false}}`)),
+      ],
+      [
+        'PATCH with paths',
+        (id: string, name: string) =>
+          scim.send(
+            'PATCH',
+            `/Users/${id}`,
+            patchOf(`{"op":"replace","path":"${name}","value":null},{"op":"replace","path":"active","value":false}`),
+          ),
+      ],
+    ] as const) {
+      it(`deactivate by a ${title} in which a required attribute is null, which counts as left out`, async () => {
+        for (const name of ['externalId', 'userName']) {
+          const { sub, issued } = await working();
+          const id = await scim.create({ userName: sub, externalId: sub });
+          const off = await brief(async () => {
+            const answer = await send(id, name);
+            expect(answer.status, answer.text).to.equal(200);
+            expect(answer.body).to.include({ userName: sub, externalId: sub, active: false });
+          });
+          expect(off).to.deep.equal(ending('scim_deactivated', sub));
+          await expectStopped(sub, issued, 'scim_deactivated');
+        }
+      });
+    }
+
     it('keep the person of a user if a PUT lacks userName and userName is the sponsor key', async () => {
       const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
       const client = scimClient(byName);
