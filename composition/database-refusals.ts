@@ -25,6 +25,8 @@ const PROBLEMS: Readonly<Record<RefusalReason, string>> = {
     'names a role whose search_path begins with a schema whose name holds a quote, $, %, ? or a backslash',
   server_too_old: 'names a server that is older than Postgres 15',
   encoding_not_utf8: 'names a database whose encoding is not UTF8: create it again with UTF8',
+  shared_sessions:
+    'names a pooler that gives one session to several clients (transaction mode): name the server itself, or let the pooler keep a session for one client (session mode)',
   no_primary: 'names several hosts, and none of those that answer is the primary',
   several_primaries:
     'names two hosts that both are a primary: stop the one that was replaced, and see that no client reaches it',

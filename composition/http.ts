@@ -33,6 +33,7 @@ import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
 import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
+import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
@@ -116,7 +117,7 @@ export function httpSurfaces(
       };
     }),
     admin: actedOn(parts, named?.explain, (storage) => {
-      const { agents, tasks, sponsors, ledger } = storage;
+      const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
       const service = { ...registration, decisions: storage, agents };
       const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
       const ending = { decisions: storage, tasks, sharedTime: clockWatch };
@@ -130,6 +131,7 @@ export function httpSurfaces(
         remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
         stop: (selection) => stopTasks(ending, selection),
         findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
+        usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
         block: (sponsorKey) => blockSponsor(ending, sponsorKey),
         unblock: (sponsorKey) => unblockSponsor({ ...ending, clock, twoPersons: named?.twoPersons }, sponsorKey),
         listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),

@@ -17,7 +17,7 @@ import { neverCached } from './oauth/answers.ts';
 import { type OAuthSurface, oauthEndpoints } from './oauth/endpoints.ts';
 import { loggedRequests, measuredRequests, tracedRequests } from './observed-requests.ts';
 import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './public/documents.ts';
-import { healthRouter } from './public/health.ts';
+import { healthRouter, optionsEndpoint } from './public/health.ts';
 import type { LogSurface } from './public/log.ts';
 import { type StatusListSurface, statusListEndpoint, statusListRouter } from './public/status-lists.ts';
 import { pathOf, type RouteOf, routeOf, withoutIssuerPath } from './routes.ts';
@@ -106,7 +106,7 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const lists = surfaces.statusLists && statusListEndpoint(surfaces.statusLists, surfaces.log);
   const routed = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
-    const endpoint = endpoints.get(path);
+    const endpoint = endpoints.get(path) ?? optionsEndpoint(request.method, path);
     const list = endpoint === undefined ? lists?.(request) : undefined;
     request.endpoint = endpoint === undefined ? list?.route : path;
     (endpoint ?? list?.serve ?? app)(request, response);

@@ -10,6 +10,7 @@ import { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { getProxyForUrl } from 'proxy-from-env';
 import { NetworkFailure } from '../../application/ports/network.ts';
+import { isInNoProxyRange } from './no-proxy.ts';
 import { userAgent } from './package-version.ts';
 
 /**
@@ -23,6 +24,8 @@ const CONNECT_LIMIT_MS = 10_000;
 /** Reads HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case. */
 export const proxyFromEnvironment: ProxyOf = (url) => {
   if (url.protocol !== 'https:') return undefined;
+  const isSet = variable('https_proxy') !== '' || variable('all_proxy') !== '';
+  if (!isSet || isInNoProxyRange(url, variable('no_proxy'))) return undefined;
   const address = getProxyForUrl(url.href);
   if (address === '') return undefined;
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
@@ -36,6 +39,11 @@ export const proxyFromEnvironment: ProxyOf = (url) => {
   }
   return proxy;
 };
+
+/** The lower-case name comes first, as in `proxy-from-env`. */
+function variable(name: string): string {
+  return process.env[name] || process.env[name.toUpperCase()] || '';
+}
 
 function isDecodable(text: string): boolean {
   try {

@@ -8,6 +8,7 @@ export type RefusalReason =
   | 'unusable_schema_name'
   | 'server_too_old'
   | 'encoding_not_utf8'
+  | 'shared_sessions'
   | 'no_primary'
   | 'several_primaries';
 

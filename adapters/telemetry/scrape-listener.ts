@@ -1,6 +1,6 @@
 /**
  * A separate HTTP listener for Prometheus. Network rules can then decide who may reach it, and the service's public
- * address never shows metrics. It serves only `GET /metrics`, without a credential.
+ * address never shows metrics. It serves only `GET /metrics`, without a credential. A query is ignored.
  */
 
 import { createServer, type Server } from 'node:http';
@@ -51,7 +51,7 @@ export async function listenForScrapes(
         response.setHeader('Connection', 'close');
       }
       response.setHeader('Cache-Control', 'no-store');
-      if (request.method !== 'GET' || request.url !== '/metrics') {
+      if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
         response.writeHead(404).end();
         return;
       }

@@ -135,9 +135,10 @@ export const EFFECT_ORDER = [
   'insert_agent',
   'replace_agent',
   'remove_agent',
+  // A created user may take the name of a user that the same decision removes.
+  'remove_user',
   'insert_user',
   'replace_user',
-  'remove_user',
   'insert_status_list',
   'close_status_list',
   'put_log_key',

@@ -80,6 +80,8 @@ export interface Facts {
   open_status_list: Fact<string, OpenStatusList | undefined>;
   /** The keys with this use, in the order of their first use. */
   log_keys: Fact<LogKey['use'], readonly LogKey[]>;
+  /** The person's inactive users. */
+  inactive_users: Fact<SponsorKey, readonly UserId[]>;
   /** The number of a person's users other than `except`, and how many of them are inactive. */
   other_users: Fact<{ readonly sponsorKey: SponsorKey; readonly except: UserId }, OtherUsers>;
 }

@@ -50,6 +50,7 @@ export interface People {
  * - A refused person is blocked with source `scim`, even if another source has blocked them. Their live tasks end. An
  *   existing block of this source takes the new kind and keeps its times.
  * - An active person loses the block of this source. Blocks of other sources never change.
+ * - A user who becomes active while another user of the person is inactive lifts nothing, and is recorded.
  * - The `sponsor.signal` entry precedes the entries of its effects. A repeated statement without an effect has none.
  */
 export function applyStatements({ statements, at }: ProvisioningEffects, people: People): readonly Effect[] {
@@ -57,7 +58,10 @@ export function applyStatements({ statements, at }: ProvisioningEffects, people:
   const ended = new Set<TaskId>();
   for (const [nth, statement] of statements.entries()) {
     const held = heldStatement(statement, people.others[nth] ?? { users: 0, inactive: 0 });
-    if (held === undefined) continue;
+    if (held.state === 'still_inactive') {
+      effects.push(...recorded(held.isNew ? [signalOf(held, at)] : []));
+      continue;
+    }
     const own = people.blocks[nth]?.find(({ source }) => source === 'scim');
     // A task of the second person may be delegated from a task of the first. It has then ended with the first.
     const live = without(ended, people.live[nth]);

@@ -1,7 +1,7 @@
 /** Adds, changes and deletes provisioned users, and applies the writes' effects on people (specification "/scim/v2"). */
 
 import { type ProvisionedUser, userNameKey } from '../../domain/signals/provisioned-user.ts';
-import { statementsWithoutRoom } from '../../domain/signals/provisioning-statement.ts';
+import { statementsWithoutRoom, superseding } from '../../domain/signals/provisioning-statement.ts';
 import { decision, type Judgement } from './decision.ts';
 import { ask } from './fact.ts';
 import { exclusive, type Lock } from './lock.ts';
@@ -24,23 +24,38 @@ export type AddUserVerdict = 'created' | 'uniqueness' | 'full';
 export const addUser = decision({
   name: 'add_user',
   transaction: 'provider',
+  // The person's lock includes the person's users: each write of one of them takes it.
   locks: ({ user }: UserAddition) => [...peopleLocks(user.sponsorKey), ALL_NAMES],
   asks: ({ user, ...effects }) => ({
     named: ask('user_named', userNameKey(user.userName)),
     count: ask('user_count', null),
+    superseded: user.active ? ask('inactive_users', user.sponsorKey) : undefined,
     ...peopleQuestions(user.userId, effects),
   }),
 
-  judge: ({ user, maxUsers, statements, at }, { named, count, ...people }): Judgement<AddUserVerdict> => {
-    if (named !== undefined) return { verdict: 'uniqueness', effects: [] };
-    if (count >= maxUsers) {
+  judge: (
+    { user, maxUsers, statements, at },
+    { named, count, superseded = [], ...people },
+  ): Judgement<AddUserVerdict> => {
+    // A superseded user does not count: it keeps neither its name nor its place.
+    if (named !== undefined && !superseded.includes(named)) return { verdict: 'uniqueness', effects: [] };
+    if (count - superseded.length >= maxUsers) {
       // A create makes one statement, so a remaining statement is still about the first person.
       const effective = { statements: statementsWithoutRoom(statements), at };
       return { verdict: 'full', effects: applyStatements(effective, people) };
     }
+    const created = { effect: 'insert_user', ...user } as const;
+    if (superseded.length === 0) {
+      return { verdict: 'created', effects: [created, ...applyStatements({ statements, at }, people)] };
+    }
+    const others = people.others.map(({ users }) => ({ users: users - superseded.length, inactive: 0 }));
     return {
       verdict: 'created',
-      effects: [{ effect: 'insert_user', ...user }, ...applyStatements({ statements, at }, people)],
+      effects: [
+        ...superseded.map((userId) => ({ effect: 'remove_user', userId }) as const),
+        created,
+        ...applyStatements({ statements: superseding(statements), at }, { ...people, others }),
+      ],
     };
   },
 });

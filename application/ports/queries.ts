@@ -246,4 +246,7 @@ export interface ProvisionedUsers {
 
   /** In the order of ids, which is the order of creation. */
   list(question: UsersQuestion): Promise<UsersPage>;
+
+  /** All users of the person, in the order of ids. */
+  ofPerson(sponsorKey: SponsorKey): Promise<readonly ProvisionedUser[]>;
 }

@@ -82,6 +82,15 @@ export function isSameUser(one: UserFields, other: UserFields): boolean {
   );
 }
 
+/**
+ * The inactive users for which a person stays blocked although another of their users is active (supplement "SCIM").
+ *
+ * @param users of one person
+ */
+export function usersInTheWay(users: readonly ProvisionedUser[]): readonly ProvisionedUser[] {
+  return users.some(({ active }) => active) ? users.filter(({ active }) => !active) : [];
+}
+
 /** The form in which user names are compared (RFC 7643 §4.1.1: caseExact is false; supplement "SCIM"). */
 export function userNameKey(userName: string): string {
   return userName.toLowerCase();

@@ -66,19 +66,20 @@ export interface OtherUsers {
   readonly inactive: number;
 }
 
-export type HeldStatement = ProvisioningStatement & {
-  readonly state: Exclude<ProvisionedState, 'left' | 'left_inactive'>;
-};
+/** `still_inactive`: the user became active, but another user of the person is inactive, so nothing is lifted. */
+export interface HeldStatement extends Omit<ProvisioningStatement, 'state'> {
+  readonly state: Exclude<ProvisionedState, 'left' | 'left_inactive'> | 'still_inactive';
+}
 
-/** The statement that takes effect in view of the person's other users; `undefined` if they prevent it. */
-export function heldStatement(statement: ProvisioningStatement, others: OtherUsers): HeldStatement | undefined {
+/** The statement that takes effect in view of the person's other users. */
+export function heldStatement(statement: ProvisioningStatement, others: OtherUsers): HeldStatement {
   const { sponsorKey, state, isNew } = statement;
   switch (state) {
     case 'disabled':
     case 'deleted':
       return { sponsorKey, state, isNew };
     case 'active':
-      return others.inactive > 0 ? undefined : { sponsorKey, state, isNew };
+      return { sponsorKey, state: others.inactive > 0 ? 'still_inactive' : state, isNew };
     case 'left':
       if (others.users === 0) return { sponsorKey, state: 'deleted', isNew };
       return { sponsorKey, state: others.inactive > 0 ? 'disabled' : 'active', isNew: false };
@@ -87,11 +88,20 @@ export function heldStatement(statement: ProvisioningStatement, others: OtherUse
   }
 }
 
+/**
+ * A create of an active user is a statement about the person: it replaces their inactive users (supplement "SCIM"). A
+ * directory may rename a person by deactivating one user and creating another.
+ */
+export function superseding(statements: readonly ProvisioningStatement[]): readonly ProvisioningStatement[] {
+  return statements.map((said) => ({ ...said, isNew: true }));
+}
+
 /** The reason of `sponsor.signal`. The first two are also the reason for each task that ends. */
 export const SIGNAL_REASONS = {
   disabled: 'scim_deactivated',
   deleted: 'scim_deleted',
   active: 'scim_reactivated',
+  still_inactive: 'scim_still_inactive',
 } as const satisfies Record<HeldStatement['state'], string>;
 
 export function signalOf({ sponsorKey, state }: HeldStatement, at: Instant): LedgerEntry {

@@ -63,14 +63,23 @@ export function sameName(one: string, other: string): boolean {
   return one.length === other.length && one.toLowerCase() === other.toLowerCase();
 }
 
-/** @param person the attribute that, besides `userName` and `active`, every user must have */
-export function readAssignment(attribute: UserAttribute, value: Json, person: PersonAttribute): Assignment | ScimFault {
+/**
+ * RFC 7643 §2.5: null means no value. For an attribute that every user must have, it counts as left out (supplement
+ * "SCIM"), so that a deactivation beside it takes effect. The result is then `undefined`.
+ *
+ * @param person the attribute that, besides `userName` and `active`, every user must have
+ */
+export function readAssignment(
+  attribute: UserAttribute,
+  value: Json,
+  person: PersonAttribute,
+): Assignment | ScimFault | undefined {
   switch (attribute) {
     case 'userName':
+      if (value === null) return undefined;
       return isName(value) ? { attribute, value } : scimFault('invalidValue', USER_NAME);
     case 'externalId':
-      // RFC 7643 §2.5: null means no value.
-      if (value === null) return withoutValue(attribute, person);
+      if (value === null) return person === attribute ? undefined : { attribute, value: undefined };
       return isName(value) ? { attribute, value } : scimFault('invalidValue', EXTERNAL_ID);
     case 'active': {
       const active = readActive(value);

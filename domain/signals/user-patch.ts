@@ -94,7 +94,7 @@ function assign(
   attribute: UserAttribute,
   value: Json | undefined,
   person: PersonAttribute,
-): Assignment | ScimFault {
+): Assignment | ScimFault | undefined {
   if (name === 'remove') return withoutValue(attribute, person);
   if (value === undefined) return scimFault('invalidSyntax', `${name} needs a value.`);
   return readAssignment(attribute, value, person);
@@ -102,7 +102,8 @@ function assign(
 
 const NOTHING: Assignments = { kind: 'read', assignments: [] };
 
-function one(assignment: Assignment | ScimFault): Assignments {
+function one(assignment: Assignment | ScimFault | undefined): Assignments {
+  if (assignment === undefined) return NOTHING;
   return 'code' in assignment ? assignment : { kind: 'read', assignments: [assignment] };
 }
 

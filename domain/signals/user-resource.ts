@@ -27,17 +27,20 @@ export function readUserResource(body: JsonObject, person: PersonAttribute): Ass
  * attributes. A stored attribute that is named twice, in any spelling, is refused: its value would be ambiguous.
  */
 export function readMembers(members: JsonObject, person: PersonAttribute): Assignments {
-  const read = new Map<string, Assignment>();
+  const named = new Set<string>();
+  const assignments: Assignment[] = [];
   for (const [name, value] of Object.entries(members).flatMap(ofTheSchema)) {
     const target = targetOf(name);
     if (target === 'other' || value === undefined) continue;
     if (target === 'unreadable' || target === 'whole') return scimFault('invalidSyntax', NO_PARTS);
-    if (read.has(target)) return repeated(target);
+    if (named.has(target)) return repeated(target);
+    named.add(target);
     const assignment = readAssignment(target, value, person);
+    if (assignment === undefined) continue;
     if ('code' in assignment) return assignment;
-    read.set(target, assignment);
+    assignments.push(assignment);
   }
-  return { kind: 'read', assignments: [...read.values()] };
+  return { kind: 'read', assignments };
 }
 
 export const NO_PARTS = 'userName, externalId and active have no parts, and stand alone in a name or path.';

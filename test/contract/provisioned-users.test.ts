@@ -162,12 +162,21 @@ onEveryDatabase('provisioned users', ({ storage }) => {
 
   it('keep a person blocked while any other user of the person is inactive', async () => {
     const sponsorKey = newSponsorKey();
+    const three = await created({ sponsorKey });
     const one = await created({ sponsorKey, active: false });
     const two = await created({ sponsorKey, active: false });
-    await created({ sponsorKey });
     const records = await recordedBy(storage(), () => replaced(one, { active: true }));
-    expect(records).to.deep.equal([]);
+    const reason = 'scim_still_inactive';
+    expect(records.map(asEntry)).to.deep.equal([anEntry('sponsor.signal', { at: LATER, sponsor: sponsorKey, reason })]);
     expect(await blockOf(sponsorKey)).to.equal('scim disabled');
+    const people = await users().ofPerson(sponsorKey);
+    expect(people.map(({ userId, active }) => [userId, active])).to.deep.equal(
+      [
+        [one.userId, true],
+        [two.userId, false],
+        [three.userId, true],
+      ].sort(),
+    );
     await replaced(two, { active: true });
     expect(await blockOf(sponsorKey)).to.equal(undefined);
   });
@@ -337,9 +346,9 @@ onEveryDatabase(
     });
 
     it('as a deactivation lets the change of another user to another person wait, which then lifts no block', async () => {
-      const leaving = await created({ active: false });
-      const { sponsorKey } = leaving;
-      const staying = await created({ sponsorKey });
+      const staying = await created();
+      const { sponsorKey } = staying;
+      const leaving = await created({ sponsorKey, active: false });
       const moved = changed(leaving, { sponsorKey: newSponsorKey(), active: true });
       const outcomes = await secondWaitsForFirst(
         () => deactivate(staying),

@@ -32,6 +32,7 @@ import type { Agents } from '../../application/ports/queries.ts';
 import type { RegistrationRules } from '../../domain/agents/registration.ts';
 import { type LedgerRecord, presentRecord } from '../../domain/ledger/record.ts';
 import { Secret } from '../../domain/secret.ts';
+import { usersInTheWay } from '../../domain/signals/provisioned-user.ts';
 import { type CapturedLog, capturedLog } from './captured-log.ts';
 import { sendBytes } from './hostile/send-bytes.ts';
 import { chainOf } from './ledger/chain.ts';
@@ -127,6 +128,7 @@ export async function startAdminApi(options: AdminApiOptions = {}): Promise<Admi
       remove: (agentId) => removeAgent(service, agentId),
       stop: (selection) => stopTasks(service, selection),
       findBlocks: (sponsorKey) => storage.sponsors.findBlocks(sponsorKey),
+      usersInTheWay: async (sponsorKey) => usersInTheWay(await storage.provisionedUsers.ofPerson(sponsorKey)),
       block: (sponsorKey) => blockSponsor(service, sponsorKey),
       listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
       unblock: (sponsorKey) => unblockSponsor({ ...service, twoPersons: false }, sponsorKey),

@@ -31,6 +31,8 @@ export function peopleInMemory() {
         return users.find(({ userName }) => userNameKey(userName) === question.about)?.userId;
       case 'user_count':
         return users.length;
+      case 'inactive_users':
+        return users.flatMap((one) => (one.sponsorKey === question.about && !one.active ? [one.userId] : []));
       case 'other_users': {
         const { sponsorKey, except } = question.about;
         const others = users.filter((one) => one.sponsorKey === sponsorKey && one.userId !== except);

@@ -203,8 +203,8 @@ const READY = 'ready to accept ';
 
 type Account = { readonly uid: number; readonly gid: number };
 
-/** Postgres refuses to run as root. Root therefore runs it as the user nobody. */
-function serverAccount(): Account | undefined {
+/** Postgres and PgBouncer refuse to run as root. Root therefore runs them as the user nobody. */
+export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const numberOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: numberOf('-u'), gid: numberOf('-g') };

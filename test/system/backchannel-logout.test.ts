@@ -218,6 +218,17 @@ for (const database of databases) {
       expect(await introspect(task)).to.deep.include({ active: false });
     });
 
+    it('ignores one line break after a token, and refuses two', async () => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=ISO-8859-1' };
+      const post = (after: string) =>
+        mandate.send(PATH, { method: 'POST', headers, body: `logout_token=${sign({})}${after}` });
+      for (const lineBreak of ['\n', '\r\n', '%0A', '%0D%0A']) expectAccepted(await post(lineBreak));
+      const lines = await mandate.recorded(async () => {
+        expect((await post('\n\n')).status).to.equal(400);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'logout_malformed']]);
+    });
+
     /** Faults: the claims and header members that differ from those of a valid token. */
     const faults: readonly (readonly [reason: string, when: string, Members, Members?])[] = [
       ['logout_malformed', 'its sid is a number', { sid: 7 }],

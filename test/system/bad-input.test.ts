@@ -48,18 +48,23 @@ for (const database of databases) {
         const types = [
           'application/json',
           'text/plain',
-          `${FORM}; charset=iso-8859-1`,
+          `${FORM}; charset=utf-8; charset=iso-8859-1`,
           'multipart/form-data; boundary=x',
         ];
         for (const type of types) {
           await expectInvalid(send({ headers: { 'content-type': type }, body: form }), /x-www-form-urlencoded/);
         }
         await expectInvalid(send({ body: new Uint8Array(Buffer.from(form)) }), /x-www-form-urlencoded/);
+        const headers = { 'content-type': `${FORM}; charset=iso-8859-1` };
+        await expectInvalid(send({ headers, body: Buffer.from('token=\xe9', 'latin1') }), /x-www-form-urlencoded/);
       });
 
       it(`to ${path} do not include the form media type with a charset parameter, which is accepted`, async () => {
-        const { text } = await send({ headers: { 'content-type': `${FORM}; Charset="UTF-8"` }, body: 'token=x' })();
-        expect(text).not.to.match(/urlencoded/);
+        for (const charset of ['"UTF-8"', 'ISO-8859-1', 'us-ascii']) {
+          const headers = { 'content-type': `${FORM}; Charset=${charset}` };
+          const { text } = await send({ headers, body: 'token=x' })();
+          expect(text, charset).not.to.match(/urlencoded/);
+        }
       });
 
       it(`to ${path} are refused with a compressed body`, async () => {

@@ -264,7 +264,8 @@ for (const database of databases) {
       const ask = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init);
       const answer = await ask('/metrics');
       expect(answer.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
-      for (const path of ['/', '/metrics/', '/metrics?x', '/healthz', '/admin/agents', '/oauth2/token']) {
+      expect((await ask('/metrics?x=1')).status, 'a query is ignored').to.equal(200);
+      for (const path of ['/', '/metrics/', '/x?/metrics', '/healthz', '/admin/agents', '/oauth2/token']) {
         const other = await ask(path);
         expect([other.status, await other.text()], path).to.deep.equal([404, '']);
       }

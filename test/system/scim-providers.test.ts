@@ -150,6 +150,38 @@ for (const database of databases) {
       expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
+    for (const [title, send] of [
+      ['PUT', (id: string, name: string) => scim.send('PUT', `/Users/${id}`, { [name]: null, active: false })],
+      [
+        'PATCH without a path',
+        (id: string, name: string) =>
+          scim.send('PATCH', `/Users/${id}`, patchOf(`{"op":"replace","value":{"${name}":null,"active":false}}`)),
+      ],
+      [
+        'PATCH with paths',
+        (id: string, name: string) =>
+          scim.send(
+            'PATCH',
+            `/Users/${id}`,
+            patchOf(`{"op":"replace","path":"${name}","value":null},{"op":"replace","path":"active","value":false}`),
+          ),
+      ],
+    ] as const) {
+      it(`deactivate by a ${title} in which a required attribute is null, which counts as left out`, async () => {
+        for (const name of ['externalId', 'userName']) {
+          const { sub, issued } = await working();
+          const id = await scim.create({ userName: sub, externalId: sub });
+          const off = await brief(async () => {
+            const answer = await send(id, name);
+            expect(answer.status, answer.text).to.equal(200);
+            expect(answer.body).to.include({ userName: sub, externalId: sub, active: false });
+          });
+          expect(off).to.deep.equal(ending('scim_deactivated', sub));
+          await expectStopped(sub, issued, 'scim_deactivated');
+        }
+      });
+    }
+
     it('keep the person of a user if a PUT lacks userName and userName is the sponsor key', async () => {
       const byName = await mandate.another({ 'Service:Scim:SponsorKeyAttribute': 'userName' });
       const client = scimClient(byName);
@@ -227,6 +259,48 @@ for (const database of databases) {
       expect(stored).to.deep.equal(signals('scim_reactivated', sub));
       expect((await exchangeFor(sub)).status).to.equal(200);
       await full.stop();
+    });
+
+    it('rename by a deactivation and a create: the create deletes the inactive users and lifts the block', async () => {
+      const { sub, issued } = await working();
+      const externalId = sub;
+      const old = await scim.create({ userName: `${sub}@old.example`, externalId });
+      await scim.send('PATCH', `/Users/${old}`, ENTRA_FLAG_DEACTIVATION);
+      await expectStopped(sub, issued, 'scim_deactivated');
+      const refused = await brief(async () => {
+        const inactive = await scim.send('POST', '/Users', {
+          userName: `${sub}@old.example`,
+          externalId,
+          active: false,
+        });
+        expect(inactive.status, 'an inactive create supersedes no user').to.equal(409);
+      });
+      expect(refused).to.deep.equal([]);
+      // The new user may even have the name of the old one, in another case.
+      const renamed = await brief(() => scim.create({ userName: `${sub}@OLD.example`, externalId, active: true }));
+      expect(renamed).to.deep.equal(signals('scim_reactivated', sub));
+      expect((await exchangeFor(sub)).status).to.equal(200);
+      expect((await scim.send('GET', `/Users/${old}`)).status).to.equal(404);
+      const found = await scim.send('GET', `/Users?filter=externalId eq "${sub}"`);
+      expect(found.body).to.include({ totalResults: 1 });
+    });
+
+    it('activate one of two inactive users: recorded, the person stays refused, and an operator sees which user is in the way', async () => {
+      const sub = `00u${randomUUID()}`;
+      const one = await scim.create({ userName: `${sub}@one.example`, externalId: sub, active: false });
+      const two = await scim.create({ userName: `${sub}@two.example`, externalId: sub, active: false });
+      const shown = async () => (await mandate.admin('GET', `/admin/sponsors/${sub}`)).body;
+      expect(await shown(), 'no user is active').not.to.have.property('inactive_users');
+      const activate = () => scim.send('PATCH', `/Users/${one}`, ENTRA_REACTIVATION);
+      expect(await brief(activate)).to.deep.equal(signals('scim_still_inactive', sub));
+      expect(await brief(activate), 'restated').to.deep.equal([]);
+      expect((await exchangeFor(sub)).body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+      expect(await shown()).to.deep.include({
+        source: 'scim',
+        inactive_users: [{ id: two, user_name: `${sub}@two.example` }],
+      });
+      await scim.send('PATCH', `/Users/${two}`, ENTRA_REACTIVATION);
+      expect((await exchangeFor(sub)).status).to.equal(200);
     });
 
     it('let Entra ID test the connection with an unknown user name', async () => {

@@ -366,7 +366,8 @@ for (const database of databases) {
       const token = transmitter.sign(revoked);
       for (const [init, description] of [
         [{ headers: pushed(), body: '' }, /^malformed: /],
-        [{ headers: pushed(), body: `${token}\n` }, /^malformed: /],
+        [{ headers: pushed(), body: `${token}\n\n` }, /^malformed: /],
+        [{ headers: pushed(), body: `\n${token}` }, /^malformed: /],
         [{ headers: pushed(), body: `é${token}` }, /^malformed: /],
         [{ headers: pushed(PUSH_CREDENTIAL, 'application/jwt'), body: token }, /secevent\+jwt/],
         [{ headers: pushed(PUSH_CREDENTIAL, 'application/x-www-form-urlencoded'), body: token }, /secevent\+jwt/],
@@ -387,6 +388,12 @@ for (const database of databases) {
       for (const type of ['application/secevent+jwt; charset=utf-8', 'Application/SecEvent+JWT']) {
         const token = transmitter.sign(revoked);
         expectAccepted(await post({ headers: pushed(PUSH_CREDENTIAL, type), body: token }));
+      }
+    });
+
+    it('ignores one line break after a token', async () => {
+      for (const lineBreak of ['\n', '\r\n']) {
+        expectAccepted(await post({ headers: pushed(), body: `${transmitter.sign(revoked)}${lineBreak}` }));
       }
     });
 

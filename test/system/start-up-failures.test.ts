@@ -265,6 +265,17 @@ const failures: readonly Failure[] = [
     says: ['The proxy in HTTPS_PROXY or ALL_PROXY is not an http URL.'],
   },
   {
+    title: 'an entry of NO_PROXY that can match no host',
+    changes: () => ({
+      'Service:UpstreamIdp:Issuer': 'https://provider.example',
+      HTTPS_PROXY: 'http://proxy.example:3128',
+      https_proxy: undefined,
+      NO_PROXY: `https://${MARK}.example`,
+      no_proxy: undefined,
+    }),
+    says: ['Entry 1 of NO_PROXY can match no host'],
+  },
+  {
     title: 'a database file that does not exist',
     changes: ({ folder }) => ({ 'Service:Database:Path': join(folder, `${MARK}.db`) }),
     says: [`${SQLITE} names no file: run mandate migrate.`],

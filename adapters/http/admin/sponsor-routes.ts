@@ -6,6 +6,7 @@ import type { Request, Response, Router } from 'express';
 import type { BlockOutcome } from '../../../application/admin/block-sponsor.ts';
 import type { LiftVerdict } from '../../../application/decisions/lift-block.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
 import { discardRest } from '../message/body.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
@@ -15,6 +16,8 @@ import { type AdminAccess, type Answer, changing, readSponsorKey, type Settling 
 
 export interface SponsorSurface extends AdminAccess, Settling {
   findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
+  /** The inactive users for which SCIM's block stays, although another user of the person is active. */
+  usersInTheWay(sponsorKey: SponsorKey): Promise<readonly ProvisionedUser[]>;
   block(sponsorKey: SponsorKey): Promise<BlockOutcome>;
   unblock(sponsorKey: SponsorKey): Promise<LiftVerdict>;
 }
@@ -36,9 +39,11 @@ export function addSponsorRoutes(router: Router, surface: Traceable<SponsorSurfa
 async function show(surface: SponsorSurface, text: string, response: Response): Promise<void> {
   const sponsorKey = readSponsorKey(text);
   if (typeof sponsorKey === 'function') return sponsorKey(response);
-  const sponsor = presentBlocks(await surface.findBlocks(sponsorKey));
-  if (sponsor === undefined) answerNotBlocked(response);
-  else response.json(sponsor);
+  const blocks = await surface.findBlocks(sponsorKey);
+  const sponsor = presentBlocks(blocks);
+  if (sponsor === undefined) return answerNotBlocked(response);
+  const inTheWay = blocks.some(({ source }) => source === 'scim') ? await surface.usersInTheWay(sponsorKey) : [];
+  response.json(inTheWay.length === 0 ? sponsor : { ...sponsor, inactive_users: inTheWay.map(presentUser) });
 }
 
 type OfSponsor = Request<{ sponsorKey: string }>;
@@ -83,6 +88,10 @@ async function unblock(surface: SponsorSurface, request: OfSponsor): Promise<Ans
 function presentBlocks([first, ...others]: readonly SponsorBlock[]) {
   if (first === undefined) return undefined;
   return others.length === 0 ? presentBlock(first) : { ...presentBlock(first), others: others.map(presentBlock) };
+}
+
+function presentUser({ userId, userName }: ProvisionedUser) {
+  return { id: userId, user_name: userName };
 }
 
 function answerNotBlocked(response: Response): void {

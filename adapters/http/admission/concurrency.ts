@@ -85,7 +85,7 @@ export function limitConcurrency(
   };
 
   return (request, response, route, next) => {
-    if (!route.takesForm || request.method !== 'POST' || !hasMediaType(request, FORM_TYPES)) {
+    if (!route.takesForm || request.method !== 'POST' || !hasMediaType(request, FORM_TYPES, 'any')) {
       acquire(request, response, route, next);
       return;
     }

@@ -4,7 +4,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { LogoutOutcome } from '../../../application/signals/accept-logout.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
-import { discardRest } from '../message/body.ts';
+import { discardRest, withoutLineBreak } from '../message/body.ts';
 import { faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerDenial, answerFault, answerMethod, answerUnavailable } from '../oauth/answers.ts';
@@ -26,7 +26,8 @@ export function backchannelLogoutRouter(surface: Traceable<BackchannelLogoutSurf
   router.post(PATH, async (request: Request, response) => {
     const read = await readFormRequest(request);
     if (read === GONE) return;
-    const logoutToken = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
+    const given = read.kind === 'allowed' ? read.value.get('logout_token') : undefined;
+    const logoutToken = given && withoutLineBreak(given);
     const outcome = await forRequest(surface, request).accept(logoutToken, request.trace);
     if (read.kind === 'denied') answerDenial(response, read.denial);
     else if (logoutToken === undefined) answerMissingToken(response);

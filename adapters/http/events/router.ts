@@ -7,7 +7,7 @@ import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.
 import type { SecurityEventDenialReason } from '../../../domain/signals/security-event.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type BearerAccess, requireBearer } from '../message/bearer.ts';
-import { discardRest, readTypedBody } from '../message/body.ts';
+import { discardRest, readTypedBody, withoutLineBreak } from '../message/body.ts';
 import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
@@ -28,7 +28,7 @@ export function eventsRouter(surface: Traceable<EventsSurface>): Router {
     const body = await readTypedBody(request, MEDIA_TYPES, 'The body must be application/secevent+jwt.');
     if (body.kind === 'aborted') return;
     // A token is ASCII. latin1 decodes any other byte to a character that makes the token malformed.
-    const eventToken = body.kind === 'read' ? body.bytes.toString('latin1') : undefined;
+    const eventToken = body.kind === 'read' ? withoutLineBreak(body.bytes.toString('latin1')) : undefined;
     const outcome = await forRequest(surface, request).accept(eventToken, request.trace);
     if (body.kind === 'refused') answerMalformed(response, body.sentence);
     else answerSecurityEvent(response, outcome);

@@ -1,5 +1,6 @@
 /** Reads request bodies of at most 64 KiB (supplement "Token endpoint"). Refuses a longer one without reading the rest. */
 
+import { isAscii } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type Json, parseStrictJson } from '../../../domain/tokens/strict-json.ts';
 import type { BodyOutcome, ServedRequest } from '../server/message-classes.ts';
@@ -64,17 +65,25 @@ type TypedBody =
       readonly sentence: string;
     };
 
-/** Reads a body of one of these media types. @param otherwise the sentence for a body of any other type */
+/**
+ * Reads a body of one of these media types.
+ *
+ * @param otherwise the sentence for a body of any other type
+ * @param ofAscii `any`: the charset of a body is ignored if all its bytes are ASCII
+ */
 export async function readTypedBody(
   request: ServedRequest,
   mediaTypes: readonly string[],
   otherwise: string,
+  ofAscii: 'utf-8' | 'any' = 'utf-8',
 ): Promise<TypedBody> {
-  if (!hasMediaType(request, mediaTypes)) {
+  const unsupported = { kind: 'refused', reason: 'unsupported_media_type', sentence: otherwise } as const;
+  if (!hasMediaType(request, mediaTypes, ofAscii)) {
     discardRest(request);
-    return { kind: 'refused', reason: 'unsupported_media_type', sentence: otherwise };
+    return unsupported;
   }
   const body = await readBody(request);
+  if (body.kind === 'read' && !hasMediaType(request, mediaTypes) && !isAscii(body.bytes)) return unsupported;
   switch (body.kind) {
     case 'unsupported_encoding':
       return { kind: 'refused', reason: 'unsupported_encoding', sentence: 'The body must not be compressed.' };
@@ -83,6 +92,11 @@ export async function readTypedBody(
     default:
       return body;
   }
+}
+
+/** Removes one line break at the end of a token: some senders add it (supplement "Sizes and forms nobody wrote down"). */
+export function withoutLineBreak(token: string): string {
+  return token.replace(/\r?\n$/, '');
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

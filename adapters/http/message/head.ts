@@ -23,17 +23,27 @@ export function singleHeader(request: IncomingMessage, name: string): SingleHead
   return value === undefined ? { kind: 'absent' } : { kind: 'present', value };
 }
 
-/** Whether the body has one of these media types, and its charset is UTF-8 or unnamed. */
-export function hasMediaType(request: IncomingMessage, accepted: readonly string[]): boolean {
+/**
+ * Whether the body has one of these media types, and its charset is UTF-8 or unnamed.
+ *
+ * @param charset `any`: another charset is accepted as well, if only one is named
+ */
+export function hasMediaType(
+  request: IncomingMessage,
+  accepted: readonly string[],
+  charset: 'utf-8' | 'any' = 'utf-8',
+): boolean {
   const header = singleHeader(request, 'content-type');
   if (header.kind !== 'present') return false;
   const [type = '', ...parameters] = header.value.split(';').map(trimOws);
   if (!accepted.includes(type.toLowerCase())) return false;
-  return parameters.every((parameter) => {
+  // Other parameters (boundary, profile) do not change how these types are parsed.
+  const charsets = parameters.flatMap((parameter) => {
     const [name = '', value = ''] = parameter.split('=').map(trimOws);
-    // Other parameters (boundary, profile) do not change how these types are parsed.
-    return name.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value);
+    return name.toLowerCase() === 'charset' ? [value] : [];
   });
+  if (charset === 'any' && charsets.length === 1) return true;
+  return charsets.every((value) => /^"?utf-?8"?$/i.test(value));
 }
 
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;

@@ -59,12 +59,16 @@ const KNOWN_PARAMETERS = new Set([
 /** The client disconnected before it sent the whole request. No answer is possible. */
 export const GONE = 'gone';
 
-/** Returns the request's form, or the refusal to answer with (specification "OAuth error bodies"). */
+/**
+ * Returns the request's form, or the refusal to answer with (specification "OAuth error bodies"). A charset is ignored if
+ * all bytes are ASCII (supplement "Sizes and forms nobody wrote down").
+ */
 export async function readFormRequest(request: IncomingMessage): Promise<Outcome<Form> | typeof GONE> {
   const body = await readTypedBody(
     request,
     FORM_TYPES,
     'The body must be application/x-www-form-urlencoded, in UTF-8.',
+    'any',
   );
   if (body.kind === 'aborted') return GONE;
   if (body.kind === 'refused') return denied('invalid_request', { detail: body.sentence });

@@ -1,8 +1,10 @@
 /** `/healthz` and `/readyz` (specification "Public"; supplement "Blocks, poll mode, health"). */
 
+import type { RequestListener } from 'node:http';
 import express, { type Request, type Response, type Router } from 'express';
 import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { visibleJson } from '../../../domain/visible.ts';
+import { discardRest } from '../message/body.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
@@ -27,6 +29,22 @@ export function healthRouter(checks: readonly ReadinessCheck[]): Router {
     })
     .all(methodNotAllowed('GET, HEAD'));
   return router;
+}
+
+/** For `*`: every method that some path of the service answers (RFC 9110 §9.3.7). */
+const ALLOWED = new Map([
+  ['*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
+  ['/', 'OPTIONS'],
+]);
+
+/** Answers `OPTIONS *` and `OPTIONS /`, the default health checks of some proxies. They say that the process runs. */
+export function optionsEndpoint(method: string | undefined, path: string): RequestListener | undefined {
+  const allow = method === 'OPTIONS' ? ALLOWED.get(path) : undefined;
+  if (allow === undefined) return undefined;
+  return (request, response) => {
+    discardRest(request);
+    response.writeHead(204, { Allow: allow }).end();
+  };
 }
 
 function answer(request: Request, response: Response, checks: Checks): void {

@@ -14,14 +14,15 @@ const MAX_TARGET_LENGTH = 8192;
 export const MAX_HEADERS = 100;
 
 export function shapeFault(
-  request: Pick<IncomingMessage, 'rawHeaders' | 'url' | 'httpVersion'>,
+  request: Pick<IncomingMessage, 'rawHeaders' | 'method' | 'url' | 'httpVersion'>,
 ): ShapeFault | undefined {
-  const { rawHeaders, url = '', httpVersion } = request;
+  const { rawHeaders, method, url = '', httpVersion } = request;
   // Node's parser also accepts 0.9, which has no headers, and 2.0, which is a binary protocol.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'version';
   if (rawHeaders.length / 2 > MAX_HEADERS) return 'too_many_headers';
   if (url.length > MAX_TARGET_LENGTH) return 'target_too_long';
-  if (!ORIGIN_FORM.test(url) || hasDotSegment(url)) return 'target';
+  // RFC 9112 §3.2.4: `*` is a target of OPTIONS only.
+  if (url === '*' ? method !== 'OPTIONS' : !ORIGIN_FORM.test(url) || hasDotSegment(url)) return 'target';
   let hosts = 0;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = [rawHeaders[at], rawHeaders[at + 1]];

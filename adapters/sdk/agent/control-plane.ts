@@ -35,6 +35,8 @@ const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const ASSERTION_SECONDS = 60;
 /** Used when the answer has no `Retry-After`. */
 const DEFAULT_RETRY_MS = 1000;
+/** Half of the skew that the control plane accepts. An answer takes less time than this. */
+const NOTABLE_MS = 30_000;
 /** RFC 6749 §5.2. The error object holds only codes of this form. */
 const CODE = /^[a-z_]{1,64}$/;
 
@@ -110,6 +112,8 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
 
 interface Answer {
   readonly status: number;
+  /** How far this clock is ahead of the answer's `Date`, in milliseconds. `undefined` without one. */
+  readonly aheadMs: number | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -128,7 +132,8 @@ async function send(
   if (status === 429 || status >= 500) {
     throw new NotNow('The control plane is busy.', retryAfterMs(answer.headers.get('retry-after'), clock.now()));
   }
-  return { status, body: objectOf(answer.text) };
+  const date = Date.parse(answer.headers.get('date') ?? '');
+  return { status, aheadMs: Number.isNaN(date) ? undefined : clock.now() - date, body: objectOf(answer.text) };
 }
 
 function objectOf(text: string): Answer['body'] {
@@ -148,11 +153,14 @@ function retryAfterMs(header: string | null, now: number): number {
 }
 
 /** Leaves out `error_description`: as free text it may repeat the request. */
-function refusalOf({ body }: Answer): Refused {
+function refusalOf({ body, aheadMs = 0 }: Answer): Refused {
   const [error, reason] = [body.error, body.reason].map((code) =>
     typeof code === 'string' && CODE.test(code) ? code : undefined,
   );
-  return new Refused(error ?? 'unexpected_answer', reason);
+  // The control plane does not say which check an assertion failed. A wrong clock is the one that the agent can see.
+  // Rounds down, because `Date` has dropped the fraction of its second.
+  const isAboutClock = error === 'invalid_client' && Math.abs(aheadMs) >= NOTABLE_MS;
+  return new Refused(error ?? 'unexpected_answer', reason, isAboutClock ? Math.floor(aheadMs / 1000) : undefined);
 }
 
 /** A random addition of up to half of each wait, so that agents that were refused together do not retry together. */

@@ -60,11 +60,26 @@ export class Refused extends Error {
    */
   readonly reason: string | undefined;
 
-  constructor(error: string, reason: string | undefined) {
-    super(`${sentenceOf(error, reason)}: ${error}${reason === undefined ? '' : ` (${reason})`}.`);
+  /**
+   * With `invalid_client`, if this machine's clock differs from the answer's `Date` by 30 seconds or more: by how many
+   * seconds it is ahead; negative if it is behind. Probably the assertion was refused for its times.
+   */
+  readonly clockAheadSeconds: number | undefined;
+
+  constructor(error: string, reason: string | undefined, clockAheadSeconds?: number) {
+    super(
+      `${sentenceOf(error, reason)}: ${error}${reason === undefined ? '' : ` (${reason})`}.${clockSentence(clockAheadSeconds)}`,
+    );
     this.error = error;
     this.reason = reason;
+    this.clockAheadSeconds = clockAheadSeconds;
   }
+}
+
+function clockSentence(aheadSeconds = 0): string {
+  if (aheadSeconds === 0) return '';
+  const direction = aheadSeconds > 0 ? 'ahead of' : 'behind';
+  return ` This machine's clock is ${Math.abs(aheadSeconds)} s ${direction} the control plane's.`;
 }
 
 function sentenceOf(error: string, reason: string | undefined): string {

@@ -31,6 +31,7 @@ import { functionBodies, readSchemaStatus } from './migrate.ts';
 import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
+import { refuseSharedSessions } from './shared-sessions.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { awaitingStandby, lockHolders } from './waits.ts';
 
@@ -57,6 +58,7 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
   return {
     async server() {
       await primary;
+      await refuseSharedSessions(connectionString, 'serving');
       const { rows } = await orRefusal('serving', () => run<{ version: string }>(version));
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },

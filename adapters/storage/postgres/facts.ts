@@ -240,6 +240,13 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
       ),
   ),
 
+  inactive_users: lookup<'inactive_users', { user_id: UserId }>(
+    'sponsor_key text',
+    'select user_id from provisioned_users u where u.sponsor_key = q.sponsor_key and not u.active order by u.user_id',
+    (sponsorKey) => ({ sponsor_key: storable('sponsor_key', sponsorKey) }),
+    (rows) => rows.map((row) => row.user_id),
+  ),
+
   other_users: lookup<'other_users', OtherUsers>(
     'sponsor_key text, except_id text',
     `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u

@@ -30,16 +30,22 @@ export async function primaryOf(connectionString: string, role: DatabaseRefusal[
   return orRefusal(role, () => Promise.reject(noConnection(cause)));
 }
 
-async function ask(host: string): Promise<Asked> {
+/** A client for a few short queries. It is not connected yet. */
+export function briefClient(connectionString: string): pg.Client {
   const { acquire, query } = SERVING_LIMITS;
   const client = new pg.Client({
-    connectionString: host,
+    connectionString,
     application_name: 'mandate',
     connectionTimeoutMillis: acquire,
     query_timeout: query,
   });
   // A query in progress rejects with the same error.
   client.on('error', () => undefined);
+  return client;
+}
+
+async function ask(host: string): Promise<Asked> {
+  const client = briefClient(host);
   try {
     await client.connect();
     const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');

@@ -14,6 +14,7 @@ import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { closingBefore, grantToServingRole, identifier } from './serving-role.ts';
+import { refuseSharedSessions } from './shared-sessions.ts';
 
 export interface MigrationOptions {
   /** Connects as the role that will own the schema. */
@@ -65,6 +66,7 @@ const OLDEST_SERVER = 150_000;
 
 export async function migratePostgres(options: MigrationOptions): Promise<readonly string[]> {
   const connectionString = await primaryOf(options.connectionString, 'migrating');
+  await refuseSharedSessions(connectionString, 'migrating');
   const knex = createKnex({
     client: 'pg',
     connection: {

@@ -49,6 +49,7 @@ import {
 } from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
 import { afterRestore } from './restores.ts';
+import { refuseSharedSessions } from './shared-sessions.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
@@ -204,8 +205,13 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       draining.line('draining'),
       readiness.line('readiness'),
     ],
-    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    schemaStatus: () =>
+      orRefusal('serving', async () => {
+        await refuseSharedSessions(known.current(), 'serving');
+        return readSchemaStatus(connections);
+      }),
     async migrate() {
+      await refuseSharedSessions(known.current(), 'serving');
       const asking = { name: 'role', text: 'select current_user as role' };
       const { rows } = await orRefusal('serving', () => connections.run<{ role: string }>(asking));
       const servingRole = rows[0]?.role;

@@ -39,6 +39,7 @@ import {
   type ProvisionedUserRow,
   pageOfUsers,
   toProvisionedUser,
+  usersOfPerson,
 } from '../rows/provisioned-user-row.ts';
 import { type SessionRow, sessionColumnNames, toSession } from '../rows/session-row.ts';
 import {
@@ -287,6 +288,10 @@ export function postgresProvisionedUsers({ knex, run }: Connections): Provisione
       const { rows } = await run<ProvisionedUserRow>(pageOfUsers(knex, question));
       const counted = await run<CountRow>(countUsers(knex, question.match));
       return { users: rows.map(toProvisionedUser), total: counted.rows[0]?.users ?? 0 };
+    },
+    async ofPerson(sponsorKey) {
+      const { rows } = await run<ProvisionedUserRow>(usersOfPerson(knex, sponsorKey));
+      return rows.map(toProvisionedUser);
     },
   };
 }

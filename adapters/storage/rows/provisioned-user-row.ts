@@ -75,6 +75,14 @@ export function pageOfUsers(knex: Knex, { match, skip, limit }: UsersQuestion) {
   return query.where(matching(match)).limit(limit).offset(skip);
 }
 
+export function usersOfPerson(knex: Knex, sponsorKey: SponsorKey) {
+  return knex
+    .select(...provisionedUserColumnNames)
+    .from(TABLE)
+    .where({ sponsor_key: storable('sponsor_key', sponsorKey) })
+    .orderBy('user_id');
+}
+
 export interface CountRow {
   readonly users: number;
 }

@@ -123,6 +123,11 @@ const readers: Readers = {
 
   log_keys: (run, use) => run<LogKeyRow>(logKeys, [use]).rows.map(toLogKey),
 
+  inactive_users: (run, sponsorKey) => {
+    const query = 'select user_id from provisioned_users where sponsor_key = ? and not active order by user_id';
+    return run<{ user_id: UserId }>(query, [storable('sponsor_key', sponsorKey)]).rows.map((row) => row.user_id);
+  },
+
   other_users: (run, { sponsorKey, except }) => {
     const key = storable('sponsor_key', sponsorKey);
     return first<OtherUsers>(run, otherUsers, key, except) ?? { users: 0, inactive: 0 };

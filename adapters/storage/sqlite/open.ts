@@ -90,7 +90,7 @@ export async function openSqlite(
     },
     sessions: { find: ask('findSession') },
     operatorSessions: { find: ask('findOperatorSession') },
-    provisionedUsers: { find: ask('findUser'), list: ask('listUsers') },
+    provisionedUsers: { find: ask('findUser'), list: ask('listUsers'), ofPerson: ask('usersOfPerson') },
     ledger: { page: ask('ledgerPage'), settledThrough: ask('settledThrough') },
     operatorActs: { list: ask('listActs') },
     sweeping: { forget: ask('forget'), eraseReasons: ask('eraseReasons') },

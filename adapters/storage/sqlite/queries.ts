@@ -42,6 +42,7 @@ import {
   type ProvisionedUserRow,
   pageOfUsers,
   toProvisionedUser,
+  usersOfPerson,
 } from '../rows/provisioned-user-row.ts';
 import { type SessionRow, sessionColumnNames, toSession } from '../rows/session-row.ts';
 import {
@@ -243,6 +244,9 @@ export function sqliteProvisionedUsers({ read }: Connection): ProvisionedUsers {
         users: run<ProvisionedUserRow>(pageOfUsers(queryBuilder, question)).rows.map(toProvisionedUser),
         total: run<CountRow>(countUsers(queryBuilder, question.match)).rows[0]?.users ?? 0,
       })),
+
+    ofPerson: (sponsorKey) =>
+      read((run) => run<ProvisionedUserRow>(usersOfPerson(queryBuilder, sponsorKey)).rows.map(toProvisionedUser)),
   };
 }
 

@@ -218,6 +218,36 @@ describe('The proxy from the environment', () => {
     expect(of('https://provider.example/')).to.equal('http://proxy.example:3128/');
   });
 
+  it('is absent for an address in a range of NO_PROXY, and for no other host', () => {
+    process.env.HTTPS_PROXY = 'http://proxy.example:3128';
+    process.env.NO_PROXY = '10.0.0.0/8, 192.168.*,172.16.*.*,fd00::/8,::1 sink.example:8443';
+    for (const host of [
+      ...['10.0.0.1', '10.255.255.255', '192.168.7.9', '172.16.0.1', '[fd12::1]', '[::1]', '[0:0::1]'],
+      'sink.example:8443',
+    ]) {
+      expect(of(`https://${host}/`), host).to.equal(undefined);
+    }
+    for (const host of ['11.0.0.1', '192.169.0.1', '172.17.0.1', '[fe80::1]', '[::2]', '10.example', 'sink.example']) {
+      expect(of(`https://${host}/`), host).to.equal('http://proxy.example:3128/');
+    }
+    process.env.NO_PROXY = '*';
+    expect(of('https://11.0.0.1/')).to.equal(undefined);
+  });
+
+  for (const entry of [
+    ...['10.0.0.0/33', '10/8', '10.0.0.0/8:443', '10.0.0.0-10.0.0.9', '300.1.*', '10.*.3', 'host*.example'],
+    ...['https://inside.example', 'inside.example/path', '<local>', 'bücher.example', 'fd00::/129'],
+  ]) {
+    it(`is refused with the entry ${entry} in NO_PROXY, because no host could match it`, () => {
+      process.env.NO_PROXY = `inside.example,${entry}`;
+      expect(of('https://provider.example/'), 'without a proxy').to.equal(undefined);
+      process.env.HTTPS_PROXY = 'http://proxy.example:3128';
+      for (const host of ['provider.example', 'inside.example', '10.0.0.1']) {
+        expect(() => of(`https://${host}/`)).to.throw(NetworkFailure, /^Entry 2 of NO_PROXY can match no host/);
+      }
+    });
+  }
+
   it('is refused with a password that is not percent-encoded', () => {
     process.env.HTTPS_PROXY = 'http://svc:50%off@proxy.example:3128';
     expect(() => of('https://provider.example/')).to.throw(NetworkFailure, 'write % as %25');

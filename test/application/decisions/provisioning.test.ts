@@ -154,8 +154,14 @@ describe('SCIM writes', () => {
       [],
     ],
     [
-      'keep the block while another user of the person is inactive',
+      'keep the block while another user of the person is inactive, and record that',
       says('active', true),
+      facts({ blocks: [disabled], others: oneInactive }),
+      [signalled('scim_still_inactive')],
+    ],
+    [
+      'record nothing for a user stated as active again while another user of the person is inactive',
+      says('active', false),
       facts({ blocks: [disabled], others: oneInactive }),
       [],
     ],
@@ -258,8 +264,13 @@ describe('Random SCIM writes', () => {
             expect(blocksOf(before.sponsorKey)).to.containSubset([{ source: 'scim', kind: 'deleted' }]);
           } else {
             const input = { user: after, statements, at };
-            if (before === undefined) await decisions.decide(addUser, { ...input, maxUsers: 4 });
-            else await decisions.decide(changeUser, { ...input, stored: before });
+            if (before === undefined) {
+              await decisions.decide(addUser, { ...input, maxUsers: 4 });
+              // A create of an active user deletes the person's inactive users.
+              for (const [nth, { active, sponsorKey }] of stored) {
+                if (after.active && !active && sponsorKey === person) stored.delete(nth);
+              }
+            } else await decisions.decide(changeUser, { ...input, stored: before });
             stored.set(user, after);
           }
           const users = [...stored.values()];

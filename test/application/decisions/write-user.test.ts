@@ -33,6 +33,7 @@ const stored: ProvisionedUser = {
 };
 const inactive = { ...stored, active: false };
 const another = makeUserId('01M31S7W68TMK7WDX8YKPSYTEA');
+const third = makeUserId('01M31S7W68TMK7WDX8YKPSYTEB');
 
 const [task] = TASKS;
 /** One person with one live task, so that a test sees both effects of a refusal: the block and the ended task. */
@@ -62,9 +63,16 @@ describe('addUser', () => {
 
   it('reads the user with the lower-case name, the number of users, and the person', () => {
     const asked = { named: ask('user_named', 'ada@example.org'), count: ask('user_count', null), ...ofAda };
-    expect(addUser.asks(add(inactive))).to.deep.equal(asked);
+    expect(addUser.asks(add(inactive))).to.deep.equal({ ...asked, superseded: undefined });
+    const superseded = ask('inactive_users', ADA);
+    expect(addUser.asks(add(stored))).to.deep.equal({ ...asked, live: [undefined], superseded });
   });
 
+  const supersededOf = (inactive: number) => ({
+    others: [{ users: inactive, inactive }],
+    blocks: [[aStatedBlock({ source: 'scim', kind: 'disabled' })]],
+    live: [undefined],
+  });
   const blocked = { blocks: [[aStatedBlock({ source: 'scim', kind: 'disabled' })]], live: [NO_TASKS] };
   for (const [title, added, facts, verdict, effects] of [
     ['creates an active user', stored, {}, 'created', [{ effect: 'insert_user', ...stored }]],
@@ -80,6 +88,44 @@ describe('addUser', () => {
       inactive,
       { named: another, count: 10 },
       'uniqueness',
+      [],
+    ],
+    [
+      'deletes the inactive users of the person before it judges the name and the maximum, and lifts the block',
+      stored,
+      { named: another, count: 11, superseded: [another, third], ...supersededOf(2) },
+      'created',
+      [
+        { effect: 'remove_user', userId: another },
+        { effect: 'remove_user', userId: third },
+        { effect: 'insert_user', ...stored },
+        { effect: 'remove_block', sponsorKey: ADA, source: 'scim' },
+        { effect: 'append', entries: [signalRecord(ADA, at, 'scim_reactivated')] },
+      ],
+    ],
+    [
+      'records the reactivation if no block is there to lift',
+      stored,
+      { superseded: [another], ...supersededOf(1), blocks: [[]] },
+      'created',
+      [
+        { effect: 'remove_user', userId: another },
+        { effect: 'insert_user', ...stored },
+        { effect: 'append', entries: [signalRecord(ADA, at, 'scim_reactivated')] },
+      ],
+    ],
+    [
+      'deletes no user if a user of another person has the name',
+      stored,
+      { named: third, superseded: [another], ...supersededOf(1) },
+      'uniqueness',
+      [],
+    ],
+    [
+      'deletes no user if there is no room even without the inactive ones',
+      stored,
+      { count: 11, superseded: [another], ...supersededOf(1) },
+      'full',
       [],
     ],
     ['refuses an active user at the maximum', stored, { count: 10 }, 'full', []],
@@ -100,7 +146,7 @@ describe('addUser', () => {
     ],
   ] as const) {
     it(title, () => {
-      const judgement = addUser.judge(add(added), { named: undefined, count: 9, ...people, ...facts });
+      const judgement = addUser.judge(add(added), { named: undefined, count: 9, superseded: [], ...people, ...facts });
       expect(judgement).to.deep.equal({ verdict, effects });
     });
   }

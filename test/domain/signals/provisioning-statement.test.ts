@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { parseSponsorKey } from '../../../domain/identifiers.ts';
 import { userNameKey } from '../../../domain/signals/provisioned-user.ts';
 import {
+  type HeldStatement,
   heldStatement,
   type ProvisioningStatement,
   signalOf,
@@ -22,7 +23,11 @@ function subject(text: string) {
 }
 
 /** The person, the state, and whether the statement is new. */
-function inBrief({ sponsorKey, state, isNew }: ProvisioningStatement): string {
+function inBrief({
+  sponsorKey,
+  state,
+  isNew,
+}: Pick<HeldStatement, 'sponsorKey' | 'isNew'> & { readonly state: string }): string {
   return `${sponsorKey} ${state}${isNew ? ' (new)' : ''}`;
 }
 
@@ -51,7 +56,7 @@ describe('The statements of a SCIM write about people', () => {
   it('have effects that depend on the other users of the same person', () => {
     const held = (state: ProvisioningStatement['state'], users: number, inactive: number) => {
       const holds = heldStatement({ sponsorKey: key('A'), state, isNew: true }, { users, inactive });
-      return holds && inBrief(holds);
+      return inBrief(holds);
     };
     for (const inactive of [0, 1, 2]) {
       expect(held('disabled', 2, inactive)).to.equal('A disabled (new)');
@@ -59,7 +64,7 @@ describe('The statements of a SCIM write about people', () => {
     }
     expect(held('active', 0, 0)).to.equal('A active (new)');
     expect(held('active', 2, 0)).to.equal('A active (new)');
-    expect(held('active', 2, 1), 'one of them is inactive').to.equal(undefined);
+    expect(held('active', 2, 1), 'one of them is inactive').to.equal('A still_inactive (new)');
     expect(held('left', 0, 0), 'no other user names that person').to.equal('A deleted (new)');
     expect(held('left', 2, 1)).to.equal('A disabled');
     expect(held('left', 2, 0)).to.equal('A active');
@@ -75,8 +80,13 @@ describe('The statements of a SCIM write about people', () => {
   });
 
   it('are recorded under the sponsor key with their reason', () => {
-    const reasons = { disabled: 'scim_deactivated', deleted: 'scim_deleted', active: 'scim_reactivated' } as const;
-    for (const state of ['disabled', 'deleted', 'active'] as const) {
+    const reasons = {
+      disabled: 'scim_deactivated',
+      deleted: 'scim_deleted',
+      active: 'scim_reactivated',
+      still_inactive: 'scim_still_inactive',
+    } as const;
+    for (const state of ['disabled', 'deleted', 'active', 'still_inactive'] as const) {
       expect(signalOf({ sponsorKey: key('A'), state, isNew: true }, NOON)).to.deep.equal({
         at: NOON,
         event: 'sponsor.signal',

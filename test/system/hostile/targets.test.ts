@@ -181,6 +181,24 @@ describe('A request', () => {
     expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['admin.denied', 'invalid_api_key']]);
   });
 
+  it('with OPTIONS for * or / is answered with 204 and Allow; HTTP/1.0 needs no Host', async () => {
+    const { records } = await effectsOf(mandate, async () => {
+      for (const [target, allow] of [
+        ['*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
+        ['/', 'OPTIONS'],
+        ['/?x=1', 'OPTIONS'],
+      ]) {
+        for (const head of ['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost: x\r\nConnection: close\r\n']) {
+          const { answers } = await sendBytes(mandate.url, `OPTIONS ${target} ${head}\r\n`);
+          expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).to.deep.equal([[204, allow]]);
+        }
+      }
+      expectRefused(await sendBytes(mandate.url, `OPTIONS ** HTTP/1.1\r\nHost: x\r\n\r\n${wholeRegistration()}`));
+      for (const path of ['/healthz?x=1', '/readyz?x']) expect((await mandate.get(path)).status, path).to.equal(200);
+    });
+    expect(records).to.deep.equal([]);
+  });
+
   it('with CONNECT is refused', () =>
     expectNoEffect(mandate, async () => {
       for (const target of ['other:443', 'mandate.test:80', '/admin/agents', '*']) {

@@ -3,6 +3,7 @@
  * such headers has no token, because parsers differ about which one counts.
  */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import { trimOws } from '../../../../domain/trim-ows.ts';
 
 const BEARER = /^bearer +(.+)$/is;
@@ -12,8 +13,17 @@ const BEARER = /^bearer +(.+)$/is;
  *
  * @param rawHeaders Node's `IncomingMessage.rawHeaders`: names and values in turn. Node's `headers` drops the second of
  * two
+ * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without it
  */
-export function authorizationHeaders(rawHeaders: readonly string[]): readonly string[] {
+export function authorizationHeaders(
+  rawHeaders: readonly string[],
+  headers: IncomingHttpHeaders = {},
+): readonly string[] {
+  if (rawHeaders.length === 0) {
+    return Object.entries(headers).flatMap(([name, value]) =>
+      name.toLowerCase() === 'authorization' ? (value ?? []) : [],
+    );
+  }
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization');
 }
 

@@ -47,7 +47,7 @@ function guard(
   nameOf: (request: IncomingMessage) => string | null,
 ): ExpressMiddleware {
   return (request, response, next) => {
-    const authorization = authorizationHeaders(request.rawHeaders);
+    const authorization = authorizationHeaders(request.rawHeaders, request.headers);
     toolServer
       .authorize({ authorization, route: nameOf(request), policy, headers: request.headers })
       .then((access) => {

@@ -54,7 +54,7 @@ const protection: FastifyPluginAsync<FastifyProtectionOptions> = async (app, { t
     if (route !== null && isOpen(route)) return;
     const given = request.is404 ? undefined : request.routeOptions.config.mandate;
     const policy = (given && policies.get(given)) ?? 'unknown_route';
-    const authorization = authorizationHeaders(request.raw.rawHeaders);
+    const authorization = authorizationHeaders(request.raw.rawHeaders, request.raw.headers);
     const access = await toolServer.authorize({ authorization, route, policy, headers: request.raw.headers });
     if (access.kind === 'refused') {
       answer(reply, access);

@@ -76,7 +76,7 @@ export function mcpProtection(toolServer: ToolServer, options: McpProtectionOpti
   const sessions = sessionOwnership();
 
   async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
-    const authorization = authorizationHeaders(request.rawHeaders);
+    const authorization = authorizationHeaders(request.rawHeaders, request.headers);
     // 1. The tool or method. Without a bearer token, the body is not read.
     const isStranger = bearerToken(authorization) === undefined;
     const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);

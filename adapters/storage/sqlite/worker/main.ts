@@ -73,6 +73,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     liftPendingUntil: sponsors.liftPendingUntil,
     findUser: users.find,
     listUsers: users.list,
+    usersOfPerson: users.ofPerson,
     ledgerPage: ledger.page,
     settledThrough: ledger.settledThrough,
     listActs: sqliteOperatorActs(connection).list,

@@ -371,6 +371,27 @@ describe('The agent library', () => {
       expect(renewals()).to.have.length(2);
     });
 
+    for (const [ahead, sentence] of [
+      [70, " This machine's clock is 70 s ahead of the control plane's."],
+      [-3600, " This machine's clock is 3600 s behind the control plane's."],
+      [29, ''],
+    ] as const) {
+      it(`names a clock that is ${ahead} s ahead only if the assertion is refused and 30 s or more are missing`, async () => {
+        const task = await start();
+        advance(TOKEN_MS);
+        const date = new Date(clock.now() - ahead * 1000).toUTCString();
+        const answer = (error: string) => new Response(JSON.stringify({ error }), { status: 401, headers: { date } });
+        requests.answer = async () => answer('invalid_client');
+        const refused = await thrownBy(task.token());
+        expect(refused).to.be.instanceOf(Refused);
+        expect((refused as Refused).message).to.equal(`The control plane refused: invalid_client.${sentence}`);
+        expect((refused as Refused).clockAheadSeconds).to.equal(sentence === '' ? undefined : ahead);
+        advance(2000);
+        requests.answer = async () => answer('invalid_scope');
+        expect(((await thrownBy(task.token())) as Refused).clockAheadSeconds).to.equal(undefined);
+      });
+    }
+
     it('with jittered retries for at most patienceMs after the token has expired', async () => {
       const task = await start();
       advance(TOKEN_MS);

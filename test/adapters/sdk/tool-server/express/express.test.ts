@@ -53,6 +53,44 @@ describe('The Express middleware', () => {
     expect(events.map((event) => event.route)).to.deep.equal(['GET /issues/:key', 'GET /tenants/:tenant/boards', null]);
   });
 
+  it('reads headers if rawHeaders is empty, as behind serverless-http, and refuses two Authorization headers there too', async () => {
+    const emptied =
+      (headers: (token: string) => object) => (request: express.Request, _: unknown, next: () => void) => {
+        const { authorization = '' } = request.headers;
+        Object.assign(request, { rawHeaders: [], headers: headers(authorization) });
+        next();
+      };
+    const ok = (_: unknown, response: express.Response) => void response.send('ok');
+    app.get(
+      '/one',
+      emptied((authorization) => ({ authorization })),
+      protect(READ),
+      ok,
+    );
+    app.get(
+      '/case',
+      emptied((Authorization) => ({ Authorization })),
+      protect(READ),
+      ok,
+    );
+    app.get(
+      '/two',
+      emptied((one) => ({ authorization: [one, one] })),
+      protect(READ),
+      ok,
+    );
+    app.get(
+      '/none',
+      emptied(() => ({})),
+      protect(READ),
+      ok,
+    );
+    const statuses = await Promise.all(
+      ['/one', '/case', '/two', '/none'].map(async (path) => (await get(path)).status),
+    );
+    expect(statuses).to.deep.equal([200, 200, 401, 401]);
+  });
+
   it('returns no claims for a request that was not allowed', async () => {
     app.get('/open', (request, response) => {
       expect(() => claimsOf(request)).to.throw('is its route protected?');
