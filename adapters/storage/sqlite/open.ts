@@ -51,10 +51,12 @@ export async function openSqlite(
       restartAfterMs: path === ':memory:' ? undefined : RESTART_PAUSE_MS,
     },
   );
-  const ask = callerOf(thread.call);
+  let isDamaged = false;
+  const call: Call<DatabaseMethods> = (...asked) =>
+    isDamaged ? Promise.reject(new StorageUnavailable('The SQLite file is damaged')) : thread.call(...asked);
+  const ask = callerOf(call);
   opened = await ask('openedFile')();
   if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
-  let isDamaged = false;
   const checking = options.isServed && path !== ':memory:' && isLarge(path) ? checkLarge() : undefined;
   async function checkLarge(): Promise<void> {
     try {
@@ -67,8 +69,7 @@ export async function openSqlite(
   const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
-      if (isDamaged) throw new StorageUnavailable('The SQLite file is damaged');
-      const verdict = await thread.call('decide', [decision.name, input], answerLimit(decision.transaction));
+      const verdict = await call('decide', [decision.name, input], answerLimit(decision.transaction));
       return verdict as Verdict;
     },
     agents: { find: ask('findAgent'), list: ask('listAgents') },
@@ -94,7 +95,7 @@ export async function openSqlite(
     ledger: { page: ask('ledgerPage'), settledThrough: ask('settledThrough') },
     operatorActs: { list: ask('listActs') },
     sweeping: { forget: ask('forget'), eraseReasons: ask('eraseReasons') },
-    checkpoints: checkpointsOf(thread.call),
+    checkpoints: checkpointsOf(call),
     outbox: sqliteOutbox(
       {
         setQueueing: ask('setQueueing'),
@@ -104,7 +105,7 @@ export async function openSqlite(
       },
       clock,
     ),
-    transparencyLog: transparencyLogOf(thread.call),
+    transparencyLog: transparencyLogOf(call),
     readiness: {
       name: 'database',
       check: async () =>

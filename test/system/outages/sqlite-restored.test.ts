@@ -198,7 +198,7 @@ describe('A backup of SQLite', function () {
     await started.stop();
   });
 
-  it('that is large and damaged is found while the service runs, which then decides nothing', async () => {
+  it('that is large and damaged is found while the service runs, which then decides and reads nothing', async () => {
     await mandate.stop();
     const handle = new Database(path);
     handles.push(handle);
@@ -213,6 +213,10 @@ describe('A backup of SQLite', function () {
     expect(await databaseCheck(mandate)).to.deep.equal({ status: 503, check: DAMAGED });
     const before = await records();
     expect((await mandate.admin('DELETE', `/admin/tasks/${issued.body.task_id}`)).status).to.equal(503);
+    // What is read from a damaged file may be wrong.
+    expect((await mandate.post('/oauth2/introspect', { token: String(issued.body.access_token) })).status).to.equal(
+      503,
+    );
     expect(await records()).to.equal(before);
     expect(mandate.log.lines.join('\n')).to.include('The file at Service:Database:Path is damaged.');
   });
