@@ -225,12 +225,11 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     async close() {
       clearInterval(keeping);
       clearInterval(watching);
-      await watched;
       person.close();
       operator.close();
       provider.close();
       await decisions.close();
-      await Promise.all([connections.close(), revoking.close(), draining.close(), readiness.close()]);
+      await Promise.all([connections.close(), revoking.close(), draining.close(), readiness.close(), watched]);
     },
   };
 }
