@@ -1,7 +1,7 @@
 /** Spans of the service (`Service:Traces:Enabled`), and the parts that one request uses with them. */
 
-import { packageVersion } from '../adapters/platform/package-version.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
+import { packageVersion } from '../adapters/platform/package-version.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { inSpan, tracedStorage } from '../adapters/telemetry/spans.ts';
 import type { explaining } from '../application/admin/explaining.ts';

@@ -18,6 +18,7 @@ import {
 } from '../../application/ports/network.ts';
 import { type Instant, instantFromMillis } from '../../domain/instant.ts';
 import { formatTraceparent } from '../../domain/trace-context.ts';
+import { trimOws } from '../../domain/trim-ows.ts';
 import { userAgent } from './package-version.ts';
 import { isPublicAddress, NOT_PUBLIC, publicLookup, type Resolve } from './public-address.ts';
 import { connectThrough, type ProxyOf, proxyFromEnvironment, TunnelAgent } from './tunnel.ts';
@@ -216,7 +217,7 @@ const COMPRESSIONS = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br
  * strictly as UTF-8 in any case.
  */
 function compressionOf(header: string | undefined): string | undefined {
-  const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  const codings = (header ?? '').split(',').map((coding) => trimOws(coding).toLowerCase());
   return codings.find((coding) => COMPRESSIONS.includes(coding));
 }
 

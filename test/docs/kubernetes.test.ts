@@ -375,7 +375,7 @@ describe('The Helm chart', function () {
     withSettings(Object.fromEntries(names.map((name) => [name, undefined])));
   const KEYS = [{ file: 'a.pem' }, { file: 'b.pem' }];
   const refused: readonly (readonly [string, unknown, readonly string[]])[] = [
-    ['no value at all', {}, ['repository', 'Service__Issuer', 'Service__UpstreamIdp__Audience', 'ClientId']],
+    ['no value at all', {}, ['repository', 'Service__Issuer', 'Service__UpstreamIdp__Audience', 'UsersUrl']],
     ...Object.keys(values.settings).map((name) => [`no ${name}`, without(name), [name]] as const),
     ['an empty required setting', withSettings({ Service__Issuer: '' }), ['Service__Issuer']],
     ['an unknown setting', withSettings({ Service__Isuer: 'https://a.example' }), ['Service__Isuer']],

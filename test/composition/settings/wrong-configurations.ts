@@ -24,6 +24,10 @@ const entries: readonly (readonly [string, Setting])[] = Object.entries(catalogu
 /** For some settings: the others that must change too, so that only the tested value is wrong. */
 const COMPANY: Readonly<Record<string, Texts>> = {
   'Service:UpstreamIdp:MetadataUrl': { 'Service:UpstreamIdp:Issuer': undefined },
+  'Service:UpstreamIdp:SponsorCheck:BearerToken': {
+    'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+    'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
+  },
   'Service:Database:Path': { ...onSqlite },
   'Service:Signing:Keys:0:Pem': { 'Service:Signing:Keys:0:Path': undefined },
   ...Object.fromEntries(

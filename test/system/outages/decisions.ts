@@ -23,6 +23,8 @@ export interface Decision {
   readonly records: readonly string[];
   /** The surface, if its 503 answers have no member `error`. */
   readonly surface?: 'scim' | 'events';
+  /** Its first statement is a plain read. If it fails, the decision reads again. */
+  readonly outlivesFirst?: true;
   readonly about: (fixture: Fixture) => Promise<Ask>;
 }
 
@@ -33,9 +35,9 @@ function decision(
   status: number,
   records: readonly string[],
   about: Decision['about'],
-  surface?: Decision['surface'],
+  traits: Pick<Decision, 'surface' | 'outlivesFirst'> = {},
 ): Decision {
-  return surface === undefined ? { name, status, records, about } : { name, status, records, about, surface };
+  return { name, status, records, about, ...traits };
 }
 
 export const decisions: readonly Decision[] = [
@@ -74,10 +76,16 @@ export const decisions: readonly Decision[] = [
     const { id } = await mandate.agent();
     return () => mandate.admin('DELETE', `/admin/agents/${id}`);
   }),
-  decision('the kill switch of a task', 200, [`task.revoked ${KILLED}`], async (fixture) => {
-    const { task_id: id } = (await issued(fixture)).body;
-    return () => fixture.mandate.admin('DELETE', `/admin/tasks/${id}`);
-  }),
+  decision(
+    'the kill switch of a task',
+    200,
+    [`task.revoked ${KILLED}`],
+    async (fixture) => {
+      const { task_id: id } = (await issued(fixture)).body;
+      return () => fixture.mandate.admin('DELETE', `/admin/tasks/${id}`);
+    },
+    { outlivesFirst: true },
+  ),
   decision('the kill switch of a person', 200, [`task.revoked ${KILLED}`], async (fixture) => {
     const sub = await busyPerson(fixture);
     return () => fixture.mandate.admin('DELETE', `/admin/sponsors/${sub}/tasks`);
@@ -110,7 +118,7 @@ export const decisions: readonly Decision[] = [
       const user = aUser(aPerson(), false);
       return () => scim(fixture, 'POST', '/Users', user);
     },
-    'scim',
+    { surface: 'scim' },
   ),
   decision(
     'a SCIM deactivation',
@@ -121,7 +129,7 @@ export const decisions: readonly Decision[] = [
       const { id } = (await scim(fixture, 'POST', '/Users', aUser(sub, true))).body;
       return () => scim(fixture, 'PATCH', `/Users/${id}`, patch({ active: false }));
     },
-    'scim',
+    { surface: 'scim' },
   ),
   decision(
     'a SCIM removal',
@@ -132,14 +140,14 @@ export const decisions: readonly Decision[] = [
       const { id } = (await scim(fixture, 'POST', '/Users', aUser(sub, true))).body;
       return () => scim(fixture, 'DELETE', `/Users/${id}`);
     },
-    'scim',
+    { surface: 'scim' },
   ),
   decision(
     'a security event',
     202,
     ['sponsor.signal ssf_account_disabled', 'task.revoked ssf_account_disabled'],
     async (fixture) => securityEventAbout(fixture, await busyPerson(fixture)),
-    'events',
+    { surface: 'events' },
   ),
 ];
 

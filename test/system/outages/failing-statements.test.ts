@@ -126,6 +126,11 @@ describe('A Postgres statement that fails', () => {
         for (const fault of waysFor(whole.statements, nth)) {
           const ask = await decision.about(fixture);
           const refused = await asked(ask, nth, fault);
+          if (nth === 1 && decision.outlivesFirst === true) {
+            expect(refused.answer.status, `${fault.sqlState} ${refused.answer.text}`).to.equal(decision.status);
+            expect(refused.records, fault.sqlState).to.deep.equal(decision.records);
+            continue;
+          }
           expectUnavailable(refused, decision);
           expect(refused.records, `${nth} ${fault.sqlState}`).to.deep.equal([]);
           const again = await asked(ask, 0, fault);
@@ -135,7 +140,8 @@ describe('A Postgres statement that fails', () => {
           expect(again.records, `again after ${nth} ${fault.sqlState}`).to.deep.equal(decision.records);
         }
         const lost = await asked(await decision.about(fixture), nth, LOST_RESPONSE);
-        expectUnavailable(lost, decision);
+        if (nth === 1 && decision.outlivesFirst === true) expect(lost.answer.status).to.equal(decision.status);
+        else expectUnavailable(lost, decision);
         // The decision has left all of its records or none.
         if (lost.records.length > 0) expect(lost.records).to.deep.equal(decision.records);
       }
