@@ -4,7 +4,7 @@ import pg from 'pg';
 import { DatabaseRefusal } from '../database-refusal.ts';
 import { hostsOf } from './connection-string.ts';
 import { noConnection, orRefusal } from './errors.ts';
-import { SERVING_LIMITS } from './limits.ts';
+import { type Limits, SERVING_LIMITS } from './limits.ts';
 
 type Asked = { readonly host: string; readonly isPrimary: boolean } | { readonly failure: unknown };
 
@@ -31,8 +31,7 @@ export async function primaryOf(connectionString: string, role: DatabaseRefusal[
 }
 
 /** A client for a few short queries. It is not connected yet. */
-export function briefClient(connectionString: string): pg.Client {
-  const { acquire, query } = SERVING_LIMITS;
+export function briefClient(connectionString: string, { acquire, query }: Limits = SERVING_LIMITS): pg.Client {
   const client = new pg.Client({
     connectionString,
     application_name: 'mandate',

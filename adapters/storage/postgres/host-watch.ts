@@ -3,7 +3,7 @@
  * whose host it is would never go on to the next one. With a proxy in front there is one host, and nothing to watch.
  */
 
-import pg from 'pg';
+import { briefClient } from './find-primary.ts';
 import type { Hosts } from './hosts.ts';
 import { READINESS_LIMITS } from './limits.ts';
 import { IDENTITY, type IdentityRow, type KnownPrimary, parseTimeline } from './primary.ts';
@@ -17,11 +17,7 @@ export async function watchHosts(known: Hosts, primary: Pick<KnownPrimary, 'sawE
 }
 
 async function identityOf(connectionString: string): Promise<IdentityRow | undefined> {
-  const { acquire, query } = READINESS_LIMITS;
-  const limits = { connectionTimeoutMillis: acquire, query_timeout: query };
-  const client = new pg.Client({ connectionString, application_name: 'mandate', ...limits });
-  // A query in progress rejects with the same error.
-  client.on('error', () => undefined);
+  const client = briefClient(connectionString, READINESS_LIMITS);
   try {
     await client.connect();
     return (await client.query<IdentityRow>(IDENTITY.text)).rows[0];

@@ -89,18 +89,25 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   const connect = (size: number, use: keyof LimitsByUse, serving: Omit<ServingPool, 'primary'>, isThere?: IsThere) =>
     openConnections(
       {
-        ...{ connectionString: known, poolSize: size, limits: limits[use], isThere },
+        connectionString: known,
+        poolSize: size,
+        limits: limits[use],
+        isThere,
         serving: { primary, ...serving },
       },
       log,
     );
   const readiness = connect(READINESS_POOL_SIZE, 'readiness', {
-    ...{ lifetimeMs: READINESS_LIFETIME_MS, keepsOne: true, mostUnanswered: READINESS_POOL_SIZE },
+    lifetimeMs: READINESS_LIFETIME_MS,
+    keepsOne: true,
+    mostUnanswered: READINESS_POOL_SIZE,
   });
   const isThere = serverIsThere(() => readiness.run({ name: 'is_there', text: 'select 1' }));
   /** @param reserved the connections that writes without an answer leave to reads */
   const writing = (size: number, keepsOne = false, reserved = 0) => ({
-    ...{ lifetimeMs: CONNECTION_LIFETIME_MS, keepsOne, unanswered: unansweredCommits(readiness.run) },
+    lifetimeMs: CONNECTION_LIFETIME_MS,
+    keepsOne,
+    unanswered: unansweredCommits(readiness.run),
     mostUnanswered: Math.max(size - reserved, 1),
   });
   const connections = connect(poolSize, 'serving', writing(poolSize, false, RESERVED_CONNECTIONS));
@@ -115,7 +122,6 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       watched = undefined;
     });
   }, WATCH_HOSTS_MS).unref();
-  if (known.count === 1) clearInterval(watching);
   const switching: Transactions = {
     knex: revoking.knex,
     // A pool does not wait for one of its connections if the server refuses another one. So a switch asks again, and
