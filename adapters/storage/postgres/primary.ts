@@ -10,7 +10,7 @@
 import pg from 'pg';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import type { LedgerMemory } from '../ledger-memory.ts';
+import { isMissing, type LedgerMemory } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { bindInstant } from './column-types.ts';
 import { losesConnection, NotThePrimary, WentBack } from './errors.ts';
@@ -75,7 +75,10 @@ const WITHOUT_TIMELINE = { ...identity('null'), name: 'server_identity_without_t
 const NO_TIMELINE = new Set(['0A000', '42883', '42501']);
 
 interface MemoryRow {
-  readonly holds: boolean;
+  /** The time of the record that has the remembered number now. */
+  readonly found: Instant | null;
+  readonly archived_before: Instant | null;
+  readonly holds_committed: boolean;
   readonly seq: number | null;
   readonly ts: Instant | null;
 }
@@ -84,16 +87,15 @@ interface MemoryRow {
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /**
- * Whether the ledger holds the remembered record ($1, $2) and the one that this process committed last ($3), and the
- * newest record. A month that was archived took its records with it.
+ * The record with the remembered number ($1; only tampering stores two, then the one with the remembered time, $2), whether
+ * the ledger holds the one that this process committed last ($3), and the newest record.
  */
 const remembered = {
   name: 'remembered_records',
   text: `select
-      ($1::bigint is null
-        or exists (select from ledger where seq = $1 and ts = $2::timestamptz)
-        or $2::timestamptz < (select max(archived_before) from ledger_archives))
-      and ($3::bigint is null or exists (select from ledger where seq = $3)) as holds,
+      (select ts from ledger where seq = $1::bigint order by ts = $2::timestamptz desc limit 1) as found,
+      (select max(archived_before) from ledger_archives) as archived_before,
+      $3::bigint is null or exists (select from ledger where seq = $3) as holds_committed,
       newest.seq, newest.ts
     from (select) one left join lateral (select seq, ts from ledger where seq <= ${MOST} order by seq desc limit 1) newest on true`,
 };
@@ -138,7 +140,9 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
       },
     );
     if (row === undefined) return;
-    if (!row.holds) {
+    const found = row.found === null ? undefined : { ts: row.found };
+    const isGone = known !== undefined && isMissing(known, found, row.archived_before ?? undefined);
+    if (isGone || !row.holds_committed) {
       memory.missing();
       log.error('the database went back in time: nothing is decided until a restart', new WentBack());
       throw new WentBack();

@@ -166,7 +166,11 @@ describe('The connections of a serving process', function () {
     const seePromoted = async () => {
       const identity = { standby: false, timeline: '0000000A', pid: 1, started_at: '' };
       const ask: Ask = async ({ name }) => ({
-        rows: [name === 'server_identity' ? identity : { holds: true, seq: null, ts: null }] as never,
+        rows: [
+          name === 'server_identity'
+            ? identity
+            : { found: null, archived_before: null, holds_committed: true, seq: null, ts: null },
+        ] as never,
         count: 1,
       });
       expect((await primary.examine(ask)).timeline).to.equal(10);
