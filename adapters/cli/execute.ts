@@ -2,14 +2,16 @@
 
 import { exitCode, type Run } from './command.ts';
 import type { SettingArgument } from './setting-arguments.ts';
+import { writeReport } from './standard-output.ts';
 
 export interface CommandLineIo {
-  readonly out: (text: string) => void;
+  /** @throws OutputLost */
+  readonly out: (text: string) => void | Promise<void>;
   readonly writeError: (text: string) => void;
 }
 
 export const standardStreams: CommandLineIo = {
-  out: (text) => process.stdout.write(text),
+  out: writeReport,
   writeError: (text) => process.stderr.write(text),
 };
 
@@ -23,7 +25,20 @@ export async function execute(
     return await run(settings);
   } catch (error) {
     // Commands report expected errors. The message of any other error is not shown: it may quote a secret.
-    io.writeError(`mandate: the command failed (${error instanceof Error ? error.constructor.name : typeof error}).\n`);
+    const kind = error instanceof Error ? error.constructor.name : typeof error;
+    io.writeError(`mandate: ${describeExhausted(error) ?? `the command failed (${kind}).`}\n`);
     return exitCode.failed;
+  }
+}
+
+/** @returns a sentence if the process could not open one more file or connection, otherwise `undefined` */
+export function describeExhausted(error: unknown): string | undefined {
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'EMFILE':
+      return 'This process may not open more files: raise its limit (ulimit -n).';
+    case 'ENFILE':
+      return 'This machine has no more files to open: raise the limit of the system (sysctl fs.file-max).';
+    default:
+      return undefined;
   }
 }

@@ -5,6 +5,7 @@ import { type Command, exitCode, type Run } from './command.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
+import { OutputLost, REPORT_LOST } from './standard-output.ts';
 
 /** Wide enough for the examples, and narrow enough for half a screen. */
 const HELP_COLUMNS = 110;
@@ -28,8 +29,7 @@ export async function runCli(
     case 'refused':
       return refuse(io, read.sentence);
     case 'asked':
-      io.out(`${read.answer}\n`);
-      return exitCode.done;
+      return giveAnswer(io, `${read.answer}\n`);
     case 'chosen':
       return execute(read.run, split.settings, io);
   }
@@ -81,6 +81,17 @@ function emptyParser(version: string): Argv {
       'camel-case-expansion': false,
       'dot-notation': false,
     });
+}
+
+async function giveAnswer(io: CommandLineIo, answer: string): Promise<number> {
+  try {
+    await io.out(answer);
+    return exitCode.done;
+  } catch (error) {
+    if (!(error instanceof OutputLost)) throw error;
+    io.writeError(`mandate: ${REPORT_LOST}\n`);
+    return exitCode.failed;
+  }
 }
 
 function refuse(io: CommandLineIo, sentence: string): number {

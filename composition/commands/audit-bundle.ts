@@ -2,6 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { exitCode } from '../../adapters/cli/command.ts';
 import { type BundleRequest, INCOMPLETE } from '../../adapters/cli/commands/audit-bundle.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { OutputLost, writeOutput } from '../../adapters/cli/standard-output.ts';
 import { readCheckpointVerifier } from '../../adapters/jose/checkpoint-signatures.ts';
 import { verifyEd25519 } from '../../adapters/jose/log-key.ts';
 import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
@@ -18,7 +19,7 @@ import type { SettingSources } from '../settings/given-settings.ts';
 import { loadNoteSigner } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import { auditorKeySet, knownKeys, NO_KEYS, openLedger, recordedJwks } from './audit-sources.ts';
-import { OutputLost, printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 /** Writes an evidence bundle (docs/auditing.md, "Evidence"). */
 export async function auditBundle(request: BundleRequest, overrides: readonly SettingArgument[]): Promise<number> {

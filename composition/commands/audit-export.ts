@@ -1,13 +1,14 @@
 import { exitCode } from '../../adapters/cli/command.ts';
 import { ARCHIVED, type ExportRequest, UNKNOWN_POSITION } from '../../adapters/cli/commands/audit-export.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { OutputLost, writeOutput } from '../../adapters/cli/standard-output.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { exportRecords } from '../../application/ledger/export-records.ts';
 import { ocsfEvent } from '../../domain/ledger/ocsf-event.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { openLedger } from './audit-sources.ts';
-import { OutputLost, printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 /** Writes sealed records as events, one JSON object a line (docs/observability.md). */
 export async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {

@@ -16,6 +16,7 @@ import {
   type ShownKey,
 } from '../../adapters/cli/key-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { writeOutput } from '../../adapters/cli/standard-output.ts';
 import {
   canSign,
   newSigningKey,
@@ -32,7 +33,7 @@ import { givenSettings, type SettingSources } from '../settings/given-settings.t
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
-import { printError, processSettings, runReport, validSection, writeOutput } from './run-command.ts';
+import { printError, processSettings, runReport, validSection } from './run-command.ts';
 
 const STANDARD_OUTPUT = '-';
 const SIGNING_KEYS = 'Service:Signing:Keys';

@@ -2,7 +2,9 @@
 
 import type { Writable } from 'node:stream';
 import { exitCode } from '../../adapters/cli/command.ts';
+import { describeExhausted } from '../../adapters/cli/execute.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { REPORT_LOST, watchReport } from '../../adapters/cli/standard-output.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/telemetry/winston-log.ts';
@@ -55,7 +57,7 @@ export async function runCommand(
   try {
     const code = await run(log);
     if (!(await isReportLost())) return code;
-    printError('The report could not be written to standard output.');
+    printError(REPORT_LOST);
     return exitCode.failed;
   } catch (error) {
     for (const reason of reasonsOf(error, log)) printError(reason);
@@ -63,33 +65,6 @@ export async function runCommand(
   } finally {
     await log.close();
   }
-}
-
-/** Watches standard output during a command's report; returns whether the report was lost. */
-function watchReport(): () => Promise<boolean> {
-  let isLost = false;
-  process.stdout.on('error', (error) => {
-    // A reader that closes the pipe early (`| head -1`) does not count as a lost report.
-    if (!('code' in error && error.code === 'EPIPE')) isLost = true;
-  });
-  return async () => {
-    await new Promise((written) => process.stdout.write('', written));
-    return isLost;
-  };
-}
-
-export class OutputLost extends Error {
-  override readonly name = 'OutputLost';
-}
-
-/** Resolves when standard output has taken the text. @throws OutputLost */
-export function writeOutput(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
-      if (error) reject(new OutputLost('The text was not written.', { cause: error }));
-      else resolve();
-    });
-  });
 }
 
 export function printError(sentence: string): void {
@@ -111,6 +86,8 @@ function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   if (error instanceof StartupError) return error.reasons;
   if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
   if (error instanceof DatabaseRefusal) return [describeDatabaseRefusal(error)];
+  const exhausted = describeExhausted(error);
+  if (exhausted !== undefined) return [exhausted];
   log.error('the command failed', error);
   if (error instanceof StorageUnavailable) return [describeUnanswered(error)];
   return ['The command failed: the log says where.'];

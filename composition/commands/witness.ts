@@ -4,6 +4,7 @@ import type {
   WitnessInitRequest,
   WitnessServeRequest,
 } from '../../adapters/cli/commands/witness.ts';
+import { writeOutput } from '../../adapters/cli/standard-output.ts';
 import { witnessApp } from '../../adapters/http/witness/witness-app.ts';
 import { newNoteKey, readNoteSigner, verifyEd25519 } from '../../adapters/jose/log-key.ts';
 import { KeyFileUnusable, readKeyFile, writeKeyFile } from '../../adapters/platform/key-file.ts';
@@ -26,7 +27,7 @@ import { visibleText } from '../../domain/visible.ts';
 import { listen } from '../listen.ts';
 import { startRecurring } from '../recurring.ts';
 import { StartupError } from '../startup-error.ts';
-import { printError, runCommand, runReport, writeOutput } from './run-command.ts';
+import { printError, runCommand, runReport } from './run-command.ts';
 import { untilToldToStop } from './until-told-to-stop.ts';
 
 /** Makes the key of a witness, unless it exists, and its state file; prints its verifier key. */

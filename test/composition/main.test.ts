@@ -1,10 +1,14 @@
-/** Runs `mandate` on versions of Node, including one that cannot parse the rest of the program. */
+/**
+ * Runs `mandate` on versions of Node, including one that cannot parse the rest of the program, and with an output that is
+ * full.
+ */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { fromSource } from '../../scripts/from-source.ts';
+import { runCommand, startCommand } from '../support/command-process.ts';
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const MAIN = at('composition/main.ts');
@@ -42,5 +46,17 @@ describe('mandate', function () {
     expect(code).to.match(/^\s*import\('\.\/command-line\.ts'\);$/m);
     expect(code).not.to.match(/^\s*(import [^(]|export )/m);
     expect(code).not.to.match(/\?\?|\?\.|\bawait\b|\|\|=|&&=/);
+  });
+
+  it('says in a sentence that its help could not be written, and takes a reader that leaves for no fault', async () => {
+    const { child, ended } = startCommand(['--help'], {});
+    child.stdout?.destroy();
+    expect(await ended).to.deep.equal({ code: 0, out: '', err: '' });
+    if (!existsSync('/dev/full')) return;
+    expect(await runCommand(['--help'], {}, 'exec > /dev/full')).to.deep.equal({
+      code: 1,
+      out: '',
+      err: 'mandate: The report could not be written to standard output.\n',
+    });
   });
 });

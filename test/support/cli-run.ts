@@ -7,7 +7,7 @@ import { packageVersion } from '../../adapters/platform/package-version.ts';
 export async function runCommandLine(commands: readonly Command[], argv: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await runCli(argv, commands, packageVersion(), {
-    out: (text) => out.push(text),
+    out: (text) => void out.push(text),
     writeError: (text) => err.push(text),
   });
   return { code, out: out.join(''), err: err.join('') };

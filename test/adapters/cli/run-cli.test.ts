@@ -61,6 +61,19 @@ describe('The command line', () => {
     expect(outcome).to.include({ code: 1, err: 'mandate: the command failed (RangeError).\n', out: '' });
   });
 
+  // Under a real limit of open files it depends on the release of Node which file is one too many.
+  for (const [code, sentence] of [
+    ['EMFILE', 'This process may not open more files: raise its limit (ulimit -n).'],
+    ['ENFILE', 'This machine has no more files to open: raise the limit of the system (sysctl fs.file-max).'],
+  ]) {
+    it(`says what to raise when the system gives no more files (${code})`, async () => {
+      const outcome = await run(['serve'], async () => {
+        throw Object.assign(new Error('too many open files'), { code });
+      });
+      expect(outcome).to.include({ code: 1, err: `mandate: ${sentence}\n`, out: '' });
+    });
+  }
+
   const refused: readonly (readonly [argv: readonly string[], sentence: string])[] = [
     [['srve'], 'Unknown command: srve.'],
     [['serve', 'twice'], 'Unknown command: twice.'],
