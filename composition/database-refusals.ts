@@ -46,7 +46,9 @@ export const DRIVER_FAULTS: Readonly<Record<DriverFault, string>> = {
 
 /** A schema that `mandate migrate` can update. */
 export function describeOldSchema(status: 'absent' | 'behind'): string {
-  return `The database schema is ${status === 'absent' ? 'not there' : 'not current'}: run mandate migrate.`;
+  return status === 'absent'
+    ? 'The database schema is not there: run mandate migrate. If it has run on this Postgres, its role has another search_path than this one.'
+    : 'The database schema is not current: run mandate migrate.';
 }
 
 const NAMED = 'Service:Database:Path (Service__Database__Path) names';
@@ -84,6 +86,7 @@ const FAULTS: Readonly<Record<OtherFault['problem'], string>> = {
   wrong_port: 'has a parameter port that is not a number from 1 to 65535',
   wrong_target_session_attrs:
     'has a target_session_attrs that Mandate cannot use: it works on the primary only, so write read-write or primary',
+  wrong_sslmode: 'has an sslmode other than disable, no-verify, prefer, require, verify-ca and verify-full',
   missing_target_session_attrs:
     'names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby',
 };

@@ -7,6 +7,7 @@ import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
+import { describeFault, StorageUnavailable } from '../ports/decisions.ts';
 import type { TimeLimit } from '../ports/runtime.ts';
 
 export type FindingStatus =
@@ -80,10 +81,19 @@ function noAnswer(limitMs: number): Finding {
 /** An SQLSTATE: five characters with a digit. It means that Postgres answered with an error. Other codes have no digit. */
 const SQLSTATE = / \((?=\D*\d)[0-9A-Z]{5}\)/;
 
-/** Says in a sentence whether the database refused the query or did not answer, with the error's code. */
-export function describeUnanswered(error: unknown): string {
+/** A finding about a database that refuses or does not answer: the fault in a sentence with its code, and what to do. */
+export function failedBy(error: unknown): Finding {
+  const fault = error instanceof StorageUnavailable ? error.fault : undefined;
+  if (fault !== undefined) return failed(`${capitalized(describeFault(fault))}.`, fault.act);
   const code = describeCode(error);
-  return `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`;
+  return failed(
+    `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`,
+    'See that it runs, that it is reachable from here, and that Service:Database:ConnectionString names its address, role and password.',
+  );
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** The form of error codes of operating systems, Postgres and SQLite; text from a request does not match. */

@@ -4,7 +4,7 @@
  */
 
 import { secondsAhead } from '../../domain/clocks.ts';
-import { describeFault, StorageUnavailable } from '../ports/decisions.ts';
+import { describeFault } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import {
   type DatabaseLink,
@@ -14,10 +14,10 @@ import {
   type WritingCondition,
 } from '../ports/storage.ts';
 import {
-  describeUnanswered,
   type Examination,
   type Finding,
   failed,
+  failedBy,
   judgeDatabaseClock,
   ok,
   skipped,
@@ -147,12 +147,7 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
   } catch (error) {
     const refusal = storage.refusal(error);
     if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
-    const fault = error instanceof StorageUnavailable ? error.fault : undefined;
-    if (fault !== undefined) return failed(describeUnanswered(error), `${capitalized(fault.meaning)}. ${fault.act}`);
-    return failed(
-      describeUnanswered(error),
-      'See that it runs, that it is reachable from here, and that Service:Database:ConnectionString names its address, role and password.',
-    );
+    return failedBy(error);
   }
 }
 
@@ -197,7 +192,10 @@ async function examineSchema(
     case 'ahead':
       return warning('A newer release has migrated the schema.', 'Run this command of the release that serves.');
     case 'absent':
-      return failed('There is no schema.', MIGRATE);
+      return failed(
+        'There is no schema.',
+        `${MIGRATE} If it has run on this Postgres, its role has another search_path than the serving role.`,
+      );
     case 'behind':
       return failed('The schema is of an older release, and the service does not start on it.', MIGRATE);
   }
@@ -301,10 +299,6 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
     );
   }
   return ok('A row can be written.');
-}
-
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {

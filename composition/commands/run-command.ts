@@ -8,7 +8,7 @@ import { REPORT_LOST, watchReport } from '../../adapters/cli/standard-output.ts'
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/telemetry/winston-log.ts';
-import { describeUnanswered } from '../../application/doctor/examine.ts';
+import { type Finding, failedBy } from '../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { visibleText } from '../../domain/visible.ts';
@@ -89,6 +89,10 @@ function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   const exhausted = describeExhausted(error);
   if (exhausted !== undefined) return [exhausted];
   log.error('the command failed', error);
-  if (error instanceof StorageUnavailable) return [describeUnanswered(error)];
+  if (error instanceof StorageUnavailable) return [whatToDo(failedBy(error))];
   return ['The command failed: the log says where.'];
+}
+
+function whatToDo({ sentence, remedy = '' }: Finding): string {
+  return `${sentence} ${remedy}`.trimEnd();
 }

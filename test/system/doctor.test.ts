@@ -1079,7 +1079,7 @@ for (const kind of databases) {
           const elsewhere = `postgresql://mandate_app@0.0.0.0:9/mandate${given}`;
           await expectOnly(
             await complaints({ 'Service:Database:ConnectionString': elsewhere }),
-            ['database', 'failed', /did not answer/],
+            ['database', 'failed', /could not be reached/],
             ['database connection', 'warning', sentence],
           );
         }
@@ -1140,7 +1140,7 @@ for (const kind of databases) {
 
       it('reports a database that does not answer once, with the cause', async () => {
         const down = { 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' };
-        await expectFinding(down, 'database', 'failed', /did not answer \(ECONNREFUSED\)/);
+        await expectFinding(down, 'database', 'failed', /^Postgres could not be reached \(ECONNREFUSED\)\.$/);
         const unknown = good['Service:Database:ConnectionString']?.replace(/\w+$/, 'no_such_database');
         await expectFinding(
           { 'Service:Database:ConnectionString': unknown },
@@ -1191,7 +1191,9 @@ for (const kind of databases) {
           await superuser.sql(`alter database ${name} connection limit 0`);
           const found = await complaints(fresh.settings);
           const [database] = found.filter(({ check }) => check === 'database');
-          expect(database?.sentence).to.equal('The database refused (53300).');
+          expect(database?.sentence).to.equal(
+            'Postgres gives no further connection: its limit, or that of the database or the role, is reached (53300).',
+          );
           expect(database?.remedy).to.include(`Each replica takes up to ${CONNECTIONS_PER_PROCESS} connections.`);
           await superuser.sql(`alter database ${name} connection limit -1`);
           await superuser.close();

@@ -335,6 +335,7 @@ const failures: readonly Failure[] = [
       `${POSTGRES} has the parameter sslmode more than once.`,
       `${POSTGRES} has the parameter connect_timeout, which has no effect here: remove it.`,
       `${POSTGRES} names several hosts without target_session_attrs=read-write (or primary): Mandate would read from a standby.`,
+      `${POSTGRES} has an sslmode other than disable, no-verify, prefer, require, verify-ca and verify-full.`,
     ],
   },
   {
@@ -508,7 +509,7 @@ describe('On Postgres', () => {
     [
       'an unreachable server',
       async () => ({ 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' }),
-      'The database did not answer (ECONNREFUSED).',
+      'Postgres could not be reached (ECONNREFUSED). See that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString names its address.',
     ],
   ];
   for (const [what, changes, sentence] of refusals) {
@@ -516,6 +517,17 @@ describe('On Postgres', () => {
       expect(await said(await changes())).to.deep.equal([1, `mandate: ${sentence}\n`]);
     });
   }
+
+  it('mandate migrate exits with 1 and names a host that does not resolve, and what a password may hide', async () => {
+    const [code, err] = await said({
+      'Service:Database:ConnectionString': `postgresql://mandate_app:${MARK}@${MARK}.invalid/mandate`,
+      'Service:Database:MigrationConnectionString': undefined,
+    });
+    expect(code).to.equal(1);
+    expect(err).to.match(
+      /^mandate: The host in the connection string does not resolve \((ENOTFOUND|EAI_AGAIN)\)\. See Service:Database:ConnectionString: the name of the host, and that @, \/ and # in the password are percent-encoded\.\n$/,
+    );
+  });
 
   it('mandate migrate exits with 1 and names the error of a server that refuses the connection', async () => {
     const full = await freshDatabase('postgres', 'absent');
@@ -525,7 +537,10 @@ describe('On Postgres', () => {
     const answer = await said(full.settings);
     await superuser.close();
     await full.drop();
-    expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
+    expect(answer).to.deep.equal([
+      1,
+      'mandate: Postgres gives no further connection: its limit, or that of the database or the role, is reached (53300). Each replica takes up to 16 connections. See pg_stat_activity for who holds the others, then raise max_connections, or the connection limit of the role or database.\n',
+    ]);
   });
 
   it('mandate migrate exits with 1 if the serving role may create in the schema, and prints the statement to run', async () => {

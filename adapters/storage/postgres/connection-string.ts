@@ -13,7 +13,8 @@ export type ConnectionStringFault =
         | 'count_of_ports'
         | 'wrong_port'
         | 'wrong_target_session_attrs'
-        | 'missing_target_session_attrs';
+        | 'missing_target_session_attrs'
+        | 'wrong_sslmode';
     };
 
 export interface ConnectionString {
@@ -22,10 +23,20 @@ export interface ConnectionString {
   readonly faults: readonly ConnectionStringFault[];
 }
 
+const SSLMODE = 'sslmode';
+
+/** The driver checks the certificate in all of these, and warns on standard error at those other than `verify-full`. */
+const VERIFIED = 'verify-full';
+const LIKE_VERIFIED = ['prefer', 'require', 'verify-ca'];
+const MODES = ['disable', 'no-verify', VERIFIED, ...LIKE_VERIFIED];
+
+/** With it the driver reads the modes as libpq does. */
+const AS_LIBPQ = 'uselibpqcompat';
+
 /** The parameters that the driver and the pools honour. `host` and `port` override the address before the path. */
 const HONOURED = new Set([
   ...['user', 'password', 'host', 'port', 'application_name', 'options'],
-  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat'],
+  ...['ssl', SSLMODE, 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', AS_LIBPQ],
 ]);
 
 /** Read here; the driver ignores it. */
@@ -49,7 +60,8 @@ interface Parameter {
 /** @returns `undefined` if it is no well-formed URI */
 export function readConnectionString(uri: string): ConnectionString | undefined {
   const [matched, scheme = '', user = '', address = '', path = '', query = ''] = URI.exec(uri) ?? [];
-  const parameters = readParameters(query);
+  const given = readParameters(query);
+  const parameters = given && spellModes(given);
   const addressed = address === '' ? [] : address.split(',');
   if (matched === undefined || parameters === undefined) return undefined;
   if (!addressed.every((host) => HOST_AND_PORT.test(host))) return undefined;
@@ -61,6 +73,9 @@ export function readConnectionString(uri: string): ConnectionString | undefined 
     ...faultsOfParameters(parameters),
     ...faultsOfHosts(addressed, named, ports),
     ...faultsOfTarget(parameters, Math.max(addressed.length, named.length) > 1),
+    ...(parameters.some(({ name, value }) => name === SSLMODE && !MODES.includes(value))
+      ? [{ problem: 'wrong_sslmode' } as const]
+      : []),
   ];
 
   const without = (...names: readonly string[]) =>
@@ -77,7 +92,8 @@ export function readConnectionString(uri: string): ConnectionString | undefined 
       const others = without('port', TARGET);
       return addressed.map((host, index) => build(host, [...others, ...portOf(index)]));
     }
-    return [parameters.some(({ name }) => name === TARGET) ? build(address, without(TARGET)) : uri];
+    const isDriversOwn = parameters === given && parameters.every(({ name }) => name !== TARGET);
+    return [isDriversOwn ? uri : build(address, without(TARGET))];
   })();
   const [first, ...further] = hosts;
   return first !== undefined && hosts.every(isWellFormed) ? { hosts: [first, ...further], faults } : undefined;
@@ -97,6 +113,16 @@ function readParameters(query: string): readonly Parameter[] | undefined {
   const texts = query.split('&').filter((text) => text !== '');
   if (!texts.every((text) => /^\w+=/.test(text))) return undefined;
   return texts.flatMap((text) => [...new URLSearchParams(text)].map(([name, value]) => ({ name, value, text })));
+}
+
+/** Writes `verify-full` for the modes that the driver treats as it. @returns the same list if there is none */
+function spellModes(parameters: readonly Parameter[]): readonly Parameter[] {
+  const isLikeVerified = ({ name, value }: Parameter) => name === SSLMODE && LIKE_VERIFIED.includes(value);
+  const isAsLibpq = parameters.some(({ name, value }) => name === AS_LIBPQ && value === 'true');
+  if (isAsLibpq || !parameters.some(isLikeVerified)) return parameters;
+  return parameters.map((each) =>
+    isLikeVerified(each) ? { name: SSLMODE, value: VERIFIED, text: `${SSLMODE}=${VERIFIED}` } : each,
+  );
 }
 
 function faultsOfParameters(parameters: readonly Parameter[]): readonly ConnectionStringFault[] {

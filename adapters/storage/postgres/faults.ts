@@ -145,6 +145,20 @@ export const COMMITS_UNANSWERED: DatabaseFault = {
   meaning: 'earlier commits got no answer, so no further one is tried',
   act: 'See whether a synchronous standby is away or slow, in pg_stat_replication and pg_stat_activity.',
 };
+export const NO_TLS: DatabaseFault = {
+  code: 'NO_TLS',
+  meaning: 'Postgres offers no TLS, and the connection string requires it',
+  act: 'Set ssl = on at the server. Only where nobody else is on the network between, write sslmode=disable.',
+};
+/** The code is that of OpenSSL or Node. */
+const UNTRUSTED: Words = {
+  meaning: 'the certificate of Postgres is not accepted',
+  act: 'See what the code means. Name the authority of the certificate with sslrootcert, and in the connection string the host that the certificate names.',
+};
+const UNKNOWN_HOST: Words = {
+  meaning: 'the host in the connection string does not resolve',
+  act: 'See Service:Database:ConnectionString: the name of the host, and that @, / and # in the password are percent-encoded.',
+};
 const LOST: DatabaseFault = { code: 'CONNECTION_LOST', meaning: 'the connection to Postgres was lost', act: REACH };
 
 export const CHECK_VIOLATION = '23514';
@@ -158,6 +172,12 @@ const INDEX_TAKEN = 'tasks_status_index';
 const LOST_CONNECTION = /^(Connection terminated|Query read timeout|timeout expired|Client (has|was) )/;
 /** Of these, a call that reached the client's limit. */
 const TIMED_OUT = /^Query read timeout/;
+/** The name does not exist, or the name server does not answer. */
+const UNRESOLVED = new Set(['ENOTFOUND', 'EAI_AGAIN']);
+/** The driver's message, without a code, if the server answers that it has no TLS. */
+const HAS_NO_TLS = 'The server does not support SSL connections';
+/** The codes of a certificate that is not accepted: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes */
+const CERTIFICATE = /CERT|^(INVALID_(CA|PURPOSE)|UNABLE_TO_|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)/;
 /** The message of the pool (pg-pool), and that of the driver, if the limit for a connection is reached. */
 const NOT_ACQUIRED = /^(timeout exceeded when trying to connect|timeout expired)/;
 
@@ -174,8 +194,11 @@ export function faultOf(error: unknown): DatabaseFault | undefined {
   if (!(error instanceof Error)) return undefined;
   if (NOT_ACQUIRED.test(error.message)) return NO_CONNECTION;
   if (TIMED_OUT.test(error.message)) return NO_ANSWER;
-  if (!isLostConnection(error)) return undefined;
+  if (error.message === HAS_NO_TLS) return NO_TLS;
   const code = 'code' in error ? String(error.code) : LOST.code;
+  if (CERTIFICATE.test(code)) return { code, ...UNTRUSTED };
+  if (!isLostConnection(error)) return undefined;
+  if (UNRESOLVED.has(code)) return { code, ...UNKNOWN_HOST };
   return { ...LOST, code, meaning: 'syscall' in error ? 'Postgres could not be reached' : LOST.meaning };
 }
 

@@ -3,17 +3,22 @@
  * the metric; then the service goes on by itself.
  */
 
-import { writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import pg from 'pg';
 import { openPostgresCondition } from '../../../adapters/storage/postgres/condition.ts';
 import { READINESS_LIMITS } from '../../../adapters/storage/postgres/limits.ts';
 import { capturedLog } from '../../support/captured-log.ts';
+import { runCommand } from '../../support/command-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
-import { SUPERUSER } from '../../support/postgres-server.ts';
+import { SUPERUSER, serverAccount } from '../../support/postgres-server.ts';
 import { DATABASE, type OwnPostgres, ownPostgres } from './own-postgres.ts';
+
+/** A certificate for 127.0.0.1, its key, and the authority that signed it. */
+const TLS = fileURLToPath(new URL('../../support/tls/', import.meta.url));
 
 interface Fault {
   readonly title: string;
@@ -259,6 +264,36 @@ describe('While Postgres', function () {
     }
     expect((await agent.exchange()).status).to.equal(200);
     expect(await readiness()).to.deep.equal(HEALTHY);
+  });
+
+  it('has no TLS, or a certificate that nobody vouches for, and a command says which and what to do', async () => {
+    const migrate = async (parameters: string) => {
+      const uri = `${own.postgres.server.url(SUPERUSER, DATABASE)}?${parameters}`;
+      const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': uri };
+      const { code, err } = await runCommand(['migrate'], settings);
+      return [code, err.split('\n', 1)[0]];
+    };
+    // Also as `require`, the driver writes no warning of its own.
+    expect(await migrate('sslmode=require')).to.deep.equal([
+      1,
+      'mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS). Set ssl = on at the server. Only where nobody else is on the network between, write sslmode=disable.',
+    ]);
+    const owner = serverAccount();
+    for (const name of ['server.pem', 'server-key.pem']) {
+      const file = join(own.postgres.data, name);
+      writeFileSync(file, readFileSync(TLS + name), { mode: 0o600 });
+      if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
+    }
+    await own.sql("alter system set ssl_cert_file = 'server.pem'");
+    await own.sql("alter system set ssl_key_file = 'server-key.pem'");
+    await own.sql('alter system set ssl = on');
+    await own.sql('select pg_reload_conf()');
+    const [code, said] = await migrate('sslmode=require');
+    expect([code, said]).to.deep.equal([
+      1,
+      'mandate: The certificate of Postgres is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE). See what the code means. Name the authority of the certificate with sslrootcert, and in the connection string the host that the certificate names.',
+    ]);
+    expect(await migrate(`sslmode=require&sslrootcert=${TLS}ca.pem`)).to.deep.equal([0, '']);
   });
 
   it('has no partition for this month, the first request makes the service create it, and the next is served', async () => {

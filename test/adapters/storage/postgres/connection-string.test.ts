@@ -10,7 +10,8 @@ const faultsOf = (uri: string): readonly string[] =>
 
 describe('the hosts of a connection string', () => {
   for (const uri of [
-    'postgresql://u:p%40ss@db.example:5433/mandate?sslmode=require',
+    'postgresql://u:p%40ss@db.example:5433/mandate?sslmode=verify-full',
+    'postgresql://db/mandate?uselibpqcompat=true&sslmode=require',
     'postgres://db/mandate',
     'postgresql:///mandate?host=/run/postgresql&port=5433',
     'postgresql://u:p@localhost/mandate?host=/run/postgresql',
@@ -42,6 +43,10 @@ describe('the hosts of a connection string', () => {
       ],
     ],
     [`postgresql://u@h1/db?${TARGET}`, ['postgresql://u@h1/db']],
+    ...['prefer', 'require', 'verify-ca'].map(
+      (mode) =>
+        [`postgresql://u@h1/db?sslmode=${mode}&ssl=1`, ['postgresql://u@h1/db?sslmode=verify-full&ssl=1']] as const,
+    ),
     [`postgresql://u@h1/db?target_session_attrs=any&ssl=1`, ['postgresql://u@h1/db?ssl=1']],
   ] as const) {
     it(`are in order, each with its port: ${uri}`, () => {
@@ -97,6 +102,9 @@ describe('a connection string', () => {
       ...['query_timeout', 'replication', 'fallback_application_name', 'SSLMODE', '__proto__', 'constructor'],
     ].map((name) => [`postgresql://a/db?${name}=1`, [`unknown_parameter ${name}`]] as const),
     ['postgresql://a/db?sslmode=require&sslmode=disable', ['doubled_parameter sslmode']],
+    ...['allow', 'verify', 'REQUIRE', ''].map(
+      (mode) => [`postgresql://a/db?sslmode=${mode}`, ['wrong_sslmode']] as const,
+    ),
     [`postgresql://a,b/db?${TARGET}&target_session_attrs=any`, ['doubled_parameter target_session_attrs']],
     [
       'postgresql://a,,b/db?keepalives=1&port=1,2&sslmode=require&sslmode=require&sslcert=/nowhere.pem',
