@@ -7,6 +7,7 @@ import { describeDifference, differsTooMuch, MOST_DIFFERENCE_SECONDS } from '../
 import { formatDuration } from '../../domain/duration.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
+import { type DatabaseFault, StorageUnavailable } from '../ports/decisions.ts';
 import type { TimeLimit } from '../ports/runtime.ts';
 
 export type FindingStatus =
@@ -80,10 +81,21 @@ function noAnswer(limitMs: number): Finding {
 /** An SQLSTATE: five characters with a digit. It means that Postgres answered with an error. Other codes have no digit. */
 const SQLSTATE = / \((?=\D*\d)[0-9A-Z]{5}\)/;
 
-/** Says in a sentence whether the database refused the query or did not answer, with the error's code. */
+/**
+ * Says in a sentence whether the database refused the query or did not answer, with the error's code. A fault that is no
+ * error of the server or the network has a word as its code, also if the server answered: it is a standby, for example.
+ */
 export function describeUnanswered(error: unknown): string {
   const code = describeCode(error);
+  if (code === '' && error instanceof StorageUnavailable && error.fault !== undefined) {
+    return `The database could not answer (${error.fault.code}).`;
+  }
   return `The database ${SQLSTATE.test(code) ? 'refused' : 'did not answer'}${code}.`;
+}
+
+/** What the fault means, and what an operator does, in sentences. */
+export function explainFault({ meaning, act }: DatabaseFault): string {
+  return `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}. ${act}`;
 }
 
 /** The form of error codes of operating systems, Postgres and SQLite; text from a request does not match. */

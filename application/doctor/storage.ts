@@ -16,6 +16,7 @@ import {
 import {
   describeUnanswered,
   type Examination,
+  explainFault,
   type Finding,
   failed,
   judgeDatabaseClock,
@@ -148,7 +149,7 @@ async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding>
     const refusal = storage.refusal(error);
     if (refusal !== undefined) return failed(refusal, 'Correct the connection string, or what it names on the server.');
     const fault = error instanceof StorageUnavailable ? error.fault : undefined;
-    if (fault !== undefined) return failed(describeUnanswered(error), `${capitalized(fault.meaning)}. ${fault.act}`);
+    if (fault !== undefined) return failed(describeUnanswered(error), explainFault(fault));
     return failed(
       describeUnanswered(error),
       'See that it runs, that it is reachable from here, and that Service:Database:ConnectionString names its address, role and password.',
@@ -301,10 +302,6 @@ function judgeWriting(writing: WritingCondition | undefined): Finding {
     );
   }
   return ok('A row can be written.');
-}
-
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 async function examineClock(condition: StorageCondition, clock: Clock): Promise<Finding> {

@@ -6,7 +6,7 @@ import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import { type ClosableLog, winstonLog } from '../../adapters/telemetry/winston-log.ts';
-import { describeUnanswered } from '../../application/doctor/examine.ts';
+import { describeUnanswered, explainFault } from '../../application/doctor/examine.ts';
 import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { type ExportProblem, ExportUnusable } from '../../application/ports/exports.ts';
 import { visibleText } from '../../domain/visible.ts';
@@ -112,6 +112,9 @@ function reasonsOf(error: unknown, log: ClosableLog): readonly string[] {
   if (error instanceof ExportUnusable) return [`${error.location} ${EXPORT_PROBLEMS[error.problem]}.`];
   if (error instanceof DatabaseRefusal) return [describeDatabaseRefusal(error)];
   log.error('the command failed', error);
-  if (error instanceof StorageUnavailable) return [describeUnanswered(error)];
+  if (error instanceof StorageUnavailable) {
+    const sentence = describeUnanswered(error);
+    return [error.fault === undefined ? sentence : `${sentence} ${explainFault(error.fault)}`];
+  }
   return ['The command failed: the log says where.'];
 }

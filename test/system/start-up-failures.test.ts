@@ -508,7 +508,7 @@ describe('On Postgres', () => {
     [
       'an unreachable server',
       async () => ({ 'Service:Database:ConnectionString': 'postgresql://mandate_app@127.0.0.1:9/mandate' }),
-      'The database did not answer (ECONNREFUSED).',
+      'The database did not answer (ECONNREFUSED). Postgres could not be reached. See that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString names its address.',
     ],
   ];
   for (const [what, changes, sentence] of refusals) {
@@ -525,7 +525,10 @@ describe('On Postgres', () => {
     const answer = await said(full.settings);
     await superuser.close();
     await full.drop();
-    expect(answer).to.deep.equal([1, 'mandate: The database refused (53300).\n']);
+    expect(answer).to.deep.equal([
+      1,
+      'mandate: The database refused (53300). Postgres gives no further connection: its limit, or that of the database or the role, is reached. Each replica takes up to 16 connections. See pg_stat_activity for who holds the others, then raise max_connections, or the connection limit of the role or database.\n',
+    ]);
   });
 
   it('mandate migrate exits with 1 if the serving role may create in the schema, and prints the statement to run', async () => {
