@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg';
-import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { DatabaseRefusal, type RefusalReason } from '../database-refusal.ts';
 import {
   faultOf,
@@ -14,7 +14,6 @@ import {
   MISSING_PARTITION,
   NO_ANSWER,
   NO_CONNECTION,
-  NOT_PRIMARY,
   WENT_BACK_FAULT,
 } from './faults.ts';
 
@@ -30,8 +29,8 @@ export class NoConnection extends StorageUnavailable {}
 
 /** The connection leads to a standby, or to an earlier primary. Its answers may be outdated. */
 export class NotThePrimary extends StorageUnavailable {
-  constructor(meaning: string) {
-    super('Postgres answered, and is not the primary', { fault: { ...NOT_PRIMARY, meaning } });
+  constructor(fault: DatabaseFault) {
+    super('Postgres answered, and is not the primary', { fault });
   }
 }
 

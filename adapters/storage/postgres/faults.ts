@@ -37,6 +37,11 @@ const STATEMENT_LOST: Words = {
   act: POOLER,
 };
 
+const TAKEN: Words = {
+  meaning: 'the next number of the ledger is taken',
+  act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
+};
+
 /** The table of docs/high-availability.md. By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const STATES: Readonly<Record<string, Words>> = {
   '08': { meaning: 'the connection to Postgres failed', act: REACH },
@@ -84,10 +89,7 @@ export const STATES: Readonly<Record<string, Words>> = {
       'Postgres reached a limit of its own: mostly, it assigns no transaction numbers any more, to prevent a wraparound',
     act: "See the server's log. Against a wraparound end old transactions, prepared transactions and replication slots, then run VACUUM in the database that the log names, as its superuser.",
   },
-  '55000': {
-    meaning: 'the next number of the ledger is taken',
-    act: 'Set it as its owner, as docs/auditing.md says ("After a failover that does not replicate sequences").',
-  },
+  '55000': TAKEN,
   '55006': { meaning: 'the ledger did not store a record', act: MIGRATED },
   '55P03': {
     meaning: 'another session holds a lock',
@@ -130,11 +132,22 @@ export const NO_CONNECTION: DatabaseFault = {
   meaning: 'no connection to Postgres was free or could be opened in time',
   act: REACH,
 };
-/** The meaning says which server answered. */
-export const NOT_PRIMARY = {
+const NOT_PRIMARY = {
   code: 'NOT_PRIMARY',
   act: 'Let the address name the primary, and see docs/high-availability.md.',
-} as const;
+};
+export const STANDBY: DatabaseFault = {
+  ...NOT_PRIMARY,
+  meaning: 'its address leads to a standby, from which nothing is read',
+};
+export const OVERTAKEN: DatabaseFault = {
+  ...NOT_PRIMARY,
+  meaning: 'another server was promoted to primary meanwhile',
+};
+export function earlierPrimary(timeline: number, highest: number): DatabaseFault {
+  const meaning = `its address leads to a server on timeline ${timeline}, and this process has seen timeline ${highest}: an old primary, or a restored server, which needs a restart of this process`;
+  return { ...NOT_PRIMARY, meaning };
+}
 export const WENT_BACK_FAULT: DatabaseFault = {
   code: 'WENT_BACK',
   meaning: 'the database lacks a record that this process saw',
@@ -159,10 +172,40 @@ const UNKNOWN_HOST: Words = {
   meaning: 'the host in the connection string does not resolve',
   act: 'See Service:Database:ConnectionString: the name of the host, and that @, / and # in the password are percent-encoded.',
 };
-const LOST: DatabaseFault = { code: 'CONNECTION_LOST', meaning: 'the connection to Postgres was lost', act: REACH };
+const LOST: DatabaseFault = {
+  code: 'CONNECTION_LOST',
+  meaning: 'the connection to Postgres was lost',
+  act: `${REACH} A proxy ends connections too, while its check finds no primary.`,
+};
+/** Its code is that of the operating system, such as ECONNREFUSED. */
+const UNREACHABLE: Words = { meaning: 'Postgres could not be reached', act: REACH };
 
 export const CHECK_VIOLATION = '23514';
 export const UNIQUE_VIOLATION = '23505';
+const INDEX_CONFLICT: DatabaseFault = { code: UNIQUE_VIOLATION, ...CONFLICT };
+const NUMBER_TAKEN: DatabaseFault = { code: UNIQUE_VIOLATION, ...TAKEN };
+
+/** The rest of the table of docs/high-availability.md: a code alone does not say what these mean. */
+export const FURTHER_FAULTS: readonly DatabaseFault[] = [
+  INDEX_CONFLICT,
+  NUMBER_TAKEN,
+  MISSING_PARTITION,
+  NUMBER_BEYOND,
+  NOT_ACCEPTING,
+  NO_ANSWER,
+  NO_CONNECTION,
+  LOST,
+  { code: 'E…', ...UNREACHABLE },
+  { code: 'ENOTFOUND', ...UNKNOWN_HOST },
+  NO_TLS,
+  { code: 'CERT_HAS_EXPIRED', ...UNTRUSTED },
+  STANDBY,
+  earlierPrimary(1, 2),
+  OVERTAKEN,
+  COMMITS_UNANSWERED,
+  WENT_BACK_FAULT,
+];
+
 /** The tables whose unique key contains the sequence number of a record: the ledger's partitions and the outbox. */
 const NUMBERED = /^(ledger_\d{4}_\d{2}|outbox)$/;
 /** Of two concurrent transactions that take one index of a status list, the second one fails. Read again, it finds another. */
@@ -195,19 +238,19 @@ export function faultOf(error: unknown): DatabaseFault | undefined {
   if (NOT_ACQUIRED.test(error.message)) return NO_CONNECTION;
   if (TIMED_OUT.test(error.message)) return NO_ANSWER;
   if (error.message === HAS_NO_TLS) return NO_TLS;
-  const code = 'code' in error ? String(error.code) : LOST.code;
+  const code = 'code' in error ? String(error.code) : '';
   if (CERTIFICATE.test(code)) return { code, ...UNTRUSTED };
   if (!isLostConnection(error)) return undefined;
   if (UNRESOLVED.has(code)) return { code, ...UNKNOWN_HOST };
-  return { ...LOST, code, meaning: 'syscall' in error ? 'Postgres could not be reached' : LOST.meaning };
+  return 'syscall' in error && code !== '' ? { code, ...UNREACHABLE } : LOST;
 }
 
 function faultOfServer(error: pg.DatabaseError): DatabaseFault | undefined {
   const { code = '' } = error;
   if (isMissingPartition(error)) return MISSING_PARTITION;
   if (isBeyond(error)) return NUMBER_BEYOND;
-  if (isIndexTaken(error)) return { code, ...CONFLICT };
-  if (isNumberTaken(error)) return { code, ...(STATES['55000'] ?? CONFLICT) };
+  if (isIndexTaken(error)) return INDEX_CONFLICT;
+  if (isNumberTaken(error)) return NUMBER_TAKEN;
   if (code === '55000' && error.severity === 'FATAL') return NOT_ACCEPTING;
   const words = STATES[code] ?? STATES[code.slice(0, 2)];
   return words && { code, ...words };

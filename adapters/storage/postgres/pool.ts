@@ -22,7 +22,7 @@ import {
   noConnection,
   WentBack,
 } from './errors.ts';
-import { COMMITS_UNANSWERED, isPoolExhausted } from './faults.ts';
+import { COMMITS_UNANSWERED, isPoolExhausted, OVERTAKEN } from './faults.ts';
 import { clientOf, HostClient, type Hosts, hosts } from './hosts.ts';
 import { CLOSING_LIMIT_MS, IDLE_IN_TRANSACTION_LIMIT_MS, type Limits, RENEWAL_RETRY_MS } from './limits.ts';
 import type { KnownPrimary, Server } from './primary.ts';
@@ -214,7 +214,7 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
       const session = await prepare(client);
       attempt.hasBegun = true;
       const answer = await work(client);
-      if (isOutdated(session)) throw new NotThePrimary('another server was promoted to primary meanwhile');
+      if (isOutdated(session)) throw new NotThePrimary(OVERTAKEN);
       if (primary?.wentBack() === true) throw new WentBack();
       return answer;
     };

@@ -14,6 +14,7 @@ import { isMissing, type LedgerMemory } from '../ledger-memory.ts';
 import type { Bound, Rows } from '../rows/column.ts';
 import { bindInstant } from './column-types.ts';
 import { losesConnection, NotThePrimary, WentBack } from './errors.ts';
+import { earlierPrimary, STANDBY } from './faults.ts';
 
 /** The server's process behind a connection. Process ids are used again, so the time of its start belongs to it. */
 export interface Backend {
@@ -119,7 +120,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   /** @throws NotThePrimary */
   function admit(timeline: number | undefined): void {
     if (timeline === undefined) return;
-    if (highest !== undefined && timeline < highest) throw new NotThePrimary(describeEarlier(timeline, highest));
+    if (highest !== undefined && timeline < highest) throw new NotThePrimary(earlierPrimary(timeline, highest));
     if (highest !== undefined && timeline > highest) {
       log.warn('another database server was promoted to primary', { timeline, before: highest });
     }
@@ -144,7 +145,8 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
     const isGone = known !== undefined && isMissing(known, found, row.archived_before ?? undefined);
     if (isGone || !row.holds_committed) {
       memory.missing();
-      log.error('the database went back in time: nothing is decided until a restart', new WentBack());
+      const seq = committed ?? known?.seq;
+      log.error('the database went back in time: nothing is decided until a restart', new WentBack(), { seq });
       throw new WentBack();
     }
     if (row.seq !== null && row.ts !== null) memory.saw({ seq: row.seq, ts: row.ts });
@@ -177,10 +179,4 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
 
 export function parseTimeline(text: string | null): number | undefined {
   return text === null ? undefined : Number.parseInt(text, 16);
-}
-
-const STANDBY = 'its address leads to a standby, from which nothing is read';
-
-function describeEarlier(timeline: number, highest: number): string {
-  return `its address leads to a server on timeline ${timeline}, and this process has seen timeline ${highest}: an old primary, or a restored server, which needs a restart of this process`;
 }

@@ -129,7 +129,7 @@ function describeAwaiting(sessions: number): string {
 function unanswered(error: unknown): Verdict {
   if (!(error instanceof StorageUnavailable)) return { status: 'Unhealthy', detail: 'Postgres refused the question.' };
   const { fault, cause } = error;
-  const isRefused = fault !== undefined && cause instanceof pg.DatabaseError;
-  const detail = isRefused ? `Postgres refused the question: ${describeFault(fault)}.` : 'Postgres did not answer.';
-  return { status: 'Unhealthy', detail };
+  if (fault === undefined) return { status: 'Unhealthy', detail: 'Postgres did not answer.' };
+  const sentence = cause instanceof pg.DatabaseError ? 'Postgres refused the question' : 'No answer from the database';
+  return { status: 'Unhealthy', detail: `${sentence}: ${describeFault(fault)}.` };
 }

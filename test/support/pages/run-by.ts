@@ -17,6 +17,7 @@ export const RUN_BY: Readonly<Record<string, string | readonly string[]>> = {
   'docs/auditing.md': [commands, commands, 'test/docs/auditing.test.ts'],
   'docs/examples/README.md': commands,
   'docs/getting-started.md': 'test/long/docs/getting-started.test.ts',
+  'docs/high-availability.md': 'test/long/docs/high-availability.test.ts',
   'docs/observability.md': [commands, commands, ...Array<string>(2).fill('test/docs/observability.test.ts')],
   'docs/operating.md': commands,
   'docs/providers/entra-id.md': commands,

@@ -1,6 +1,6 @@
 /** A terminal in which a test types the commands of a page: one shell, so folders, variables and jobs stay. */
 
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 
@@ -11,11 +11,16 @@ export interface Terminal {
   close(): Promise<void>;
 }
 
-export function openTerminal(folder: string, environment: Readonly<Record<string, string>> = {}): Terminal {
+/** @param account runs the shell; that of this process if absent */
+export function openTerminal(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  account?: Pick<SpawnOptions, 'uid' | 'gid'>,
+): Terminal {
   const { PATH = '', HOME = '' } = process.env;
   // A process group of its own, to end it with all its jobs.
   const shell = spawn('bash', ['-eo', 'pipefail'], {
-    ...{ cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
+    ...{ ...account, cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
     env: { PATH, HOME, ...environment },
   });
   // If this process is killed, the shell reads the end of its input, and ends its jobs.

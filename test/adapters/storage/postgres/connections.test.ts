@@ -274,7 +274,7 @@ describe('a Postgres server that stops or freezes', () => {
       }
       expect(await gone.readiness.check()).to.deep.equal({
         status: 'Unhealthy',
-        detail: 'Postgres did not answer.',
+        detail: 'No answer from the database: Postgres could not be reached (ECONNREFUSED).',
       });
       await gone.close();
     }

@@ -12,8 +12,10 @@ import { LIMITS } from '../../../../adapters/storage/postgres/limits.ts';
 import { migratePostgres } from '../../../../adapters/storage/postgres/migrate.ts';
 import { openPostgres } from '../../../../adapters/storage/postgres/open.ts';
 import { openPostgresLedger } from '../../../../adapters/storage/postgres/open-ledger.ts';
+import { runCommand } from '../../../../composition/commands/run-command.ts';
 import { freePort } from '../../../../scripts/free-port.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
+import { capturingOutput } from '../../../support/captured-output.ts';
 import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -159,6 +161,20 @@ describe('several hosts in a connection string', function () {
     const restored = await storage.afterRestore({ at: NOON, latest: NOON, above: 0 });
     expect(restored).to.deep.equal({ kind: 'moved', from: 0, to: 1_000_000 });
     await storage.close();
+  });
+
+  it('let migrate name the reason and the cure if its serving connection leads to a standby', async () => {
+    const log = capturedLog();
+    const storage = await openPostgres(
+      { connectionString: across([dead, other.server.port]) },
+      { clock: { now: () => NOON }, log },
+    );
+    const { result, err } = await capturingOutput(() => runCommand(async () => (await storage.migrate()).length));
+    await storage.close();
+    expect([result, err]).to.deep.equal([
+      1,
+      'mandate: The database could not answer (NOT_PRIMARY). Its address leads to a standby, from which nothing is read. Let the address name the primary, and see docs/high-availability.md.\n',
+    ]);
   });
 
   it('are refused by commands with the reason if none is the primary, lets the role in, or answers', async () => {

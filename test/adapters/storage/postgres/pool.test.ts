@@ -191,8 +191,9 @@ describe('The connections of a serving process', function () {
     await eventually(async () => (await own.sessions()) === 0);
   });
 
-  it('are refused from the moment that one of them finds a remembered record missing', async () => {
-    const primary = knownPrimary(ledgerMemory(), capturedLog());
+  it('are refused from the moment that one of them finds a remembered record missing, and the log has its number', async () => {
+    const log = capturedLog();
+    const primary = knownPrimary(ledgerMemory(), log);
     const connections = connect(2, { primary });
     await pidOf(connections);
     primary.committed(1_000_000_000);
@@ -201,6 +202,8 @@ describe('The connections of a serving process', function () {
     await expectFault(reading, 'WENT_BACK');
     await expectFault(pidOf(connections), 'WENT_BACK');
     expect(primary.wentBack()).to.equal(true);
+    const [line = ''] = log.lines.filter((each) => each.includes('went back in time'));
+    expect(JSON.parse(line)).to.include({ seq: 1_000_000_000 });
   });
 
   it('refuse writes of a transaction that reads', async () => {
