@@ -5,6 +5,7 @@ import type { Clock } from '../../../application/ports/runtime.ts';
 import type { TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
 import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, toLogKey } from '../rows/log-row.ts';
@@ -85,7 +86,33 @@ const nextIndices = `array(
 
 const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
 
+type AgentTime = 'created_at' | 'updated_at' | 'keys_since';
+/** The instants, and the lists and keys that are stored as JSON. */
+const AS_TEXT: ReadonlySet<string> = new Set<keyof AgentRow>([
+  'allowed_audiences',
+  'high_risk_audiences',
+  'jwks',
+  'created_at',
+  'updated_at',
+  'keys_since',
+]);
+
 const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
+  agent: lookup<'agent', AgentRow & Record<AgentTime, string>>(
+    'agent_id text',
+    `select ${agentColumnNames.map((name) => (AS_TEXT.has(name) ? `${name}::text` : name)).join(', ')}
+      from agents a where a.agent_id = q.agent_id`,
+    (agentId) => ({ agent_id: agentId }),
+    ([row]) =>
+      row &&
+      toAgent({
+        ...row,
+        created_at: readInstant(row.created_at),
+        updated_at: readInstant(row.updated_at),
+        keys_since: readInstant(row.keys_since),
+      }),
+  ),
+
   agent_revision: lookup<'agent_revision', { revision: number }>(
     'agent_id text',
     'select revision from agents a where a.agent_id = q.agent_id',

@@ -5,6 +5,7 @@ import type { SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts'
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
@@ -20,6 +21,11 @@ import type { Run } from './handle.ts';
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
 
 const readers: Readers = {
+  agent: (run, agentId) => {
+    const row = first<AgentRow>(run, `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`, agentId);
+    return row && toAgent(row);
+  },
+
   agent_revision: (run, agentId) =>
     first<{ revision: number }>(run, 'select revision from agents where agent_id = ?', agentId)?.revision,
 
