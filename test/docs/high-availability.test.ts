@@ -4,6 +4,7 @@ import {
   COMMITS_UNANSWERED,
   NO_ANSWER,
   NO_CONNECTION,
+  POOLER_FAULTS,
   STATES,
   WENT_BACK_FAULT,
 } from '../../adapters/storage/postgres/faults.ts';
@@ -17,7 +18,7 @@ describe('docs/high-availability.md', () => {
     const ofStates = Object.entries(STATES)
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([code, { meaning, act }]) => `| ${code.length === 2 ? `${code}…` : code} | ${meaning} | ${act} |`);
-    const others = [NO_ANSWER, NO_CONNECTION, COMMITS_UNANSWERED, WENT_BACK_FAULT];
+    const others = [...POOLER_FAULTS, NO_ANSWER, NO_CONNECTION, COMMITS_UNANSWERED, WENT_BACK_FAULT];
     const ofOthers = others.map(({ code, meaning, act }) => `| ${code} | ${meaning} | ${act} |`);
     expect(rows).to.deep.equal([...ofStates, ...ofOthers]);
   });
