@@ -49,6 +49,8 @@ export interface Facts {
   /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
+  /** The agent that the grant was issued to. */
+  grant_agent: Fact<GrantHash, AgentId | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
    * is up is not live: the sweeper records its expiry. `at` is therefore the earlier clock (`SharedTime`), and on Postgres

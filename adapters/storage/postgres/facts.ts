@@ -2,7 +2,7 @@
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
-import type { TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { AgentId, TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
@@ -193,6 +193,13 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
         unrecorded: row.unrecorded,
         revokedAt: row.revoked_at === null ? undefined : readInstant(row.revoked_at),
       },
+  ),
+
+  grant_agent: lookup<'grant_agent', { agent_id: AgentId }>(
+    'grant_hash text',
+    'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = q.grant_hash',
+    (grantHash) => ({ grant_hash: grantHash }),
+    ([row]) => row?.agent_id,
   ),
 
   token_revoked: lookup<'token_revoked', unknown>(

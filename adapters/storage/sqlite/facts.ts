@@ -1,7 +1,7 @@
 /** Reads the facts of decisions (application/decisions/fact.ts) from SQLite. */
 
 import type { About, Answer, FactName, GrantFacts, LogoutTimes } from '../../../application/decisions/fact.ts';
-import type { SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { AgentId, SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
@@ -69,6 +69,11 @@ const readers: Readers = {
     const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
     const row = first<GrantFactsRow>(run, query, grantHash);
     return row && toGrantFacts(row);
+  },
+
+  grant_agent: (run, grantHash) => {
+    const query = 'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = ?';
+    return first<{ agent_id: AgentId }>(run, query, grantHash)?.agent_id;
   },
 
   live_tasks: (run, { selection, at }) => {
