@@ -5,6 +5,7 @@
 
 import type { DenialReason } from '../domain/denial.ts';
 import type { AgentId, SponsorKey, TaskId } from '../domain/identifiers.ts';
+import type { GrantHash } from '../domain/tasks/task.ts';
 import type { SpentAssertion } from './decisions/assertion.ts';
 
 export type Outcome<T> = Allowed<T> | Denied;
@@ -29,6 +30,8 @@ export interface Denial {
   readonly assertion?: SpentAssertion | undefined;
   /** Set if the person passed all other checks: the transaction that records the denial checks for a new block. */
   readonly sponsorKey?: SponsorKey | undefined;
+  /** Set if a plain read did not find this grant of the agent: the transaction that records the denial looks again. */
+  readonly unknownGrant?: GrantHash | undefined;
 }
 
 export interface DenialSubject {

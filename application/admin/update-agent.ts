@@ -12,8 +12,8 @@ import {
 import { type FieldError, fieldErrors } from '../../domain/field-error.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import { agentExists } from '../decisions/find.ts';
-import { changeAgent } from '../decisions/write-agent.ts';
+import { findAgent, foundBy } from '../decisions/find.ts';
+import { changeAgent, disableAgent } from '../decisions/write-agent.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Agents } from '../ports/queries.ts';
 import type { Clock, RetryPause } from '../ports/runtime.ts';
@@ -46,16 +46,16 @@ export async function updateAgent(
   agentId: AgentId,
   patch: RegistrationPatch,
 ): Promise<UpdateOutcome> {
+  const disables = patch.enabled === false;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await service.retryPause(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
 
     // 1. Read the stored agent.
-    const stored = await service.agents.find(agentId);
-    if (stored === undefined) {
-      // The read may have asked another server than the decisions do. A change may disable the agent.
-      if (await service.decisions.decide(agentExists, { agentId })) continue;
-      return { kind: 'not_found' };
-    }
+    const read = service.agents.find(agentId);
+    // The plain read may have asked another server than the decisions do. Disabling needs no plain read at all.
+    const found = disables ? await foundBy(read) : await read;
+    const stored = found ?? (await service.decisions.decide(findAgent, { agentId }));
+    if (stored === undefined) return { kind: 'not_found' };
 
     // 2. Merge the patch, and check the result as a whole.
     const verdict = await judgePatch(service, stored, patch);
@@ -78,7 +78,7 @@ export async function updateAgent(
       decision: 'allow',
       reason: unchanged ? 'no_change' : `changed:${carriedFields(patch).join(',')}`,
     };
-    const outcome = await service.decisions.decide(changeAgent, { agent, entry });
+    const outcome = await service.decisions.decide(disables ? disableAgent : changeAgent, { agent, entry });
     if (outcome === 'replaced') return { kind: 'updated', agent };
     if (outcome === 'not_found') return { kind: 'not_found' };
   }

@@ -5,7 +5,7 @@ import { append } from './append.ts';
 import { applySecurityEvent } from './apply-security-event.ts';
 import type { Decision } from './decision.ts';
 import { endOwnTasks, endTasks } from './end-tasks.ts';
-import { agentExists, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
+import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from './find.ts';
 import { liftBlock } from './lift-block.ts';
 import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
@@ -20,14 +20,13 @@ import { revokeSingleToken } from './revoke-single-token.ts';
 import { closeSession, openSession, useSession } from './sessions.ts';
 import { spendAssertion } from './spend-assertion.ts';
 import { deleteEndedTasks, expireDueTasks } from './sweep.ts';
-import { addAgent, changeAgent, deleteAgent } from './write-agent.ts';
+import { addAgent, changeAgent, deleteAgent, disableAgent } from './write-agent.ts';
 import { addUser, changeUser, deleteUser } from './write-user.ts';
 
 export const catalogue: readonly Decision<never, unknown>[] = [
   activateKeys,
   addAgent,
   addUser,
-  agentExists,
   append,
   applySecurityEvent,
   changeAgent,
@@ -37,9 +36,11 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   deleteAgent,
   deleteEndedTasks,
   deleteUser,
+  disableAgent,
   endOwnTasks,
   endTasks,
   expireDueTasks,
+  findAgent,
   findOwnTaskSponsor,
   findTaskSponsor,
   liftBlock,

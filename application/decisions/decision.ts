@@ -19,8 +19,8 @@ export interface Judgement<Verdict> {
  * How an engine runs the transaction.
  * - `shared`: frequent and short. Decisions that wait together may share one transaction.
  * - `own`: touches more rows, or locks exclusively.
- * - `operator`, `provider`: like `own`, but may end very many tasks. Each of the two has its own connections, so that
- *   neither can use up those of the other.
+ * - `operator`, `provider`: like `own`, but may end very many tasks, or are switches that must work when connections are
+ *   scarce. Each of the two has its own connections, so that neither can use up those of the other.
  * - `person`: like `operator`, but with some of its connections only. People's stops never delay all of an operator's.
  */
 export type TransactionUse = 'shared' | 'own' | 'operator' | 'person' | 'provider';

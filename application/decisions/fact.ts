@@ -3,6 +3,7 @@
  * statements. So every fact includes all changes that were committed before.
  */
 
+import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
@@ -17,6 +18,8 @@ import type { LogKey } from '../ports/transparency-log.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {
+  /** A registered agent. */
+  agent: Fact<AgentId, Agent | undefined>;
   /** The revision of a registered agent. */
   agent_revision: Fact<AgentId, number | undefined>;
   /** Whether any task of the agent is stored, live or ended. */
@@ -46,6 +49,8 @@ export interface Facts {
   /** The task's person. */
   task_sponsor: Fact<TaskId, SponsorKey | undefined>;
   grant: Fact<GrantHash, GrantFacts | undefined>;
+  /** The agent that the grant was issued to. */
+  grant_agent: Fact<GrantHash, AgentId | undefined>;
   /**
    * The selected tasks that are live at `at`, and the live tasks delegated from them, directly or not. A task whose time
    * is up is not live: the sweeper records its expiry. `at` is therefore the earlier clock (`SharedTime`), and on Postgres

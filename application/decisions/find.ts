@@ -4,6 +4,7 @@
  * switches keeps a connection when the reads have none. None of them writes.
  */
 
+import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
 import { StorageUnavailable } from '../ports/decisions.ts';
 import { decision, type Judgement } from './decision.ts';
@@ -25,13 +26,13 @@ export const findOwnTaskSponsor: typeof findTaskSponsor = {
   transaction: 'person',
 };
 
-/** Whether the agent is registered. */
-export const agentExists = decision({
-  name: 'agent_exists',
+/** The agent; `undefined` if it is not registered. */
+export const findAgent = decision({
+  name: 'find_agent',
   transaction: 'operator',
   locks: () => [],
-  asks: ({ agentId }: { readonly agentId: AgentId }) => ({ revision: ask('agent_revision', agentId) }),
-  judge: (_, { revision }): Judgement<boolean> => ({ verdict: revision !== undefined, effects: [] }),
+  asks: ({ agentId }: { readonly agentId: AgentId }) => ({ agent: ask('agent', agentId) }),
+  judge: (_, { agent }): Judgement<Agent | undefined> => ({ verdict: agent, effects: [] }),
 });
 
 /** Whether the provisioned user is stored. */

@@ -4,6 +4,7 @@ import type { DenialReason } from '../../domain/denial.ts';
 import type { SponsorKey } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { denialOf } from '../../domain/sponsors/block.ts';
+import type { GrantHash } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, isReplayed, type SpentAssertion, spend } from './assertion.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
@@ -17,10 +18,13 @@ export interface Refusal {
   readonly assertion?: SpentAssertion | undefined;
   /** Set if the person passed all other checks: a block that was placed since then is the reason to record. */
   readonly sponsorKey?: SponsorKey | undefined;
+  /** Set if a plain read did not find this grant of the entry's agent. */
+  readonly unknownGrant?: GrantHash | undefined;
 }
 
 /**
- * The verdict is the recorded reason. It differs from the entry's reason if an earlier check fails now:
+ * `grant_exists`: the plain read was outdated, and nothing was written
+ * (docs/decisions/0027-a-switch-that-finds-nothing.md). Every other verdict is the recorded reason. It differs from the entry's reason if an earlier check fails now:
  * - `actor_replayed` if the assertion, or the client assertion sent with it, was used before. An unused one is used up.
  * - the block's reason if the person is blocked.
  */
@@ -33,12 +37,14 @@ export const refuse = decision({
     ...assertionLocks(assertion),
   ],
 
-  asks: ({ sponsorKey, assertion }) => ({
+  asks: ({ sponsorKey, assertion, unknownGrant }) => ({
     spent: assertionQuestions(assertion),
     blocks: sponsorKey && ask('blocks', sponsorKey),
+    grantAgent: unknownGrant === undefined ? undefined : ask('grant_agent', unknownGrant),
   }),
 
-  judge: ({ entry, assertion }, { spent, blocks = [] }): Judgement<DenialReason> => {
+  judge: ({ entry, assertion }, { spent, blocks = [], grantAgent }): Judgement<DenialReason | 'grant_exists'> => {
+    if (grantAgent !== undefined && grantAgent === entry.agentId) return { verdict: 'grant_exists', effects: [] };
     const reason = isReplayed(spent) ? 'actor_replayed' : (denialOf(blocks) ?? entry.reason);
     return {
       verdict: reason,
@@ -46,5 +52,5 @@ export const refuse = decision({
     };
   },
 
-  denial: ({ entry }, reason) => ({ event: entry.event, reason }),
+  denial: ({ entry }, reason) => (reason === 'grant_exists' ? undefined : { event: entry.event, reason }),
 });

@@ -60,6 +60,9 @@ export const changeAgent = explained(
   (verdict) => verdict !== 'changed',
 );
 
+/** The same for a change that disables the agent: it is a switch. */
+export const disableAgent: typeof changeAgent = { ...changeAgent, name: 'disable_agent', transaction: 'operator' };
+
 export interface AgentDeletion {
   readonly agentId: AgentId;
   readonly entry: LedgerEntry;
@@ -72,7 +75,8 @@ export type DeleteAgentVerdict = 'removed' | 'has_tasks' | 'not_found';
 export const deleteAgent = explained(
   decision({
     name: 'delete_agent',
-    transaction: 'own',
+    // A switch, as disabling is.
+    transaction: 'operator',
     locks: ({ agentId }: AgentDeletion) => [exclusive('agent', agentId)],
     asks: ({ agentId }) => ({
       revision: ask('agent_revision', agentId),

@@ -8,7 +8,7 @@ import { isTemporary } from '../../domain/denial.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { refuse } from '../decisions/refuse.ts';
 import { type Denial, denied, type Outcome } from '../outcome.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { type Decisions, StorageUnavailable } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { AnonymousDenials } from './anonymous-denials.ts';
 
@@ -22,8 +22,8 @@ interface DenialRecording {
  * Runs a decision and records its refusal as `token.denied`. The returned reason is the recorded one, which may be that
  * of an earlier check (see decisions/refuse.ts).
  *
- * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded: the client then gets 503
- *   instead (supplement "Token endpoint"). An anonymous refusal is answered even if it can't be recorded.
+ * @throws StorageUnavailable if a refusal that names an agent or a person can't be recorded, or rests on an outdated read:
+ *   the client then gets 503 instead (supplement "Token endpoint"). An anonymous refusal is answered even if it can't be recorded.
  */
 export function recordDenials({ decisions, anonymous, clock }: DenialRecording) {
   return async <T>(decide: () => Promise<Outcome<T>>, trace?: Trace): Promise<Outcome<T>> => {
@@ -39,7 +39,9 @@ export function recordDenials({ decisions, anonymous, clock }: DenialRecording) 
       // A temporary refusal does not use up the assertion: the client may send the same request again.
       assertion: isTemporary(denial.reason) ? undefined : denial.assertion,
       sponsorKey: denial.sponsorKey,
+      unknownGrant: denial.unknownGrant,
     });
+    if (recorded === 'grant_exists') throw new StorageUnavailable('A read did not find a grant that is stored');
     return recorded === denial.reason ? outcome : denied(recorded);
   };
 }

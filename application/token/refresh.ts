@@ -61,7 +61,8 @@ export async function refreshToken(
     const grantHash = service.digest(request.refreshToken);
     const grant = await service.tasks.findGrant(agent.agentId, grantHash);
     if (grant === undefined) {
-      return denied('grant_not_found', { about: { ...requested, agentId: agent.agentId }, assertion });
+      const about = { ...requested, agentId: agent.agentId };
+      return denied('grant_not_found', { about, assertion, unknownGrant: grantHash });
     }
     const { task } = grant;
     const about = { ...requested, agentId: agent.agentId, taskId: task.taskId, sponsor: task.sponsor };

@@ -8,7 +8,7 @@ import { agentSubject } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { looksLikeGrant } from '../../domain/tasks/grant.ts';
-import type { Revocation } from '../../domain/tasks/task.ts';
+import type { GrantHash, Revocation } from '../../domain/tasks/task.ts';
 import { CLOCK_SKEW_SECONDS, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -68,8 +68,9 @@ async function revokeTask(
   { agent, assertion }: AuthenticatedAgent,
   grant: string,
 ): Promise<Outcome<RevocationResult>> {
-  const found = await service.tasks.findGrant(agent.agentId, service.digest(grant));
-  if (found === undefined) return notOwner({ agent, assertion });
+  const grantHash = service.digest(grant);
+  const found = await service.tasks.findGrant(agent.agentId, grantHash);
+  if (found === undefined) return notOwner({ agent, assertion }, grantHash);
   const { taskId, sponsorKey } = found.task;
   const revocation: Revocation = { at: await service.sharedTime.earliest(), reason: 'client_revoked' };
   const verdict = await service.decisions.decide(revokeGrant, { ...revocation, taskId, sponsorKey, assertion });
@@ -118,8 +119,9 @@ async function spendOnly(
   return denied('actor_replayed', { about: { agentId: agent.agentId }, assertion });
 }
 
-function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>) {
-  return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion });
+/** @param unknownGrant the grant that the plain read did not find */
+function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'assertion'>, unknownGrant?: GrantHash) {
+  return denied('revocation_not_owner', { about: { agentId: agent.agentId }, assertion, unknownGrant });
 }
 
 /** The `token.revoked` entry, from the claims of the token, whose signature has verified. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { findAgent } from '../../application/decisions/find.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { databases } from '../support/databases.ts';
@@ -46,6 +47,8 @@ onEveryDatabase('agents', ({ storage }) => {
     const found = await agents().find(agent.agentId);
     expect(found).to.deep.equal(agent);
     expect(JSON.stringify(found?.keys)).to.equal(JSON.stringify(agent.keys));
+    const decided = await storage().decide(findAgent, agent);
+    expect(JSON.stringify(decided)).to.equal(JSON.stringify(found));
   });
 
   it('stores each field of an agent whose keys become remote, and records the change', async () => {
@@ -72,6 +75,7 @@ onEveryDatabase('agents', ({ storage }) => {
     });
     expect(records.map(asEntry)).to.deep.equal([updated]);
     expect(await agents().find(first.agentId)).to.deep.equal(next);
+    expect(await storage().decide(findAgent, first)).to.deep.equal(next);
   });
 
   it('removes an agent, and records the removal', async () => {

@@ -18,11 +18,15 @@ interface Pgbouncer {
   close(): Promise<void>;
 }
 
-/** @param roles may connect, without a password */
+/**
+ * @param roles may connect, without a password
+ * @param settings further settings, by name
+ */
 export async function startPgbouncer(
   mode: 'transaction' | 'session',
   server: number,
   roles: readonly string[],
+  settings: Readonly<Record<string, string | number>> = {},
 ): Promise<Pgbouncer> {
   const port = await freePort();
   const home = mkdtempSync(join(tmpdir(), 'mandate-pgbouncer-'));
@@ -41,9 +45,9 @@ unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
 pool_mode = ${mode}
-default_pool_size = 40
-max_client_conn = 200
-`,
+${Object.entries({ default_pool_size: 40, max_client_conn: 200, ...settings })
+  .map(([name, value]) => `${name} = ${value}\n`)
+  .join('')}`,
   );
   const child = spawn(PGBOUNCER, [file], { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -11,6 +11,7 @@ import {
   isIndexTaken,
   isLostConnection,
   isNumberTaken,
+  isPoolerFull,
   MISSING_PARTITION,
   NO_ANSWER,
   NO_CONNECTION,
@@ -81,9 +82,10 @@ export function gotNoAnswer(error: unknown): boolean {
   return error instanceof ServerSilent || faultOf(error) === NO_ANSWER;
 }
 
-/** Whether the server, the database or the role has no free connection. */
+/** Whether the server, the database, the role or a pooler has no free connection. */
 export function isTooManyConnections(error: unknown): boolean {
-  return hasCode(error, TOO_MANY_CONNECTIONS);
+  const refused = ofServer(error);
+  return refused !== undefined && (refused.code === TOO_MANY_CONNECTIONS || isPoolerFull(refused));
 }
 
 /** Whether the call changed nothing, because it reached the time limit of a lock. */
@@ -97,8 +99,13 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 function hasCode(error: unknown, code: string): boolean {
+  return ofServer(error)?.code === code;
+}
+
+/** The error as the server, or a pooler, sent it. */
+function ofServer(error: unknown): pg.DatabaseError | undefined {
   const cause = error instanceof StorageUnavailable ? error.cause : error;
-  return cause instanceof pg.DatabaseError && cause.code === code;
+  return cause instanceof pg.DatabaseError ? cause : undefined;
 }
 
 /** Whether nothing was recorded, because the ledger's sequence returned a number that is taken. */

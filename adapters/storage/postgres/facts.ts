@@ -2,9 +2,10 @@
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
-import type { TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { AgentId, TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import { oldestFirst } from '../../../domain/sponsors/block.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
 import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, toLogKey } from '../rows/log-row.ts';
@@ -85,7 +86,33 @@ const nextIndices = `array(
 
 const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
 
+type AgentTime = 'created_at' | 'updated_at' | 'keys_since';
+/** The instants, and the lists and keys that are stored as JSON. */
+const AS_TEXT: ReadonlySet<string> = new Set<keyof AgentRow>([
+  'allowed_audiences',
+  'high_risk_audiences',
+  'jwks',
+  'created_at',
+  'updated_at',
+  'keys_since',
+]);
+
 const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
+  agent: lookup<'agent', AgentRow & Record<AgentTime, string>>(
+    'agent_id text',
+    `select ${agentColumnNames.map((name) => (AS_TEXT.has(name) ? `${name}::text` : name)).join(', ')}
+      from agents a where a.agent_id = q.agent_id`,
+    (agentId) => ({ agent_id: agentId }),
+    ([row]) =>
+      row &&
+      toAgent({
+        ...row,
+        created_at: readInstant(row.created_at),
+        updated_at: readInstant(row.updated_at),
+        keys_since: readInstant(row.keys_since),
+      }),
+  ),
+
   agent_revision: lookup<'agent_revision', { revision: number }>(
     'agent_id text',
     'select revision from agents a where a.agent_id = q.agent_id',
@@ -166,6 +193,13 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
         unrecorded: row.unrecorded,
         revokedAt: row.revoked_at === null ? undefined : readInstant(row.revoked_at),
       },
+  ),
+
+  grant_agent: lookup<'grant_agent', { agent_id: AgentId }>(
+    'grant_hash text',
+    'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = q.grant_hash',
+    (grantHash) => ({ grant_hash: grantHash }),
+    ([row]) => row?.agent_id,
   ),
 
   token_revoked: lookup<'token_revoked', unknown>(

@@ -45,6 +45,10 @@ const TAKEN: Words = {
 /** The table of docs/high-availability.md. By SQLSTATE, or by its class (two characters): https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const STATES: Readonly<Record<string, Words>> = {
   '08': { meaning: 'the connection to Postgres failed', act: REACH },
+  '08P01': {
+    meaning: 'a pooler, or Postgres, refused or ended the connection',
+    act: "See the pooler's log for the reason.",
+  },
   '0A000': REPLACED,
   '25006': {
     meaning: 'Postgres is read-only: a standby, or told so by its operator',
@@ -104,6 +108,40 @@ export const STATES: Readonly<Record<string, Words>> = {
   '58': { meaning: 'the operating system of the Postgres server failed', act: "See the server's log, and its disks." },
   XX: CORRUPT,
 };
+
+/** PgBouncer has one SQLSTATE for all its errors. Their messages name the setting that was reached. */
+const POOLER_CODE = '08P01';
+const POOLER_FULL: Words = {
+  meaning: 'the pooler accepts no further client: max_client_conn is reached',
+  act: `Raise max_client_conn: each replica takes up to ${CONNECTIONS_PER_PROCESS} connections.`,
+};
+const POOLER_WITHOUT_SESSION: Words = {
+  meaning: 'the pooler had no session of Postgres free in time: query_wait_timeout was reached',
+  act: `Raise default_pool_size: in session mode each replica takes up to ${CONNECTIONS_PER_PROCESS} sessions.`,
+};
+const POOLER_MESSAGES: readonly (readonly [message: RegExp, Words])[] = [
+  [/max_client_conn/, POOLER_FULL],
+  [/query_wait_timeout/, POOLER_WITHOUT_SESSION],
+  [
+    /server_login_retry|server login failed|server down|cannot connect to server/,
+    {
+      meaning: 'the pooler cannot log in to Postgres',
+      act: "See that Postgres runs, and lets the role in from the pooler's machine. Let server_login_retry be 1.",
+    },
+  ],
+  [
+    /server conn crashed|server connection closed/,
+    {
+      meaning: 'the pooler lost its session of Postgres',
+      act: 'See whether Postgres restarts, or who ended its sessions.',
+    },
+  ],
+];
+/** What the errors of PgBouncer mean, in the order of the table. */
+const POOLER_FAULTS: readonly DatabaseFault[] = POOLER_MESSAGES.map(([, words]) => ({
+  code: POOLER_CODE,
+  ...words,
+}));
 
 export const MISSING_PARTITION: DatabaseFault = {
   code: '23514',
@@ -192,6 +230,7 @@ export const FURTHER_FAULTS: readonly DatabaseFault[] = [
   MISSING_PARTITION,
   NUMBER_BEYOND,
   NOT_ACCEPTING,
+  ...POOLER_FAULTS,
   NO_ANSWER,
   NO_CONNECTION,
   LOST,
@@ -221,8 +260,9 @@ const UNRESOLVED = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 const HAS_NO_TLS = 'The server does not support SSL connections';
 /** The codes of a certificate that is not accepted: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes */
 const CERTIFICATE = /CERT|^(INVALID_(CA|PURPOSE)|UNABLE_TO_|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)/;
-/** The message of the pool (pg-pool), and that of the driver, if the limit for a connection is reached. */
-const NOT_ACQUIRED = /^(timeout exceeded when trying to connect|timeout expired)/;
+/** The messages of the pool (pg-pool), and that of the driver, if the limit for a connection is reached. */
+const NOT_ACQUIRED =
+  /^(timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout)/;
 
 /** The message of the pool (pg-pool) if no connection became free in time: no new one was tried. */
 const EXHAUSTED = 'timeout exceeded when trying to connect';
@@ -252,8 +292,18 @@ function faultOfServer(error: pg.DatabaseError): DatabaseFault | undefined {
   if (isIndexTaken(error)) return INDEX_CONFLICT;
   if (isNumberTaken(error)) return NUMBER_TAKEN;
   if (code === '55000' && error.severity === 'FATAL') return NOT_ACCEPTING;
-  const words = STATES[code] ?? STATES[code.slice(0, 2)];
+  const words = poolerWords(error) ?? STATES[code] ?? STATES[code.slice(0, 2)];
   return words && { code, ...words };
+}
+
+function poolerWords({ code, message }: pg.DatabaseError): Words | undefined {
+  return code === POOLER_CODE ? POOLER_MESSAGES.find(([pattern]) => pattern.test(message))?.[1] : undefined;
+}
+
+/** Whether a pooler has no free connection, to itself or to Postgres. */
+export function isPoolerFull(error: pg.DatabaseError): boolean {
+  const words = poolerWords(error);
+  return words === POOLER_FULL || words === POOLER_WITHOUT_SESSION;
 }
 
 export function isLostConnection(error: unknown): boolean {

@@ -37,14 +37,18 @@ export abstract class HostClient extends pg.Client {
   abstract readonly uri: string;
 }
 
-/** The option `Client` of a pool. */
-export function clientOf(known: Hosts): new (config?: pg.ClientConfig) => HostClient {
+/**
+ * The option `Client` of a pool.
+ *
+ * @param connectMs how long one host may take to accept a connection
+ */
+export function clientOf(known: Hosts, connectMs: number): new (config?: pg.ClientConfig) => HostClient {
   return class extends HostClient {
     readonly uri: string;
 
     constructor(config: pg.ClientConfig = {}) {
       const uri = known.current();
-      super({ ...config, connectionString: uri });
+      super({ ...config, connectionString: uri, connectionTimeoutMillis: connectMs });
       this.uri = uri;
     }
   };

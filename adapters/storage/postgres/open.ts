@@ -1,23 +1,19 @@
 /** Opens a Postgres database for the service. It connects on first use, so the server may start after the service. */
 
-import { randomInt } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
-import { openConnections, type Run } from './connections.ts';
+import { openConnections } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
-import { postgresDecisions, type Transactions } from './decide.ts';
-import { isTooManyConnections, lacksPartition, NoConnection, orRefusal } from './errors.ts';
+import { postgresDecisions } from './decide.ts';
+import { lacksPartition, orRefusal } from './errors.ts';
 import { watchHosts } from './host-watch.ts';
 import { hosts } from './hosts.ts';
-import { keyedLimiter } from './keyed-limiter.ts';
 import { postgresLedger } from './ledger.ts';
 import {
-  BORROWING_PAUSE_MS,
   CONNECTION_LIFETIME_MS,
   DRAINING_POOL_SIZE,
   KEEP_OPEN_MS,
@@ -28,7 +24,6 @@ import {
   READINESS_POOL_SIZE,
   RESERVED_CONNECTIONS,
   REVOKING_POOL_SIZE,
-  REVOKING_SHARES,
   WATCH_HOSTS_MS,
 } from './limits.ts';
 import { createPartitions, migratePostgres, readSchemaStatus } from './migrate.ts';
@@ -50,9 +45,10 @@ import {
 import { postgresReadiness } from './readiness.ts';
 import { afterRestore } from './restores.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
+import { switchConnections } from './switch-connections.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
-import { type IsThere, serverIsThere, unlessSilent } from './watchdog.ts';
+import { type IsThere, serverIsThere } from './watchdog.ts';
 
 export interface PostgresOptions {
   /** A libpq URI, for the serving role. */
@@ -69,12 +65,6 @@ export interface PostgresOptions {
 
 /** Uses a connection, so that the pool keeps one, and replaces an old one. */
 const KEEP_OPEN = { name: 'keep_open', text: 'select 1' };
-
-/** Transactions that may use only some of the revoking connections. */
-interface Share extends Transactions {
-  /** Refuses the transactions that wait for a permit, and all later ones. */
-  close(): void;
-}
 
 /** The default of `Service:Audit:Partitions:MonthsAhead`. */
 const MONTHS_AHEAD = 2;
@@ -122,54 +112,14 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
       watched = undefined;
     });
   }, WATCH_HOSTS_MS).unref();
-  const switching: Transactions = {
-    knex: revoking.knex,
-    // A pool does not wait for one of its connections if the server refuses another one. So a switch asks again, and
-    // gets one of those that requests give back: they do not ask again.
-    async transact(work) {
-      const until = performance.now() + limits.revoking.acquire;
-      for (;;) {
-        try {
-          return await revoking.transact(work).catch((error: unknown) => {
-            if (!(error instanceof NoConnection)) throw error;
-            return connections.transact(work);
-          });
-        } catch (error) {
-          if (!isTooManyConnections(error) || performance.now() > until) throw error;
-          await pause(randomInt(BORROWING_PAUSE_MS / 2, BORROWING_PAUSE_MS));
-        }
-      }
-    },
-  };
-
-  /** Uses at most `size` of the connections. Calls that wait for one fail if the server stops answering. */
-  const share = (size: number, of: Transactions = switching): Share => {
-    const limiter = keyedLimiter(size, limits.revoking.acquire);
-    return {
-      knex: revoking.knex,
-      transact: (work) =>
-        unlessSilent((aborted) => {
-          // An aborted decision was already refused, so it must not run once it gets a connection.
-          const unlessAborted = (run: Run) =>
-            work(async (query, values) => {
-              aborted.throwIfAborted();
-              return run(query, values);
-            });
-          return limiter.run('', () => of.transact(unlessAborted));
-        }, isThere),
-      close: limiter.close,
-    };
-  };
+  const switches = switchConnections({ revoking, requests: connections }, limits.revoking, isThere);
   const makePartitions = missingPartitions(
     () => createPartitions(connections.run, clock.now(), monthsAhead),
     () => performance.now(),
     log,
   );
-  const operator = share(REVOKING_SHARES.operators);
-  const person = share(REVOKING_SHARES.people, operator);
-  const provider = share(REVOKING_SHARES.providers);
   const decisions = postgresDecisions(
-    { own: connections, operator, person, provider },
+    { own: connections, ...switches },
     limits.serving.acquire,
     poolSize - RESERVED_CONNECTIONS,
     databaseClock,
@@ -231,9 +181,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     async close() {
       clearInterval(keeping);
       clearInterval(watching);
-      person.close();
-      operator.close();
-      provider.close();
+      switches.close();
       await decisions.close();
       await Promise.all([connections.close(), revoking.close(), draining.close(), readiness.close(), watched]);
     },

@@ -82,13 +82,14 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
   const sockets = new Set<Socket>();
   const known = typeof connectionString === 'string' ? hosts([connectionString]) : connectionString;
   const pool = new pg.Pool({
-    Client: clientOf(known),
+    Client: clientOf(known, limits.acquire / known.count),
     application_name: 'mandate',
     types: columnTypes,
     keepAlive: true,
     max: poolSize,
     min: serving?.keepsOne === true ? 1 : 0,
-    connectionTimeoutMillis: limits.acquire / known.count,
+    // The limit of a call that waits for a busy connection. A host has its share of it to accept one (`clientOf`).
+    connectionTimeoutMillis: limits.acquire,
     query_timeout: limits.query,
     // In pipeline mode, pg closes a connection only after all answers. A call that the watchdog aborted gets no answer.
     pipeline: isThere === undefined,
@@ -127,8 +128,9 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
     }
   }
 
-  /** Tries each host once. @throws NoConnection, WentBack */
+  /** Tries each host once, and none after the limit. @throws NoConnection, WentBack */
   async function connect(): Promise<pg.PoolClient> {
+    const until = performance.now() + limits.acquire;
     for (let tried = 1; ; tried++) {
       if (pool.ending) throw databaseClosed();
       if (primary?.wentBack() === true) throw new WentBack();
@@ -136,8 +138,9 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
       try {
         return await pool.connect();
       } catch (error) {
-        if (!isPoolExhausted(error)) known.failed(host);
-        if (tried >= known.count || isPoolExhausted(error)) throw noConnection(error);
+        if (isPoolExhausted(error)) throw noConnection(error);
+        known.failed(host);
+        if (tried >= known.count || performance.now() > until) throw noConnection(error);
       }
     }
   }
@@ -176,6 +179,8 @@ export function openPool(options: PoolOptions, log: Log): PrimaryPool {
     }
     const backend = gotNoAnswer(fault) ? session?.server?.backend : undefined;
     if (backend !== undefined && serving?.unanswered !== undefined) {
+      // Closes the socket, and keeps the place in the pool until `release`.
+      void client.end();
       serving.unanswered.keep(backend, () => client.release(true));
     } else {
       client.release(!isReusable);

@@ -1,7 +1,7 @@
 /**
  * Connections that were lost while they committed. A server process that waits for a synchronous standby does not notice
  * that its client has left, and keeps its slot in `max_connections`. So such a connection stays counted against its pool
- * until the server no longer runs that process. Otherwise each further decision would take one more slot, until none is
+ * until that process is gone. Otherwise each further decision would take one more slot, until none is
  * left for others.
  */
 
@@ -11,20 +11,24 @@ import type { Ask, Backend } from './primary.ts';
 
 export interface UnansweredCommits {
   readonly count: number;
-  /** @param release ends the counting. Called once */
+  /**
+   * Counts a connection whose socket is closed.
+   *
+   * @param release ends the counting. Called once
+   */
   keep(backend: Backend, release: () => void): void;
   /** Releases all. */
   close(): void;
 }
 
 /**
- * Those of the processes that still run a statement, such as a commit. One that has answered, but waits inside a
- * transaction, holds its locks until its connection is closed. Another role's activity is hidden: ours has the same role.
+ * Those of the processes that are still there. The caller has closed their connections, so each ends with its statement.
+ * Their `state` is not asked: with `track_activities = off` the server does not tell it. The start of another role's
+ * processes is hidden: ours have the same role.
  */
-const running = {
-  name: 'running_backends',
-  text: `select pid, backend_start::text as started_at from pg_stat_activity
-    where pid = any ($1::integer[]) and state = 'active'`,
+const living = {
+  name: 'living_backends',
+  text: 'select pid, backend_start::text as started_at from pg_stat_activity where pid = any ($1::integer[])',
 };
 
 /** @param run asks the current primary, with short limits */
@@ -46,7 +50,7 @@ export function unansweredCommits(run: Ask): UnansweredCommits {
   async function releaseEnded(): Promise<void> {
     const asked = [...kept];
     const pids = `{${asked.map(([, { backend }]) => backend.pid).join(',')}}`;
-    const { rows } = await run<{ pid: number; started_at: string }>(running, [pids]);
+    const { rows } = await run<{ pid: number; started_at: string }>(living, [pids]);
     const alive = new Set(rows.map(({ pid, started_at: startedAt }) => nameOf({ pid, startedAt })));
     for (const [name, { release }] of asked) {
       if (alive.has(name)) continue;

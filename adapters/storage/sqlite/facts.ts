@@ -1,10 +1,11 @@
 /** Reads the facts of decisions (application/decisions/fact.ts) from SQLite. */
 
 import type { About, Answer, FactName, GrantFacts, LogoutTimes } from '../../../application/decisions/fact.ts';
-import type { SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
+import type { AgentId, SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
+import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
@@ -20,6 +21,11 @@ import type { Run } from './handle.ts';
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
 
 const readers: Readers = {
+  agent: (run, agentId) => {
+    const row = first<AgentRow>(run, `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`, agentId);
+    return row && toAgent(row);
+  },
+
   agent_revision: (run, agentId) =>
     first<{ revision: number }>(run, 'select revision from agents where agent_id = ?', agentId)?.revision,
 
@@ -63,6 +69,11 @@ const readers: Readers = {
     const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
     const row = first<GrantFactsRow>(run, query, grantHash);
     return row && toGrantFacts(row);
+  },
+
+  grant_agent: (run, grantHash) => {
+    const query = 'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = ?';
+    return first<{ agent_id: AgentId }>(run, query, grantHash)?.agent_id;
   },
 
   live_tasks: (run, { selection, at }) => {

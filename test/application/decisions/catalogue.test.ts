@@ -44,7 +44,6 @@ describe('The catalogue of decisions', () => {
       activate_keys: 'own',
       add_agent: 'own',
       change_agent: 'own',
-      delete_agent: 'own',
       delete_ended_tasks: 'own',
       close_operator_session: 'own',
       close_session: 'own',
@@ -58,9 +57,11 @@ describe('The catalogue of decisions', () => {
       // An act is recorded in a transaction of one decision: it names the first record of the transaction.
       record_act: 'own',
       revoke_grant: 'own',
-      // These may end many tasks.
+      // These may end many tasks, or are switches: they have their own connections.
       end_tasks: 'operator',
-      agent_exists: 'operator',
+      delete_agent: 'operator',
+      disable_agent: 'operator',
+      find_agent: 'operator',
       find_task_sponsor: 'operator',
       place_block: 'operator',
       end_own_tasks: 'person',

@@ -49,7 +49,7 @@ describe('Recording a refusal', () => {
     ['as a replay, also of a blocked person', { spent: [true, true], blocks: disabled }, 'actor_replayed', []],
   ] as const) {
     it(`stores the denial ${title}`, () => {
-      const judgement = refuse.judge(refusal, facts);
+      const judgement = refuse.judge(refusal, { ...facts, grantAgent: undefined });
       expect(judgement).to.deep.equal({
         verdict: reason,
         effects: [...spent, { effect: 'append', entries: [{ ...entry, reason }] }],
@@ -59,16 +59,30 @@ describe('Recording a refusal', () => {
   }
 
   it('keeps the reason of a refusal without an assertion and without a person', () => {
-    expect(refuse.judge({ entry }, { spent: [], blocks: undefined })).to.deep.equal({
+    expect(refuse.judge({ entry }, { spent: [], blocks: undefined, grantAgent: undefined })).to.deep.equal({
       verdict: 'scope_widened',
       effects: [{ effect: 'append', entries: [entry] }],
     });
   });
 
+  it('writes nothing if the grant that a read did not find is stored, and this agent has it', () => {
+    const unknown: Refusal = { ...refusal, unknownGrant: 'a-hash' };
+    expect(refuse.asks(unknown)).to.deep.include({ grantAgent: { fact: 'grant_agent', about: 'a-hash' } });
+    const facts = { spent: [false, false], blocks: [] };
+    const stored = refuse.judge(unknown, { ...facts, grantAgent: agentId });
+    expect(stored).to.deep.equal({ verdict: 'grant_exists', effects: [] });
+    expect(refuse.denial?.(unknown, stored.verdict)).to.equal(undefined);
+    expect(refuse.judge(unknown, { ...facts, grantAgent: agentIdOf('another') }).verdict).to.equal('scope_widened');
+  });
+
   it('reads the assertions, and the blocks of the person whom the refusal names', () => {
     const spent = assertionQuestions(assertion);
-    expect(refuse.asks(refusal)).to.deep.equal({ spent, blocks: { fact: 'blocks', about: sponsorKey } });
-    expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({ spent: [], blocks: undefined });
+    expect(refuse.asks(refusal)).to.deep.equal({
+      ...{ spent, blocks: { fact: 'blocks', about: sponsorKey }, grantAgent: undefined },
+    });
+    expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({
+      ...{ spent: [], blocks: undefined, grantAgent: undefined },
+    });
   });
 
   it('shares the lock of the person whom the refusal names, and locks its assertions exclusively', () => {

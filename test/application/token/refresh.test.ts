@@ -140,6 +140,8 @@ describe('the checks of a refresh', () => {
     status = () => 'sponsor_disabled';
     grant = undefined;
     expect(await reasonOf(wrong)).to.equal('grant_not_found');
+    const unknown = await refresh();
+    expect(unknown).to.have.nested.property('denial.unknownGrant', sha256(GRANT));
     grant = aGrant({ taskState: { kind: 'revoked', at: NOON, reason: 'operator_kill_switch' } });
     expect(await reasonOf(wrong)).to.equal('task_revoked');
     grant = aGrant({ taskState: { kind: 'expired' } as never });

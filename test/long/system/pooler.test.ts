@@ -1,13 +1,21 @@
 /** PgBouncer, which in transaction mode gives one session of Postgres to several clients. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { ledgerMemory } from '../../../adapters/storage/ledger-memory.ts';
+import { type Connections, openConnections } from '../../../adapters/storage/postgres/connections.ts';
+import { knownPrimary } from '../../../adapters/storage/postgres/primary.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import { capturedLog } from '../../support/captured-log.ts';
 import { runCommand, startCommand } from '../../support/command-process.ts';
-import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
+import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../support/databases.ts';
 import { pgbouncerIsInstalled, startPgbouncer } from '../../support/pgbouncer.ts';
 
 const SERVING = 'Service:Database:ConnectionString';
 const MIGRATING = 'Service:Database:MigrationConnectionString';
 const REFUSAL = /pooler that gives one session to several clients \(transaction mode\)/;
+
+const PID = { name: 'pid', text: 'select pg_backend_pid() as pid' };
 
 const good = {
   'Service:Issuer': 'https://mandate.test',
@@ -33,10 +41,10 @@ describe('Behind PgBouncer', function () {
   });
   afterEach(() => database.drop());
 
-  async function behind(mode: 'transaction' | 'session') {
+  async function behind(mode: 'transaction' | 'session', more: Readonly<Record<string, number>> = {}) {
     const [serving = '', migrating = ''] = [database.settings[SERVING], database.settings[MIGRATING]];
     const roles = [serving, migrating].map((uri) => new URL(uri).username);
-    const pooler = await startPgbouncer(mode, Number(new URL(serving).port), roles);
+    const pooler = await startPgbouncer(mode, Number(new URL(serving).port), roles, more);
     const settings = { ...good, ...database.settings, [SERVING]: pooler.through(serving) };
     return { pooler, settings, migrating: pooler.through(migrating) };
   }
@@ -74,6 +82,51 @@ describe('Behind PgBouncer', function () {
       expect((await serving.ended).code).to.equal(0);
     } finally {
       await pooler.close();
+    }
+  });
+
+  const pool = (pooled: string, lifetimeMs = 60_000) => {
+    const log = capturedLog();
+    const primary = knownPrimary(ledgerMemory(), log);
+    const serving = { primary, lifetimeMs, keepsOne: true, mostUnanswered: 2 };
+    const limits = { ...TENFOLD_LIMITS.serving, acquire: 2_000 };
+    return openConnections({ connectionString: pooled, poolSize: 2, limits, serving }, log);
+  };
+  const ask = ({ run }: Pick<Connections, 'run'>) => run(PID);
+  const meaningOf = async (asked: Promise<unknown>) => {
+    const refused = await asked.catch((error: unknown) => error);
+    return refused instanceof StorageUnavailable ? [refused.fault?.code, refused.fault?.meaning] : refused;
+  };
+
+  it('that accepts no further client, the reason is named, and a process keeps its last connection', async () => {
+    const { pooler, settings } = await behind('session', { max_client_conn: 1 });
+    const lifetimeMs = 40;
+    const one = pool(settings[SERVING], lifetimeMs);
+    const other = pool(settings[SERVING]);
+    try {
+      const before = (await ask(one)).rows[0];
+      const full = 'the pooler accepts no further client: max_client_conn is reached';
+      expect(await meaningOf(ask(other))).to.deep.equal(['08P01', full]);
+      for (let uses = 0; uses < 3; uses++) {
+        await pause(2 * lifetimeMs);
+        expect((await ask(one)).rows[0]).to.deep.equal(before);
+      }
+    } finally {
+      await Promise.all([one.close(), other.close()]);
+      await pooler.close();
+    }
+  });
+
+  it('that has no session of Postgres free, the reason is named', async () => {
+    const scarce = await behind('session', { default_pool_size: 1, query_wait_timeout: 1 });
+    const [one, other] = [pool(scarce.settings[SERVING]), pool(scarce.settings[SERVING])];
+    try {
+      await ask(one);
+      const waited = 'the pooler had no session of Postgres free in time: query_wait_timeout was reached';
+      expect(await meaningOf(ask(other))).to.deep.equal(['08P01', waited]);
+    } finally {
+      await Promise.all([one.close(), other.close()]);
+      await scarce.pooler.close();
     }
   });
 });

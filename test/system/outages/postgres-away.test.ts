@@ -4,7 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
+import { removeAgent } from '../../../application/admin/remove-agent.ts';
+import { stopTasks } from '../../../application/admin/stop-tasks.ts';
+import { updateAgent } from '../../../application/admin/update-agent.ts';
+import { StorageUnavailable } from '../../../application/ports/decisions.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
+import { agreeing, movedClock } from '../../support/moved-clock.ts';
+import { RULES } from '../../support/registrations.ts';
 import { DATABASE, type Occupied, type OwnPostgres, ownPostgres } from './own-postgres.ts';
 
 /** Every response arrives within this time. */
@@ -182,6 +190,40 @@ describe('While Postgres', function () {
       for (const other of others) await other.leave();
     }
     expect(await recovered()).to.be.below(RECOVERED_WITHIN_MS);
+  });
+
+  it('gives requests no connection, agents are disabled and removed all the same', async () => {
+    const { open } = await own.database.fresh();
+    const [seed, storage] = [await open(), await open()];
+    const switches = { decisions: storage, agents: storage.agents, clock: movedClock() };
+    const changes = { ...switches, retryPause: async () => undefined, rules: RULES };
+    const ids = [agentIdOf('to-disable'), agentIdOf('to-remove')] as const;
+    for (const agentId of ids) {
+      const entry = { at: switches.clock.now(), event: 'agent.registered', agentId, decision: 'allow' } as const;
+      await seed.agents.register(anAgent({ agentId, revision: 1 }), entry, { ...entry, decision: 'deny' });
+    }
+    await seed.close();
+    const nobody = { kind: 'sponsor', sponsorKey: 'nobody' as SponsorKey } as const;
+    // Opens a connection for switches, and none for requests.
+    await stopTasks({ ...switches, tasks: storage.tasks, sharedTime: agreeing(switches.clock) }, nobody);
+    const others = await own.occupy();
+    try {
+      expect(await storage.agents.find(ids[0]).catch((error: unknown) => error)).to.be.instanceOf(StorageUnavailable);
+      const [disabled, removed] = await Promise.all([
+        updateAgent({ ...changes, agentKeys: { isUsable: async () => true } }, ids[0], { enabled: false }),
+        removeAgent(switches, ids[1]),
+      ]);
+      expect([disabled.kind, removed]).to.deep.equal(['updated', 'removed']);
+    } finally {
+      await others.leave();
+    }
+    const stored = await Promise.all(ids.map((id) => storage.agents.find(id)));
+    expect(stored.map((one) => one && [one.enabled, one.revision])).to.deep.equal([[false, 2], undefined]);
+    const events = await own.sql(
+      `select event from ledger where agent_id in ('${ids.join("', '")}') order by seq desc`,
+    );
+    expect(events.slice(0, 2).map(({ event }) => event)).to.have.members(['agent.updated', 'agent.deleted']);
+    await storage.close();
   });
 
   it('ends every session again and again, each issued token has its record', async () => {

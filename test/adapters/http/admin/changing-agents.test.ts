@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { changeAgent } from '../../../../application/decisions/write-agent.ts';
+import { disableAgent } from '../../../../application/decisions/write-agent.ts';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody, OFF_CURVE_KEY, P256_KEY, RULES } from '../../../support/registrations.ts';
 
@@ -140,7 +140,7 @@ describe('PATCH /admin/agents/{agent_id} that conflicts with another change on e
     const api = await startAdminApi({
       decisions: (real) => ({
         decide: async (decision, input) =>
-          decision.name === changeAgent.name ? ('changed' as never) : real.decide(decision, input),
+          decision.name === disableAgent.name ? ('changed' as never) : real.decide(decision, input),
       }),
     });
     await api.send('post', '/admin/agents', aRegistrationBody());

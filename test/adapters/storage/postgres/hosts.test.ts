@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
@@ -19,6 +20,7 @@ import { capturingOutput } from '../../../support/captured-output.ts';
 import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
 import { NOON } from '../../../support/domain-fixtures.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { listen } from '../../../support/listening.ts';
 import { startPostgresPair } from '../../../support/postgres-pair.ts';
 import { type RunningPostgres, SUPERUSER, startPostgresServer } from '../../../support/postgres-server.ts';
 import { thrownBy } from '../../../support/thrown-by.ts';
@@ -100,6 +102,21 @@ describe('several hosts in a connection string', function () {
     expect(await thrownBy(port(lost))).to.include({ name: 'StorageUnavailable' });
     await lost.close();
     await other.start();
+  });
+
+  it('share the limit for connecting, and leave the whole limit to a call that waits for a busy connection', async () => {
+    const silent = createServer();
+    const uri = across([await listen(silent), portOfMain()]);
+    const limits = { ...LIMITS.serving, acquire: 2_000 };
+    const pool = { connectionString: hosts(hostsOf(uri)), poolSize: 1, limits };
+    const { run, close } = openConnections(pool, capturedLog());
+    // The silent host takes one second, the other one answers.
+    await run({ name: 'one', text: 'select 1' });
+    const busy = run({ name: 'busy', text: 'select pg_sleep(1.4)' });
+    expect((await run({ name: 'one', text: 'select 1' })).count).to.equal(1);
+    await busy;
+    await close();
+    silent.close();
   });
 
   it('lead away from an old primary that still accepts connections, once another host was promoted', async () => {

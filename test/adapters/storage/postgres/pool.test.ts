@@ -56,6 +56,33 @@ describe('The connections of a serving process', function () {
     await own.sql('select pg_reload_conf()');
   };
 
+  async function commitUnanswered(): Promise<void> {
+    const asking = connect(1);
+    let answers = 0;
+    const unanswered = unansweredCommits(async (query, values) => {
+      const answer = await asking.run<never>(query, values);
+      answers += 1;
+      return answer;
+    });
+    const limits = { ...TENFOLD_LIMITS.serving, acquire: 100, query: 200 };
+    const connections = connect(2, { unanswered, mostUnanswered: 2 }, limits);
+    await loseStandby();
+    const waiting = async () =>
+      Number((await own.sql("select count(*) from pg_stat_activity where wait_event = 'SyncRep'"))[0]?.count);
+    for (let attempts = 0; attempts < 5; attempts++) {
+      const refused = await connections.transact((run) => run(WRITE)).catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(StorageUnavailable);
+    }
+    // The server was asked, and still runs both.
+    await eventually(() => answers > 0);
+    expect([await waiting(), unanswered.count]).to.deep.equal([2, 2]);
+    await own.sql('alter system reset synchronous_standby_names');
+    await own.sql('select pg_reload_conf()');
+    await eventually(() => unanswered.count === 0);
+    await connections.transact((run) => run(WRITE));
+    expect(await waiting()).to.equal(0);
+  }
+
   it('are replaced after their lifetime', async () => {
     const connections = connect(2, { lifetimeMs: LIFETIME_MS });
     const first = await pidOf(connections);
@@ -82,26 +109,13 @@ describe('The connections of a serving process', function () {
     }
   });
 
-  it('stay counted after a commit without an answer, until the server has ended it', async () => {
-    const asking = connect(1);
-    const unanswered = unansweredCommits(asking.run);
-    const limits = { ...TENFOLD_LIMITS.serving, acquire: 100, query: 200 };
-    const connections = connect(2, { unanswered, mostUnanswered: 2 }, limits);
-    await loseStandby();
-    const waiting = async () =>
-      Number((await own.sql("select count(*) from pg_stat_activity where wait_event = 'SyncRep'"))[0]?.count);
-    for (let attempts = 0; attempts < 5; attempts++) {
-      const refused = await connections.transact((run) => run(WRITE)).catch((error: unknown) => error);
-      expect(refused).to.be.instanceOf(StorageUnavailable);
-    }
-    expect(await waiting()).to.equal(2);
-    expect(unanswered.count).to.equal(2);
-    await own.sql('alter system reset synchronous_standby_names');
-    await own.sql('select pg_reload_conf()');
-    await eventually(() => unanswered.count === 0);
-    await connections.transact((run) => run(WRITE));
-    expect(await waiting()).to.equal(0);
-  });
+  for (const tracked of ['on', 'off']) {
+    it(`stay counted after a commit without an answer, until the server has ended it: track_activities ${tracked}`, async () => {
+      await own.sql(`alter role serving set track_activities to ${tracked}`);
+      await commitUnanswered();
+      await own.sql('alter role serving reset track_activities');
+    });
+  }
 
   it('do not delay the close, whether a commit without an answer ended before it or during it', async () => {
     const unanswered = unansweredCommits(connect(1).run);

@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { isTooManyConnections } from '../../../../adapters/storage/postgres/errors.ts';
+import { faultOf, POOLER_FAULTS, STATES } from '../../../../adapters/storage/postgres/faults.ts';
+
+/** As PgBouncer 1.18 to 1.23 words them. They all have the code 08P01. */
+const MESSAGES: readonly (readonly string[])[] = [
+  ['no more connections allowed (max_client_conn)'],
+  ['query_wait_timeout'],
+  [
+    'server login has been failing, try again later (server_login_retry)',
+    'server login has been failing, cached error: role "x" is not permitted to log in (server_login_retry)',
+    'client_login_timeout (server down)',
+    'server login failed: FATAL the database system is starting up',
+  ],
+  ['server conn crashed?', 'server connection closed'],
+];
+
+describe('The errors of a pooler', () => {
+  const fatal = (message: string) =>
+    Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code: '08P01', severity: 'FATAL' });
+
+  it('mean what their message says, and are a lack of connections where they say so', () => {
+    expect(MESSAGES.map((messages) => messages.map((message) => faultOf(fatal(message))))).to.deep.equal(
+      MESSAGES.map((messages, nth) => messages.map(() => POOLER_FAULTS[nth])),
+    );
+    const scarce = MESSAGES.flat().filter((message) => isTooManyConnections(fatal(message)));
+    expect(scarce).to.deep.equal([MESSAGES[0]?.[0], MESSAGES[1]?.[0]]);
+    expect(faultOf(fatal('client_idle_timeout'))).to.deep.equal({ code: '08P01', ...STATES['08P01'] });
+  });
+});
