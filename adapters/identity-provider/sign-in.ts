@@ -189,7 +189,9 @@ function usableTime(stated: Instant | undefined, now: Instant): Instant | undefi
 function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: JsonObject): string {
   const isPlain = [sponsorKeyClaim, ...moreClaims].every((claim) => claim === 'sub');
   const offered = member(document, 'scopes_supported');
-  const ofPerson = isPlain ? [] : ['profile', 'email'].filter((scope) => !isTextList(offered) || offered.includes(scope));
+  const ofPerson = isPlain
+    ? []
+    : ['profile', 'email'].filter((scope) => !isTextList(offered) || offered.includes(scope));
   const more = moreClaims.filter((claim) => isTextList(offered) && offered.includes(claim));
   return [...new Set(['openid', ...ofPerson, ...more])].join(' ');
 }
