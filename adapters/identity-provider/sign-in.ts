@@ -182,12 +182,18 @@ function usableTime(stated: Instant | undefined, now: Instant): Instant | undefi
   return stated > now ? now : stated;
 }
 
-/** The claims of a person other than `sub` may need a scope (OpenID Connect Core 1.0 §5.4). */
+/**
+ * The claims of a person other than `sub` may need a scope (OpenID Connect Core 1.0 §5.4). A provider lists these scopes if
+ * it has them (Discovery 1.0 §3), and may refuse one that it does not list.
+ */
 function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: JsonObject): string {
   const isPlain = [sponsorKeyClaim, ...moreClaims].every((claim) => claim === 'sub');
   const offered = member(document, 'scopes_supported');
+  const ofPerson = isPlain
+    ? []
+    : ['profile', 'email'].filter((scope) => !isTextList(offered) || offered.includes(scope));
   const more = moreClaims.filter((claim) => isTextList(offered) && offered.includes(claim));
-  return [...new Set([...(isPlain ? ['openid'] : ['openid', 'profile', 'email']), ...more])].join(' ');
+  return [...new Set(['openid', ...ofPerson, ...more])].join(' ');
 }
 
 /**

@@ -33,6 +33,8 @@ export interface FetchedKeys<Keys> {
 
 type LookUp<Keys> =
   | { readonly kind: 'fetched'; readonly keys: Keys }
+  /** Of a fetch that was already under way: its answer may be older than a key that was missing. */
+  | { readonly kind: 'joined'; readonly keys: Keys }
   /** A look-up succeeded a short time ago, and did not bring a key that was missing. */
   | { readonly kind: 'too_early' }
   /** The last fetch failed: the source may have newer keys than the cache. */
@@ -51,7 +53,10 @@ interface Ages {
  * bring the missing key count.
  */
 const LOOK_AGAIN_SECONDS = 30;
-/** The pause after a failed fetch. It doubles with each further failure. */
+/**
+ * The pause from the start of a failed fetch, which may itself have lasted until its time limit. It doubles with each
+ * further failure.
+ */
 const FIRST_PAUSE_SECONDS = 1;
 /** The longest pause while requests need a key that is not cached: they fail until it is fetched. */
 const MAX_PAUSE_IN_NEED_SECONDS = 4;
@@ -59,6 +64,14 @@ const MAX_PAUSE_IN_NEED_SECONDS = 4;
 const MAX_PAUSE_SECONDS = 30;
 /** The longest heeded `Retry-After`. A longer one would outlast most outages. */
 const MAX_RETRY_AFTER_SECONDS = 300;
+
+interface Failure {
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  /** The failures in a row, with this one. */
+  readonly times: number;
+  readonly retryAfter: number;
+}
 
 /** @param fetch logs why it fails. It never throws */
 export function fetchedKeys<Keys>(
@@ -68,7 +81,7 @@ export function fetchedKeys<Keys>(
 ): FetchedKeys<Keys> {
   let held: { readonly keys: Keys; readonly at: Instant } | undefined;
   /** Set while the last fetch failed. */
-  let failure: { readonly at: Instant; readonly times: number; readonly retryAfter: number } | undefined;
+  let failure: Failure | undefined;
   let lookedAgainAt: Instant | undefined;
   let underWay: Promise<void> | undefined;
 
@@ -80,9 +93,9 @@ export function fetchedKeys<Keys>(
   }
 
   /** Whether the pause after a failed fetch is over. @param longest without a `Retry-After` */
-  function mayRetry({ at, times, retryAfter }: NonNullable<typeof failure>, longest: number): boolean {
+  function mayRetry({ startedAt, endedAt, times, retryAfter }: Failure, longest: number): boolean {
     const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** (times - 1), longest);
-    return passed(at, Math.max(pause, retryAfter));
+    return passed(startedAt, pause) && passed(endedAt, retryAfter);
   }
 
   function isDue(): boolean {
@@ -109,7 +122,7 @@ export function fetchedKeys<Keys>(
       return;
     }
     const retryAfter = Math.min(result.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS);
-    failure = { at: clock.now(), times: (failure?.times ?? 0) + 1, retryAfter };
+    failure = { startedAt: at, endedAt: clock.now(), times: (failure?.times ?? 0) + 1, retryAfter };
   }
 
   return {
@@ -136,7 +149,8 @@ export function fetchedKeys<Keys>(
       const at = clock.now();
       await fetchShared(trace);
       if (held === undefined || held === before) return { kind: 'failed' };
-      if (isFirst) lookedAgainAt = at;
+      if (!isFirst) return { kind: 'joined', keys: held.keys };
+      lookedAgainAt = at;
       return { kind: 'fetched', keys: held.keys };
     },
     brought() {

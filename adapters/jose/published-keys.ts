@@ -105,11 +105,12 @@ function named(sentences: readonly string[]): string | undefined {
   return [...sentences.slice(0, MAX_NAMED), ...(rest > 0 ? [`Also ${rest} more.`] : [])].join(' ');
 }
 
+type Faulty = { readonly kind: SignatureFault };
 type PublishedVerdict<Keys> =
   | { readonly kind: 'verified'; readonly key: VerificationKey; readonly keys: Keys }
-  | { readonly kind: SignatureFault };
+  | Faulty;
 
-/** Verifies with the cached keys. If that fails, a key rotation could be the cause: fetches the keys and tries once more. */
+/** Verifies with the cached keys. If that fails, a key rotation could be the cause: fetches the keys and tries again. */
 export async function verifyWithPublished<Keys extends { readonly ring: KeyRing }>(
   published: FetchedKeys<Keys>,
   jws: CompactJws,
@@ -120,17 +121,25 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
   const { keys, fresh } = await published.current(trace);
   if (keys === undefined) return { kind: 'keys_unavailable' };
-  const verdict = await verifyWithRing(keys.ring, jws, algorithms);
-  if (verdict.kind === 'verified') return { ...verdict, keys };
-  if (fresh) return verdict;
+  let { ring } = keys;
+  const first = await verifyWithRing(ring, jws, algorithms);
+  if (first.kind === 'verified') return { ...first, keys };
+  if (fresh) return first;
   // Also for a known `kid`: some publish a new key under the old one.
-  const lookUp = await published.again(trace);
-  if (lookUp.kind === 'too_early') return verdict;
-  if (lookUp.kind === 'failed') return namesKnownKey(keys.ring, jws) ? verdict : { kind: 'keys_unavailable' };
-  const secondVerdict = await verifyWithRing(lookUp.keys.ring, jws, algorithms);
-  if (secondVerdict.kind !== 'verified') return secondVerdict;
-  published.brought();
-  return { ...secondVerdict, keys: lookUp.keys };
+  for (let fault: Faulty = first, lookUps = 1; ; lookUps += 1) {
+    const lookUp = await published.again(trace);
+    if (lookUp.kind === 'too_early') return fault;
+    if (lookUp.kind === 'failed') return namesKnownKey(ring, jws) ? fault : { kind: 'keys_unavailable' };
+    ({ ring } = lookUp.keys);
+    const verdict = await verifyWithRing(ring, jws, algorithms);
+    if (verdict.kind === 'verified') {
+      published.brought();
+      return { ...verdict, keys: lookUp.keys };
+    }
+    fault = verdict;
+    // Another look-up after a joined one. The fetch that it joins, if any, began after the token was here.
+    if (lookUp.kind === 'fetched' || lookUps === 2) return fault;
+  }
 }
 
 /**

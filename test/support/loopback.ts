@@ -29,6 +29,8 @@ export interface Loopback {
 /** The authority that signed the certificate (tls/README.md). */
 export const testAuthority = readTls('ca.pem');
 
+export const serverCertificate = { cert: readTls('server.pem'), key: readTls('server-key.pem') };
+
 export async function startLoopback(answer: Handler, options: { readonly tls?: boolean } = {}): Promise<Loopback> {
   const received: ReceivedRequest[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -37,9 +39,7 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
       loopback.answer(seen, response);
     });
   };
-  const server = options.tls
-    ? https.createServer({ cert: readTls('server.pem'), key: readTls('server-key.pem') }, listener)
-    : http.createServer(listener);
+  const server = options.tls ? https.createServer(serverCertificate, listener) : http.createServer(listener);
   const port = await listen(server);
   const loopback: Loopback = {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,

@@ -247,6 +247,12 @@ describe('The sign-in', () => {
     expect(outcome).to.have.nested.property('person.subject', 'ada');
   });
 
+  it('asks for no scope of claims that the provider does not list, because some refuse the sign-in for it', async () => {
+    shaped('Entra ID', { scopes_supported: ['openid', 'email', 'offline_access', 'roles'] });
+    const begun = new URL((await page({ sponsorKeyClaim: 'oid', moreClaims: ['roles'] }).begin(attempt)) ?? '');
+    expect(begun.searchParams.get('scope')).to.equal('openid email roles');
+  });
+
   const claims: Readonly<Record<string, (now: number) => Members>> = {
     'for another client': () => ({ aud: 'people-desk' }),
     'for several clients, used by another': () => ({ aud: [CLIENT, 'people-desk'], azp: 'people-desk' }),

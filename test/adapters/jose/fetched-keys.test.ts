@@ -25,6 +25,7 @@ function source() {
 const TOO_EARLY = { kind: 'too_early' };
 const FAILED = { kind: 'failed' };
 const fetched = (keys: string) => ({ kind: 'fetched', keys });
+const joined = (keys: string) => ({ kind: 'joined', keys });
 
 describe('Fetched keys', () => {
   let clock: MovedClock;
@@ -223,8 +224,28 @@ describe('Fetched keys', () => {
     void published.held();
     const asked = [published.again(), published.again()];
     await from.answer('new');
-    expect(await Promise.all(asked)).to.deep.equal([fetched('new'), fetched('new')]);
+    expect(await Promise.all(asked)).to.deep.equal([joined('new'), joined('new')]);
     expect(from.fetches()).to.equal(2);
+    const again = [published.again(), published.again()];
+    await from.answer('newer');
+    expect(await Promise.all(again)).to.deep.equal([fetched('newer'), joined('newer')]);
+    expect(from.fetches()).to.equal(3);
+  });
+
+  it('are fetched by again() at once after a fetch that failed at its time limit, but no earlier than its Retry-After', async () => {
+    const published = await holding('old');
+    for (const [nth, retryAfter] of [0, 0, 0, 7].entries()) {
+      const failing = published.again();
+      expect(from.fetches()).to.equal(nth + 2);
+      clock.advance(5);
+      await from.fail(retryAfter);
+      expect(await failing).to.deep.equal(FAILED);
+    }
+    clock.advance(6.9);
+    expect(await published.again()).to.deep.equal(FAILED);
+    clock.advance(0.1);
+    void published.again();
+    expect(from.fetches()).to.equal(6);
   });
 
   it('are fetched again after the clock was moved back', async () => {

@@ -13,6 +13,7 @@ import { readCompactJws, readProviderJws } from '../../../domain/tokens/compact-
 import type { Trace } from '../../../domain/trace-context.ts';
 import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { aTrace } from '../../support/domain-fixtures.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, STATUSES_WITHOUT_DOCUMENT, startLoopback } from '../../support/loopback.ts';
 import { type MovedClock, movedClock } from '../../support/moved-clock.ts';
@@ -402,6 +403,31 @@ describe('The keys of an identity provider', () => {
     const asked = server.received.length;
     expect(await verdict(keys, former)).to.equal('invalid_signature');
     expect(server.received).to.have.length(asked);
+  });
+
+  it('are fetched again for a token whose key was published while they were being fetched', async () => {
+    const [former, present] = await Promise.all([makeSigningKey('ES256'), makeSigningKey('ES256')]);
+    publish(former.publicJwk);
+    const keys = keysOf(server.url);
+    await keys.refreshIfDue();
+    const answerSlowly = server.answer;
+    let finish: (() => void) | undefined;
+    server.answer = (request, response) => {
+      // Composed now, and sent when the test says so.
+      const body = documents[request.path];
+      if (request.path === '/keys' && finish === undefined) finish = () => answering(body)(request, response);
+      else answerSlowly(request, response);
+    };
+    clock.advance(300);
+    const refreshed = keys.refreshIfDue();
+    await eventually(() => finish !== undefined);
+    publish(former.publicJwk, present.publicJwk);
+    const asked = [verdict(keys, present), verdict(keys, present), verdict(keys, { ...present, kid: 'invented' })];
+    await new Promise(setImmediate);
+    finish?.();
+    await refreshed;
+    expect(await Promise.all(asked)).to.deep.equal(['verified', 'verified', 'unknown_key']);
+    expect(server.received.filter(({ path }) => path === '/keys')).to.have.length(3);
   });
 
   it('are fetched from the new jwks_uri after the metadata changed', async () => {

@@ -1,5 +1,7 @@
 /** A minimal browser for a sign-in. It knows cookies with paths, redirects and forms. */
 
+import { trustingFetch } from './trusting-fetch.ts';
+
 export interface Page {
   readonly url: string;
   readonly status: number;
@@ -9,7 +11,7 @@ export interface Page {
 export interface Browser {
   /** Opens a page and follows redirects, but requests no address that starts with `stopAt`. */
   open(url: string, stopAt?: string): Promise<Page>;
-  /** Submits the only form of the page, with its hidden fields, then does as `open` does. */
+  /** Submits the only form of the page, with its hidden fields and its button, then does as `open` does. */
   submit(page: Page, fields: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
   /** The Cookie header of a request to this address. */
   cookies(url: string): string;
@@ -19,6 +21,13 @@ export interface Browser {
 
 /** More redirects than a sign-in has. */
 const MAX_REDIRECTS = 20;
+
+interface SentRequest {
+  readonly method?: string;
+  /** Sent with forms alone, as browsers do. */
+  readonly origin?: string;
+  readonly body?: URLSearchParams;
+}
 
 interface Cookie {
   readonly name: string;
@@ -48,13 +57,13 @@ export function makeBrowser(): Browser {
       .join('; ');
   }
 
-  async function load(first: string, init: RequestInit, stopAt: string | undefined): Promise<Page> {
+  async function load(first: string, init: SentRequest, stopAt: string | undefined): Promise<Page> {
     let url = new URL(first);
     let request = init;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-      const headers = new Headers(request.headers);
-      headers.set('cookie', cookieHeader(url));
-      const response = await fetch(url, { ...request, headers, redirect: 'manual' });
+      const { origin, ...rest } = request;
+      const headers = { accept: 'text/html', cookie: cookieHeader(url), ...(origin && { origin }) };
+      const response = await trustingFetch(url, { ...rest, headers });
       remember(response.headers);
       const location = response.headers.get('location');
       const text = await response.text();
@@ -79,8 +88,8 @@ export function makeBrowser(): Browser {
       if (form === undefined) {
         throw new Error(`there is no form on the page (status ${page.status}): ${page.text}`);
       }
-      const body = new URLSearchParams({ ...hiddenFields(page.text), ...fields });
-      return load(new URL(form, page.url).href, { method: 'POST', body }, stopAt);
+      const body = new URLSearchParams({ ...hiddenFields(page.text), ...pressedButton(page.text), ...fields });
+      return load(new URL(form, page.url).href, { method: 'POST', origin: new URL(page.url).origin, body }, stopAt);
     },
   };
 }
@@ -90,6 +99,11 @@ function readCookie(line: string): Cookie {
   const equals = pair.indexOf('=');
   const path = attributes.find((attribute) => attribute.toLowerCase().startsWith('path='))?.slice('path='.length);
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1), path: path ?? '/' };
+}
+
+function pressedButton(html: string): Record<string, string> {
+  const [, name, value] = /<button\b[^>]*name="([^"]+)"[^>]*value="([^"]*)"/.exec(html) ?? [];
+  return name === undefined || value === undefined ? {} : { [name]: value };
 }
 
 function hiddenFields(html: string): Record<string, string> {

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { freePort } from '../../../scripts/free-port.ts';
 import { closeServer, listen } from '../listening.ts';
@@ -77,6 +77,8 @@ export interface IdentityProvider {
   signLogoutToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): string;
   /** Makes new keys. The old ones stay published only with `keepFormer`. Sessions continue. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
+  /** Answers every request in this way, until this is `undefined`. */
+  answerInstead(answer: RequestListener | undefined): void;
   /** Stops the server and closes all its connections. */
   goDown(): Promise<void>;
   /** Listens again, on the same port. */
@@ -93,10 +95,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   const { Provider } = await providerLibrary();
   const algorithm = options.algorithm ?? 'RS256';
   const people = options.people ?? [ada, grace, edsger];
-  let handler: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => {
+  let handler: RequestListener = (_, response) => {
     response.writeHead(503).end();
   };
-  const server = createServer((request, response) => handler(request, response));
+  let instead: RequestListener | undefined;
+  const server = createServer((request, response) => (instead ?? handler)(request, response));
   const port = await listen(server, options.port ?? (await freePort()));
   const issuer = `http://127.0.0.1:${port}`;
   const setup: ProviderSetup = {
@@ -174,6 +177,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       const former = Object.values(keys);
       keys = await makeKeys();
       install([...Object.values(keys), ...(keepFormer ? former : [])]);
+    },
+    answerInstead(answer) {
+      instead = answer;
     },
     goDown: () => closeServer(server),
     async comeBack() {

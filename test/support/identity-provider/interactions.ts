@@ -19,14 +19,20 @@ export async function handleInteraction(
   const path = `/interaction/${details.uid}`;
 
   if (request.method === 'GET' && action === undefined) {
-    page(response, 200, details.prompt.name === 'login' ? loginForm(path) : consentForm(path, details.params.scope));
+    page(
+      response,
+      200,
+      details.prompt.name === 'login'
+        ? loginForm(`${path}/login`)
+        : consentForm(`${path}/consent`, details.params.scope),
+    );
     return;
   }
   if (request.method === 'POST' && action === 'login' && details.prompt.name === 'login') {
     const form = await readForm(request);
     const person = people.find(({ username }) => username === form.get('username'));
     if (person === undefined || person.password !== form.get('password')) {
-      page(response, 401, `<p role="alert">That is not a name and password we know.</p>${loginForm(path)}`);
+      page(response, 401, refusedLogin(`${path}/login`));
       return;
     }
     await provider.interactionFinished(request, response, { login: { accountId: person.username } });
@@ -67,7 +73,7 @@ async function consent(
   return grant.save();
 }
 
-async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+export async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   let text = '';
   for await (const chunk of request) {
     text += String(chunk);
@@ -78,20 +84,24 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(text);
 }
 
-function page(response: ServerResponse, status: number, body: string): void {
+export function page(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
   response.end(`<!doctype html><title>Identity provider</title>${body}`);
 }
 
-function loginForm(path: string): string {
-  return `<form method="post" action="${path}/login">
+export function loginForm(action: string): string {
+  return `<form method="post" action="${action}">
 <label>Name <input name="username" autocomplete="username"></label>
 <label>Password <input name="password" type="password" autocomplete="current-password"></label>
 <button>Sign in</button></form>`;
 }
 
-function consentForm(path: string, scope: unknown): string {
+export function refusedLogin(action: string): string {
+  return `<p role="alert">That is not a name and password we know.</p>${loginForm(action)}`;
+}
+
+export function consentForm(action: string, scope: unknown): string {
   const asked = typeof scope === 'string' ? scope.replace(/[^\w: .-]/g, '') : '';
-  return `<form method="post" action="${path}/consent">
+  return `<form method="post" action="${action}">
 <p>The application asks for: ${asked}</p><button>Agree</button></form>`;
 }

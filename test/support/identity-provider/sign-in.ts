@@ -6,7 +6,9 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
+  type CustomFetch,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   None,
   randomNonce,
@@ -14,6 +16,7 @@ import {
   randomState,
 } from 'openid-client';
 import { type Browser, makeBrowser, type Page } from './browser.ts';
+import { trustingFetch } from './trusting-fetch.ts';
 
 export interface Application {
   readonly issuer: string;
@@ -46,6 +49,7 @@ export async function signIn(
 ): Promise<SignedIn> {
   const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
     execute: [allowInsecureRequests],
+    [customFetch]: fetchAsApplication,
   });
   const pkceCodeVerifier = randomPKCECodeVerifier();
   const expectedState = randomState();
@@ -81,10 +85,15 @@ export async function signIn(
       // The client_id identifies the client. An ID token could not, because after a key rotation no published key
       // verifies it.
       const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
-      expectPage(await browser.submit(confirmation, { logout: 'yes' }));
+      expectPage(await browser.submit(confirmation, {}));
     },
   };
 }
+
+const fetchAsApplication: CustomFetch = (url, { method, headers, body }) => {
+  if (body !== undefined && body !== null && !(body instanceof URLSearchParams)) throw new Error('not a form');
+  return trustingFetch(url, { method, headers, ...(body && { body }) });
+};
 
 /** Submits the login and consent pages until the provider redirects to the application. */
 export async function passThePages(

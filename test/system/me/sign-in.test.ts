@@ -478,7 +478,7 @@ for (const database of databases) {
         const [stolen, elsewhere, other] = [person.cookies(), await signedIn(), await signedIn(grace)];
         const records = await mandate.recorded(async () => {
           const end = new URL(`${page.provider.issuer}/session/end?client_id=${PAGE_CLIENT_ID}`);
-          await person.browser.submit(await person.browser.open(end.href), { logout: 'yes' });
+          await person.browser.submit(await person.browser.open(end.href), {});
         });
         expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.equal([
           ['sponsor.signal', 'sponsor_logged_out', 'ada'],
