@@ -34,40 +34,21 @@ export interface SignedIn {
   signOut(): Promise<void>;
 }
 
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** @throws SignInRefused if the provider refuses the name or the password */
-export async function signIn(
-  application: Application,
-  person: { readonly username: string; readonly password: string },
-  scope: string,
-): Promise<SignedIn> {
-  const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
-    execute: [allowInsecureRequests],
-  });
-  const pkceCodeVerifier = randomPKCECodeVerifier();
-  const expectedState = randomState();
-  const expectedNonce = randomNonce();
-  const start = buildAuthorizationUrl(config, {
-    redirect_uri: application.redirectUri,
-    scope: `openid ${scope}`.trim(),
-    resource: application.audience,
-    code_challenge: await calculatePKCECodeChallenge(pkceCodeVerifier),
-    code_challenge_method: 'S256',
-    state: expectedState,
-    nonce: expectedNonce,
-  });
+/** Passes the provider's pages as the person. Resolves with the address that the browser is sent back to, unopened. */
+export type PassPages = typeof passThePages;
 
-  const browser = makeBrowser();
-  const callback = await passThePages(browser, start, person, application.redirectUri);
-  const tokens = await authorizationCodeGrant(
-    config,
-    callback,
-    { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true },
-    { resource: application.audience },
-  );
+/** @throws SignInRefused if the provider refuses the name or the password */
+export async function signIn(application: Application, person: Credentials, scope: string): Promise<SignedIn> {
+  const { tokens, browser, config } = await codeGrant(application, person, scope, passThePages);
   const { sid, scope: granted } = decodeJwt(tokens.access_token);
   if (tokens.id_token === undefined || typeof sid !== 'string') {
     throw new Error('the identity provider answered without an ID token or a session');
@@ -86,11 +67,40 @@ export async function signIn(
   };
 }
 
+/** The application's tokens, and the browser in which the person signed in. */
+export async function codeGrant(application: Application, person: Credentials, scope: string, pass: PassPages) {
+  const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
+    execute: [allowInsecureRequests],
+  });
+  const pkceCodeVerifier = randomPKCECodeVerifier();
+  const expectedState = randomState();
+  const expectedNonce = randomNonce();
+  const start = buildAuthorizationUrl(config, {
+    redirect_uri: application.redirectUri,
+    scope: `openid ${scope}`.trim(),
+    resource: application.audience,
+    code_challenge: await calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+    state: expectedState,
+    nonce: expectedNonce,
+  });
+
+  const browser = makeBrowser();
+  const callback = await pass(browser, start, person, application.redirectUri);
+  const tokens = await authorizationCodeGrant(
+    config,
+    callback,
+    { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true },
+    { resource: application.audience },
+  );
+  return { config, browser, tokens };
+}
+
 /** Submits the login and consent pages until the provider redirects to the application. */
 export async function passThePages(
   browser: Browser,
   start: URL,
-  person: { readonly username: string; readonly password: string },
+  person: Credentials,
   redirectUri: string,
 ): Promise<URL> {
   let page = await browser.open(start.href, redirectUri);
