@@ -28,14 +28,10 @@ export const glewlwydIsInstalled = (): boolean =>
 export interface Glewlwyd {
   readonly issuer: string;
   readonly tokenUrl: string;
-  /** The address under which it serves its login page and its APIs. */
-  readonly address: string;
   /** Changes a client. Given members replace those of the setup. */
   changeClient(clientId: string, changes: Json): Promise<void>;
   /** Signs with a new key from now on. The old key stays published only with `keepFormer`. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
-  /** What it has logged. */
-  log(): string;
   stop(): Promise<void>;
 }
 
@@ -74,7 +70,7 @@ export async function startGlewlwyd(setup: GlewlwydSetup): Promise<Glewlwyd> {
   for (const client of setup.clients) await admin('POST', '/client/', client);
 
   return {
-    ...{ issuer, address, tokenUrl: `${issuer}/token` },
+    ...{ issuer, tokenUrl: `${issuer}/token` },
     async changeClient(clientId, changes) {
       const client = setup.clients.find(({ client_id }) => client_id === clientId);
       await admin('PUT', `/client/${clientId}`, { ...client, ...changes });
@@ -85,7 +81,6 @@ export async function startGlewlwyd(setup: GlewlwydSetup): Promise<Glewlwyd> {
       await admin('PUT', '/mod/plugin/oidc', { ...pluginInstance, parameters: oidcPlugin(setup, issuer, keys) });
       await admin('PUT', '/mod/plugin/oidc/reset');
     },
-    log: () => said,
     async stop() {
       if (child.exitCode === null) {
         child.kill('SIGKILL');
