@@ -232,6 +232,9 @@ describe('With Glewlwyd', function () {
         'sign-in provider',
         'console provider',
       ]);
+      // It has back-channel logout, which its metadata does not announce.
+      const { sentence } = findings.find(({ check }) => check === 'sign-in provider') ?? {};
+      expect(sentence).to.include('announces no back-channel logout: if it has none');
     });
 
     it('says that the token of a person would be accepted', async () => {
