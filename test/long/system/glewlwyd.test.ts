@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { decodeJwt } from 'jose';
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { explainToken } from '../../../composition/commands/doctor.ts';
 import { examineEverything } from '../../../composition/doctor/examine-everything.ts';
@@ -175,9 +175,25 @@ describe('With Glewlwyd', function () {
   describe('poll', () => {
     let directory: UserDirectory;
     before(async () => {
-      directory = await startUserDirectory(answering({ enabled: true }));
+      const keys = createRemoteJWKSet(new URL(`${running.glewlwyd.issuer}/jwks`));
+      directory = await startUserDirectory((request, response) => {
+        void answerAbout(request, keys).then(([status, body]) => answering(body, status)(request, response));
+      });
     });
     after(() => directory.server.close());
+
+    /** As a small users service: it verifies the token, and looks the person up in Glewlwyd's database. */
+    async function answerAbout(
+      { path, headers }: Parameters<UserDirectory['answer']>[0],
+      keys: ReturnType<typeof createRemoteJWKSet>,
+    ): Promise<readonly [number, object]> {
+      const token = String(headers.authorization).replace('Bearer ', '');
+      const { payload } = await jwtVerify(token, keys, { issuer: running.glewlwyd.issuer });
+      if (payload.client_id !== SERVICE_CLIENT || payload.scope !== 'users:read') return [403, {}];
+      const id = decodeURIComponent(path.replace('/users/', ''));
+      const enabled = running.glewlwyd.isEnabled(id);
+      return enabled === undefined ? [404, {}] : [200, { id, enabled }];
+    }
     const polling = (changes: Readonly<Record<string, string>> = {}) => ({
       ...directory.settings,
       'Service:UpstreamIdp:SponsorCheck:TokenUrl': running.glewlwyd.tokenUrl,
@@ -186,25 +202,21 @@ describe('With Glewlwyd', function () {
       ...changes,
     });
 
-    it('asks the users service with a token of that scope', async () => {
+    it('asks the users service with a token of that scope, and refuses a disabled person', async () => {
       const service = await mandate.another({ ...NO_CONSOLE, ...polling() });
-      const { accessToken } = await running.signIn(ada);
-      expect((await exchange(accessToken, service)).status).to.equal(200);
-      const [asked] = directory.server.received;
-      expect(asked?.path).to.equal(`/users/${subjectOf(accessToken)}`);
-      const token = decodeJwt(String(asked?.headers.authorization).replace('Bearer ', ''));
-      expect(token).to.include({ iss: running.glewlwyd.issuer, scope: 'users:read', client_id: SERVICE_CLIENT });
-      directory.answer = answering({ enabled: false });
-      const { accessToken: another } = await running.signIn(grace);
-      expect((await exchange(another, service)).body).to.include({
-        error: 'access_denied',
-        reason: 'sponsor_disabled',
+      const [adas, graces] = [await running.signIn(ada), await running.signIn(grace)];
+      await running.glewlwyd.setEnabled(grace, false);
+      expect((await exchange(adas.accessToken, service)).status).to.equal(200);
+      const records = await mandate.recorded(async () => {
+        const { body } = await exchange(graces.accessToken, service);
+        expect(body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
       });
+      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'sponsor_disabled']]);
+      await running.glewlwyd.setEnabled(grace, true);
       await service.stop();
     });
 
     it('gets no token without a scope, or for the issuer, and doctor says what helps', async () => {
-      directory.answer = answering({}, 404);
       const check = async (changes: Readonly<Record<string, string>>) =>
         (await examine(polling(changes))).find((finding) => finding.check === 'sponsor check');
       expect(await check({})).to.include({ status: 'ok' });

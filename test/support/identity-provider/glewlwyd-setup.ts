@@ -26,6 +26,10 @@ export const users = {
   },
 };
 
+export function asUser({ username, name, scopes, claims = {} }: Person): Json {
+  return { username, name, scope: ['openid', ...scopes], ...claims };
+}
+
 /** @param keys it signs with the first one */
 export function oidcPlugin({ audience, scopes }: GlewlwydSetup, iss: string, keys: readonly SigningKey[]): Json {
   return {

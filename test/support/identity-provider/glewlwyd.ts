@@ -12,11 +12,15 @@ import SQLite from 'better-sqlite3';
 import { freePort } from '../../../scripts/free-port.ts';
 import { eventually } from '../eventually.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
-import { type GlewlwydSetup, type Json, oidcPlugin, pluginInstance, users } from './glewlwyd-setup.ts';
+import { asUser, type GlewlwydSetup, type Json, oidcPlugin, pluginInstance, users } from './glewlwyd-setup.ts';
+import type { Person } from './people.ts';
 
 const GLEWLWYD = '/usr/bin/glewlwyd';
 /** The package's own schema, with its first administrator. */
 const SCHEMA = '/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3';
+/** Its API finds people by their user names alone. */
+const PERSON = `select gu_enabled from gpo_subject_identifier join g_user on gu_username = gposi_username
+  where gposi_sub = ?`;
 const ADMINISTRATOR = { username: 'admin', password: 'password' };
 const MODULES = '/usr/lib/glewlwyd';
 const PAGES = '/usr/share/glewlwyd/webapp';
@@ -30,6 +34,9 @@ export interface Glewlwyd {
   readonly tokenUrl: string;
   /** Changes a client. Given members replace those of the setup. */
   changeClient(clientId: string, changes: Json): Promise<void>;
+  setEnabled(person: Person, enabled: boolean): Promise<void>;
+  /** Whether the person is enabled, as its database says; `undefined` if no person has this `sub`. */
+  isEnabled(sub: string): boolean | undefined;
   /** Signs with a new key from now on. The old key stays published only with `keepFormer`. */
   rotateKeys(options?: { readonly keepFormer?: boolean }): Promise<void>;
   stop(): Promise<void>;
@@ -63,10 +70,7 @@ export async function startGlewlwyd(setup: GlewlwydSetup): Promise<Glewlwyd> {
   for (const name of setup.scopes)
     await admin('POST', '/scope/', { name, display_name: name, password_required: true });
   await admin('POST', '/mod/plugin/', { ...pluginInstance, parameters: oidcPlugin(setup, issuer, keys) });
-  for (const person of setup.people) {
-    const { username, password, name, scopes, claims = {} } = person;
-    await admin('POST', '/user/', { username, password, name, scope: ['openid', ...scopes], ...claims });
-  }
+  for (const person of setup.people) await admin('POST', '/user/', { ...asUser(person), password: person.password });
   for (const client of setup.clients) await admin('POST', '/client/', client);
 
   return {
@@ -74,6 +78,13 @@ export async function startGlewlwyd(setup: GlewlwydSetup): Promise<Glewlwyd> {
     async changeClient(clientId, changes) {
       const client = setup.clients.find(({ client_id }) => client_id === clientId);
       await admin('PUT', `/client/${clientId}`, { ...client, ...changes });
+    },
+    setEnabled: (person, enabled) => admin('PUT', `/user/${person.username}`, { ...asUser(person), enabled }),
+    isEnabled(sub) {
+      const reader = new SQLite(database, { readonly: true });
+      const row = reader.prepare(PERSON).get(sub) as { readonly gu_enabled: number } | undefined;
+      reader.close();
+      return row && row.gu_enabled === 1;
     },
     async rotateKeys({ keepFormer = false } = {}) {
       // It signs with the first key.
