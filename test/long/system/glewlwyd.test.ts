@@ -1,5 +1,7 @@
 /** Glewlwyd, a provider that others wrote: agents, logouts, the page `/me`, the console, poll and doctor. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
@@ -7,11 +9,12 @@ import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { explainToken } from '../../../composition/commands/doctor.ts';
 import { examineEverything } from '../../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../../composition/doctor/settings.ts';
+import { freePort } from '../../../scripts/free-port.ts';
 import { browse, closeBrowser, devices } from '../../support/browser.ts';
 import { operators, signedInOperator } from '../../support/console/operators-browser.ts';
 import { sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { glewlwydIsInstalled } from '../../support/identity-provider/glewlwyd.ts';
+import { glewlwydIsInstalled, glewlwydScript } from '../../support/identity-provider/glewlwyd.ts';
 import { passGlewlwyd } from '../../support/identity-provider/glewlwyd-sign-in.ts';
 import { ada, edsger, grace } from '../../support/identity-provider/people.ts';
 import {
@@ -95,18 +98,28 @@ describe('With Glewlwyd', function () {
 
   describe('a logout', () => {
     const signals = async () => (await mandate.ledger()).filter(({ event }) => event === 'sponsor.signal').length;
-    const signedOut = (signOut: () => Promise<void>) =>
+    const signedOut = (signOut: () => Promise<unknown>) =>
       mandate.recorded(async () => {
         const before = await signals();
         await signOut();
         await eventually(async () => (await signals()) > before, 20);
       });
 
-    const sessionRequired = (backchannel_logout_session_required: '0' | '1') =>
-      running.glewlwyd.changeClient(PORTAL, { backchannel_logout_session_required });
+    it('that names the person alone ends their tasks, and no others', async () => {
+      const subject_token = (await running.glewlwyd.runScript('token.sh')).trim();
+      const [gone, other] = [await exchange(subject_token), await begun(grace)];
+      expect(gone.status, gone.text).to.equal(200);
+      const records = await signedOut(() => running.glewlwyd.runScript('token.sh', 'sign-out'));
+      expect(fieldsOf(records, 'event', 'reason', 'task_id')).to.deep.include.members([
+        ['sponsor.signal', 'sponsor_logged_out', null],
+        ['task.revoked', 'sponsor_logged_out', gone.body.task_id],
+      ]);
+      expect((await mandate.introspect(gone)).active).to.equal(false);
+      expect(await other.isLive()).to.equal(true);
+    });
 
-    it('that names the session ends no task, because access tokens name none', async () => {
-      await sessionRequired('1');
+    it('that names the session too ends no task, because access tokens name none', async () => {
+      await running.glewlwyd.changeClient(PORTAL, { backchannel_logout_session_required: '1' });
       const { accessToken, idToken, signOut, isLive } = await begun();
       expect([decodeJwt(accessToken).sid, typeof decodeJwt(idToken).sid]).to.deep.equal([undefined, 'string']);
       const records = await signedOut(signOut);
@@ -114,17 +127,7 @@ describe('With Glewlwyd', function () {
         ['sponsor.signal', 'allow', subjectOf(accessToken)],
       ]);
       expect(await isLive()).to.equal(true);
-    });
-
-    it('that names the person alone ends their tasks, and no others', async () => {
-      await sessionRequired('0');
-      const [gone, other] = [await begun(), await begun(grace)];
-      const records = await signedOut(gone.signOut);
-      expect(fieldsOf(records, 'event', 'reason', 'sponsor')).to.deep.include.members([
-        ['sponsor.signal', 'sponsor_logged_out', subjectOf(gone.accessToken)],
-        ['task.revoked', 'sponsor_logged_out', subjectOf(gone.accessToken)],
-      ]);
-      expect([await gone.isLive(), await other.isLive()]).to.deep.equal([false, true]);
+      await running.glewlwyd.changeClient(PORTAL, { backchannel_logout_session_required: '0' });
     });
   });
 
@@ -176,52 +179,65 @@ describe('With Glewlwyd', function () {
     let directory: UserDirectory;
     before(async () => {
       const keys = createRemoteJWKSet(new URL(`${running.glewlwyd.issuer}/jwks`));
+      const allows = async (authorization: unknown): Promise<boolean> => {
+        const token = String(authorization).replace('Bearer ', '');
+        const { payload } = await jwtVerify(token, keys, { issuer: running.glewlwyd.issuer });
+        return payload.client_id === SERVICE_CLIENT && payload.scope === 'users:read';
+      };
       directory = await startUserDirectory((request, response) => {
-        void answerAbout(request, keys).then(([status, body]) => answering(body, status)(request, response));
+        void allows(request.headers.authorization).then((isAllowed) =>
+          answering({ enabled: isAllowed })(request, response),
+        );
       });
     });
     after(() => directory.server.close());
-
-    /** As a small users service: it verifies the token, and looks the person up in Glewlwyd's database. */
-    async function answerAbout(
-      { path, headers }: Parameters<UserDirectory['answer']>[0],
-      keys: ReturnType<typeof createRemoteJWKSet>,
-    ): Promise<readonly [number, object]> {
-      const token = String(headers.authorization).replace('Bearer ', '');
-      const { payload } = await jwtVerify(token, keys, { issuer: running.glewlwyd.issuer });
-      if (payload.client_id !== SERVICE_CLIENT || payload.scope !== 'users:read') return [403, {}];
-      const id = decodeURIComponent(path.replace('/users/', ''));
-      const enabled = running.glewlwyd.isEnabled(id);
-      return enabled === undefined ? [404, {}] : [200, { id, enabled }];
-    }
-    const polling = (changes: Readonly<Record<string, string>> = {}) => ({
+    const withToken = (changes: Readonly<Record<string, string>> = {}) => ({
       ...directory.settings,
       'Service:UpstreamIdp:SponsorCheck:TokenUrl': running.glewlwyd.tokenUrl,
       'Service:UpstreamIdp:SponsorCheck:ClientId': SERVICE_CLIENT,
       'Service:UpstreamIdp:SponsorCheck:Scope': 'users:read',
       ...changes,
     });
+    const sponsorCheck = async (changes: Readonly<Record<string, string>>) =>
+      (await examine(changes)).find(({ check }) => check === 'sponsor check');
 
-    it('asks the users service with a token of that scope, and refuses a disabled person', async () => {
-      const service = await mandate.another({ ...NO_CONSOLE, ...polling() });
-      const [adas, graces] = [await running.signIn(ada), await running.signIn(grace)];
-      await running.glewlwyd.setEnabled(grace, false);
-      expect((await exchange(adas.accessToken, service)).status).to.equal(200);
-      const records = await mandate.recorded(async () => {
-        const { body } = await exchange(graces.accessToken, service);
-        expect(body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
-      });
-      expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'sponsor_disabled']]);
-      await running.glewlwyd.setEnabled(grace, true);
+    it('asks the users service of the example, and refuses a person who is disabled there', async () => {
+      const [port, bearer] = [await freePort(), 'the-bearer-token-of-the-users-service'];
+      const env = { ...process.env, GLEWLWYD_DATABASE: running.glewlwyd.database, USERS_BEARER_TOKEN: bearer };
+      const users = spawn(process.execPath, [glewlwydScript('users.mjs')], { env: { ...env, USERS_PORT: `${port}` } });
+      const settings = {
+        'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
+        'Service:UpstreamIdp:SponsorCheck:UsersUrl': `http://127.0.0.1:${port}/users`,
+        'Service:UpstreamIdp:SponsorCheck:BearerToken': bearer,
+      };
+      try {
+        await eventually(async () => (await sponsorCheck(settings))?.status === 'ok', 50);
+        const service = await mandate.another({ ...NO_CONSOLE, ...settings });
+        const [adas, graces] = [await running.signIn(ada), await running.signIn(grace)];
+        await running.glewlwyd.setEnabled(grace, false);
+        expect((await exchange(adas.accessToken, service)).status).to.equal(200);
+        const records = await mandate.recorded(async () => {
+          const { body } = await exchange(graces.accessToken, service);
+          expect(body).to.include({ error: 'access_denied', reason: 'sponsor_disabled' });
+        });
+        expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'sponsor_disabled']]);
+        await running.glewlwyd.setEnabled(grace, true);
+        await service.stop();
+      } finally {
+        users.kill();
+        await once(users, 'exit');
+      }
+    });
+
+    it('asks with a token for the scope that is set', async () => {
+      const service = await mandate.another({ ...NO_CONSOLE, ...withToken() });
+      expect((await exchange((await running.signIn(ada)).accessToken, service)).status).to.equal(200);
       await service.stop();
     });
 
     it('gets no token without a scope, or for the issuer, and doctor says what helps', async () => {
-      const check = async (changes: Readonly<Record<string, string>>) =>
-        (await examine(polling(changes))).find((finding) => finding.check === 'sponsor check');
-      expect(await check({})).to.include({ status: 'ok' });
       for (const changes of [{ 'Service:UpstreamIdp:SponsorCheck:Scope': '' }, { [ASSERTION_AUDIENCE]: 'issuer' }]) {
-        const finding = await check(changes);
+        const finding = await sponsorCheck(withToken(changes));
         expect(finding?.status).to.equal('failed');
         expect(finding?.remedy).to.include('SponsorCheck:Scope').and.include('UpstreamIdp:ClientAssertionAudience');
       }

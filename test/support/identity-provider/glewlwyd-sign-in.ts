@@ -11,7 +11,7 @@ export interface AtGlewlwyd {
 }
 
 /** The cookie of the session whose id is the `sid` of ID tokens and logout tokens. */
-export const SESSION_COOKIE = 'GLEWLWYD2_OIDC_SID';
+const SESSION_COOKIE = 'GLEWLWYD2_OIDC_SID';
 
 /** Grants the client all scopes that it requests. Its tokens then have those that the person holds. */
 export const passGlewlwyd: PassPages = async (browser, start, person, redirectUri) => {

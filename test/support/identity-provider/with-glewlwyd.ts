@@ -9,7 +9,7 @@ import { sharedSigningKey } from '../shared-signing-key.ts';
 import type { Browser } from './browser.ts';
 import { type Glewlwyd, startGlewlwyd } from './glewlwyd.ts';
 import { type AtGlewlwyd, signInAtGlewlwyd, signOutOfGlewlwyd } from './glewlwyd-sign-in.ts';
-import { ada, edsger, grace, type Person } from './people.ts';
+import { edsger, grace, type Person } from './people.ts';
 import { CONSOLE_CLIENT_ID, MACHINE_CLIENT, PAGE_CLIENT_ID } from './provider-configuration.ts';
 
 /** The client of the application, with which people sign in. */
@@ -17,8 +17,8 @@ export const PORTAL = 'portal';
 /** The client with which Mandate gets the token for the users service. */
 export const SERVICE_CLIENT = 'mandate';
 
-const PORTAL_RETURN = 'https://portal.example/signed-in';
-const AUDIENCE = 'https://mandate.example';
+/** The portal is a browser of the test: nothing listens there. */
+const PORTAL_RETURN = 'http://127.0.0.1:9/signed-in';
 
 export interface WithGlewlwyd {
   readonly glewlwyd: Glewlwyd;
@@ -38,11 +38,12 @@ export interface WithGlewlwyd {
 export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwyd> {
   const [port, consolePort] = [await freePort(), await freePort()];
   const [issuer, origin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${consolePort}`];
-  const glewlwyd = await startGlewlwyd({
-    audience: AUDIENCE,
-    scopes: ['jira:read', 'jira:comment', 'users:read'],
-    people: [ada, grace, edsger, operators.viewer, operators.none],
-    clients: clients(issuer, origin),
+  const glewlwyd = await startGlewlwyd({ MANDATE: issuer, CONSOLE: origin, PORTAL: new URL(PORTAL_RETURN).origin });
+  for (const person of [grace, edsger, operators.viewer, operators.none]) await glewlwyd.addPerson(person);
+  await glewlwyd.addClient({
+    ...{ client_id: MACHINE_CLIENT.client_id, client_secret: MACHINE_CLIENT.client_secret, confidential: true },
+    ...{ token_endpoint_auth_method: ['client_secret_post'], authorization_type: ['client_credentials'] },
+    ...{ scope: ['jira:read'], redirect_uri: [] },
   });
   const database = await kind.fresh();
   const settings = {
@@ -51,7 +52,8 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
     'Service:Issuer': issuer,
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:UpstreamIdp:Issuer': glewlwyd.issuer,
-    'Service:UpstreamIdp:Audience': AUDIENCE,
+    'Service:UpstreamIdp:Audience': issuer,
+    'Service:UpstreamIdp:SponsorKeyClaim': 'username',
     'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:UpstreamIdp:BackchannelLogout:Audience': PORTAL,
@@ -62,14 +64,14 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
     'Service:Console:Origin': origin,
   };
   const mandate = await startMandate({ database: { ...kind, fresh: async () => database }, settings });
-  const application = { issuer: glewlwyd.issuer, clientId: PORTAL, redirectUri: PORTAL_RETURN, audience: AUDIENCE };
+  const application = { issuer: glewlwyd.issuer, clientId: PORTAL, redirectUri: PORTAL_RETURN, audience: issuer };
   return {
     ...{ glewlwyd, mandate, settings, origin },
     signIn: (person) => signInAtGlewlwyd(application, person, 'jira:read jira:comment'),
     async machineToken() {
       const { client_id, client_secret } = MACHINE_CLIENT;
       const form = { grant_type: 'client_credentials', client_id, client_secret, scope: 'jira:read' };
-      const body = new URLSearchParams({ ...form, resource: AUDIENCE });
+      const body = new URLSearchParams({ ...form, resource: issuer });
       const answer = await fetch(glewlwyd.tokenUrl, { method: 'POST', body });
       return String(((await answer.json()) as { access_token?: unknown }).access_token);
     },
@@ -79,30 +81,4 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
       await glewlwyd.stop();
     },
   };
-}
-
-function clients(issuer: string, origin: string) {
-  const common = { enabled: true, scope: [], redirect_uri: [] };
-  const logouts = {
-    backchannel_logout_uri: `${issuer}/backchannel-logout`,
-    backchannel_logout_session_required: '1',
-  };
-  const code = { ...common, ...logouts, authorization_type: ['code', 'refresh_token'] };
-  const byAssertion = {
-    confidential: true,
-    token_endpoint_auth_method: ['private_key_jwt'],
-    jwks_uri: `${issuer}/.well-known/jwks.json`,
-  };
-  const alone = { ...common, confidential: true, authorization_type: ['client_credentials'] };
-  const { client_id, client_secret } = MACHINE_CLIENT;
-  return [
-    {
-      ...{ ...code, client_id: PORTAL, redirect_uri: [PORTAL_RETURN] },
-      ...{ confidential: false, token_endpoint_auth_method: ['none'] },
-    },
-    { ...code, ...byAssertion, client_id: PAGE_CLIENT_ID, redirect_uri: [`${issuer}/me/callback`] },
-    { ...code, ...byAssertion, client_id: CONSOLE_CLIENT_ID, redirect_uri: [`${origin}/callback`] },
-    { ...alone, ...byAssertion, client_id: SERVICE_CLIENT, scope: ['users:read'] },
-    { ...alone, client_id, client_secret, token_endpoint_auth_method: ['client_secret_post'], scope: ['jira:read'] },
-  ];
 }
