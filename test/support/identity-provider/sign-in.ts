@@ -46,27 +46,6 @@ export class SignInRefused extends Error {
 /** Passes the provider's pages as the person. Resolves with the address that the browser is sent back to, unopened. */
 export type PassPages = typeof passThePages;
 
-/** @throws SignInRefused if the provider refuses the name or the password */
-export async function signIn(application: Application, person: Credentials, scope: string): Promise<SignedIn> {
-  const { tokens, browser, config } = await codeGrant(application, person, scope, passThePages);
-  const { sid, scope: granted } = decodeJwt(tokens.access_token);
-  if (tokens.id_token === undefined || typeof sid !== 'string') {
-    throw new Error('the identity provider answered without an ID token or a session');
-  }
-  return {
-    accessToken: tokens.access_token,
-    idToken: tokens.id_token,
-    sid,
-    scope: typeof granted === 'string' ? granted : '',
-    async signOut() {
-      // The client_id identifies the client. An ID token could not, because after a key rotation no published key
-      // verifies it.
-      const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
-      expectPage(await browser.submit(confirmation, { logout: 'yes' }));
-    },
-  };
-}
-
 /** The application's tokens, and the browser in which the person signed in. */
 export async function codeGrant(application: Application, person: Credentials, scope: string, pass: PassPages) {
   const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
@@ -94,6 +73,27 @@ export async function codeGrant(application: Application, person: Credentials, s
     { resource: application.audience },
   );
   return { config, browser, tokens };
+}
+
+/** @throws SignInRefused if the provider refuses the name or the password */
+export async function signIn(application: Application, person: Credentials, scope: string): Promise<SignedIn> {
+  const { tokens, browser, config } = await codeGrant(application, person, scope, passThePages);
+  const { sid, scope: granted } = decodeJwt(tokens.access_token);
+  if (tokens.id_token === undefined || typeof sid !== 'string') {
+    throw new Error('the identity provider answered without an ID token or a session');
+  }
+  return {
+    accessToken: tokens.access_token,
+    idToken: tokens.id_token,
+    sid,
+    scope: typeof granted === 'string' ? granted : '',
+    async signOut() {
+      // The client_id identifies the client. An ID token could not, because after a key rotation no published key
+      // verifies it.
+      const confirmation = await browser.open(buildEndSessionUrl(config, { client_id: application.clientId }).href);
+      expectPage(await browser.submit(confirmation, { logout: 'yes' }));
+    },
+  };
 }
 
 /** Submits the login and consent pages until the provider redirects to the application. */
