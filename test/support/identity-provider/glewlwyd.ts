@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../../scripts/free-port.ts';
-import { eventually } from '../eventually.ts';
 import { makeSigningKey, type SigningKey } from '../signing-key.ts';
 import type { Person } from './people.ts';
 
@@ -61,12 +60,21 @@ export async function startGlewlwyd(addresses: Addresses): Promise<Glewlwyd> {
     stream.on('data', (chunk) => {
       said += chunk;
     });
-  await eventually(() => said.includes(`started on port ${port}`) || child.exitCode !== null, 20);
-  if (child.exitCode !== null) throw new Error(`Glewlwyd ended: ${said}`);
-
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    rmSync(home, { recursive: true });
+  };
   const runScript: Glewlwyd['runScript'] = async (name, ...args) =>
     (await run('sh', [glewlwydScript(name), ...args], { cwd: home, env: environment })).stdout;
-  await runScript('set-up.sh');
+  try {
+    await runScript('set-up.sh');
+  } catch (error) {
+    await stop();
+    throw new Error(`Glewlwyd could not be set up. It said: ${said}`, { cause: error });
+  }
   const admin = await administrator(address);
   let keys: readonly SigningKey[] = [];
 
@@ -95,13 +103,7 @@ export async function startGlewlwyd(addresses: Addresses): Promise<Glewlwyd> {
       await admin('PUT', '/mod/plugin/oidc', { ...plugin, parameters });
       await admin('PUT', '/mod/plugin/oidc/reset');
     },
-    async stop() {
-      if (child.exitCode === null) {
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      }
-      rmSync(home, { recursive: true });
-    },
+    stop,
   };
 }
 
