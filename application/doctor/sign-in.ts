@@ -63,7 +63,7 @@ function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | 
   const logout = [
     ...(member(document, 'backchannel_logout_supported') === true
       ? []
-      : ['It announces no back-channel logout: a sign-out there does not close sessions here.']),
+      : ['It announces no back-channel logout: if it has none, a sign-out there does not close sessions here.']),
     ...(textClaim(document, 'end_session_endpoint') === undefined
       ? ['It has no end_session_endpoint: a sign-out here does not end its own session.']
       : []),

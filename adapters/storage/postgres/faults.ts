@@ -138,7 +138,7 @@ const POOLER_MESSAGES: readonly (readonly [message: RegExp, Words])[] = [
   ],
 ];
 /** What the errors of PgBouncer mean, in the order of the table. */
-const POOLER_FAULTS: readonly DatabaseFault[] = POOLER_MESSAGES.map(([, words]) => ({
+export const POOLER_FAULTS: readonly DatabaseFault[] = POOLER_MESSAGES.map(([, words]) => ({
   code: POOLER_CODE,
   ...words,
 }));

@@ -7,7 +7,7 @@ import { makeBrowser } from '../identity-provider/browser.ts';
 import { type IdentityProvider, startIdentityProvider } from '../identity-provider/identity-provider.ts';
 import { ada, grace, type Person } from '../identity-provider/people.ts';
 import { CONSOLE_CLIENT_ID } from '../identity-provider/provider-configuration.ts';
-import { passThePages } from '../identity-provider/sign-in.ts';
+import { type PassPages, passThePages } from '../identity-provider/sign-in.ts';
 import { type Answer, encodeForm, type Mandate, sendTo, startMandate } from '../mandate.ts';
 import { OPERATORS, ROLE_VALUES } from '../operators.ts';
 
@@ -98,10 +98,11 @@ export interface OperatorsBrowser {
   signIn(person: Person): Promise<Answer>;
 }
 
-/** Signs an operator in without a real browser. */
+/** Signs an operator in without a real browser. @param pass by default for the pages of `startIdentityProvider` */
 export async function signedInOperator(
   { origin }: Pick<ConsoleWithProvider, 'origin'>,
   person: Person,
+  pass: PassPages = passThePages,
 ): Promise<OperatorsBrowser> {
   let browser = makeBrowser();
   const cookies = () =>
@@ -123,7 +124,7 @@ export async function signedInOperator(
       ),
     );
     browser = next;
-    const back = await passThePages(browser, new URL(`${origin}/sign-in`), signingIn, `${origin}/callback`);
+    const back = await pass(browser, new URL(`${origin}/sign-in`), signingIn, `${origin}/callback`);
     const answer = await get(`${back.pathname}${back.search}`);
     browser.keep(answer.headers);
     return answer;

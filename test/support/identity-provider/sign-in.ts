@@ -37,16 +37,20 @@ export interface SignedIn {
   signOut(): Promise<void>;
 }
 
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 }
 
-/** @throws SignInRefused if the provider refuses the name or the password */
-export async function signIn(
-  application: Application,
-  person: { readonly username: string; readonly password: string },
-  scope: string,
-): Promise<SignedIn> {
+/** Passes the provider's pages as the person. Resolves with the address that the browser is sent back to, unopened. */
+export type PassPages = typeof passThePages;
+
+/** The application's tokens, and the browser in which the person signed in. */
+export async function codeGrant(application: Application, person: Credentials, scope: string, pass: PassPages) {
   const config = await discovery(new URL(application.issuer), application.clientId, undefined, None(), {
     execute: [allowInsecureRequests],
     [customFetch]: fetchAsApplication,
@@ -65,13 +69,19 @@ export async function signIn(
   });
 
   const browser = makeBrowser();
-  const callback = await passThePages(browser, start, person, application.redirectUri);
+  const callback = await pass(browser, start, person, application.redirectUri);
   const tokens = await authorizationCodeGrant(
     config,
     callback,
     { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true },
     { resource: application.audience },
   );
+  return { config, browser, tokens };
+}
+
+/** @throws SignInRefused if the provider refuses the name or the password */
+export async function signIn(application: Application, person: Credentials, scope: string): Promise<SignedIn> {
+  const { tokens, browser, config } = await codeGrant(application, person, scope, passThePages);
   const { sid, scope: granted } = decodeJwt(tokens.access_token);
   if (tokens.id_token === undefined || typeof sid !== 'string') {
     throw new Error('the identity provider answered without an ID token or a session');
@@ -99,7 +109,7 @@ const fetchAsApplication: CustomFetch = (url, { method, headers, body }) => {
 export async function passThePages(
   browser: Browser,
   start: URL,
-  person: { readonly username: string; readonly password: string },
+  person: Credentials,
   redirectUri: string,
 ): Promise<URL> {
   let page = await browser.open(start.href, redirectUri);

@@ -10,7 +10,7 @@ import {
 } from '../identity-provider/identity-provider.ts';
 import { ada, type Person } from '../identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../identity-provider/provider-configuration.ts';
-import { passThePages } from '../identity-provider/sign-in.ts';
+import { type PassPages, passThePages } from '../identity-provider/sign-in.ts';
 import { type Answer, encodeForm, type Mandate, type MandateOptions, startMandate, type Times } from '../mandate.ts';
 
 export interface PageWithProvider {
@@ -59,7 +59,8 @@ export interface PersonBrowser {
   cookies(): string;
 }
 
-export function personBrowser(mandate: Mandate, person: Person = ada): PersonBrowser {
+/** @param pass by default for the pages of `startIdentityProvider` */
+export function personBrowser(mandate: Mandate, person: Person = ada, pass: PassPages = passThePages): PersonBrowser {
   const browser = makeBrowser();
   const cookies = () =>
     browser
@@ -68,7 +69,7 @@ export function personBrowser(mandate: Mandate, person: Person = ada): PersonBro
       .filter((cookie) => cookie.startsWith('__Host-mandate-'))
       .join('; ');
   const returnAddress: PersonBrowser['returnAddress'] = (path = '/me/sign-in') =>
-    passThePages(browser, new URL(`${mandate.url}${path}`), person, `${mandate.issuer}/me/callback`);
+    pass(browser, new URL(`${mandate.url}${path}`), person, `${mandate.issuer}/me/callback`);
   const finish: PersonBrowser['finish'] = async (address, given = cookies()) => {
     const answer = await mandate.get(`${address.pathname}${address.search}`, { cookie: given });
     browser.keep(answer.headers);
