@@ -22,10 +22,19 @@ const SLOW_MS = 2000;
 const exampleFile = (ending: string) =>
   fileURLToPath(new URL(`../../../docs/examples/agent.${ending}`, import.meta.url));
 
-for (const { name, ending, packages, isInstalled, run } of languages) {
+const agents = {
+  py: { modules: ['authlib', 'requests'], packages: 'python3-authlib python3-requests' },
+  go: {
+    modules: ['golang.org/x/oauth2', 'gopkg.in/square/go-jose.v2/jwt'],
+    packages: 'golang-go golang-golang-x-oauth2-dev golang-gopkg-square-go-jose.v2-dev',
+  },
+};
+
+for (const [ending, { modules, packages }] of Object.entries(agents)) {
+  const { name, has, run } = languages[ending as keyof typeof agents];
   describe(`agent.${ending}, the example of an agent in ${name}`, function () {
     this.timeout(120_000);
-    if (!isInstalled) {
+    if (!has(modules)) {
       it(`is skipped: Debian's packages ${packages} are not installed`, function () {
         this.skip();
       });
@@ -72,7 +81,7 @@ for (const { name, ending, packages, isInstalled, run } of languages) {
       await rm(folder, { recursive: true });
     });
 
-    const runAgent = (changes = {}) => run(exampleFile(ending), [], { ...environment, ...changes });
+    const runAgent = (changes = {}) => run(exampleFile(ending), { ...environment, ...changes });
 
     it('narrows its task, renews its token at 60% of its lifetime, calls the tool server, and ends the task', async () => {
       tools.answer = slowFirst(() => toolServer.url);

@@ -1,4 +1,4 @@
-/** Programs in other languages than ours, where Debian's packages for them are installed. */
+/** Programs in other languages than ours, where the language and its libraries are installed, as Debian's packages. */
 
 import { execFile, execFileSync } from 'node:child_process';
 
@@ -10,69 +10,68 @@ interface Ended {
   readonly errors: string;
 }
 
-export interface Language {
+interface Language {
   readonly name: string;
-  /** The ending of its programs' names. */
-  readonly ending: string;
-  /** Debian's packages. */
-  readonly packages: string;
-  readonly isInstalled: boolean;
+  /** Whether it is installed, with these modules. */
+  has(modules: readonly string[]): boolean;
   /** Runs a program until it exits. */
-  run(file: string, args: readonly string[], environment?: Environment): Promise<Ended>;
+  run(file: string, environment: Environment, input?: string): Promise<Ended>;
 }
 
 const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 const GO = process.env.GO ?? 'go';
-/** Go then takes its packages from where Debian installs them. */
-const GO_SETTINGS = { GO111MODULE: 'off', GOPATH: process.env.GOPATH ?? '/usr/share/gocode', GOFLAGS: '' };
+const RUBY = process.env.RUBY ?? '/usr/bin/ruby';
 
-export const languages: readonly Language[] = [
-  language({
-    ...{ name: 'Python', ending: 'py', packages: 'python3-authlib python3-jwt python3-requests' },
+/** By the ending of a program's name. */
+export const languages = {
+  py: language('Python', {
     command: [PYTHON],
+    importing: (modules) => [PYTHON, '-c', `import ${modules.join(', ')}`],
     // Without files of compiled modules beside the examples.
     settings: { PYTHONDONTWRITEBYTECODE: '1' },
-    probe: ['-c', 'import authlib, jwt, requests'],
   }),
-  language({
-    ...{
-      name: 'Go',
-      ending: 'go',
-      packages: 'golang-go golang-golang-x-oauth2-dev golang-gopkg-square-go-jose.v2-dev',
-    },
+  go: language('Go', {
     command: [GO, 'run'],
-    settings: GO_SETTINGS,
-    probe: ['list', 'golang.org/x/oauth2', 'gopkg.in/square/go-jose.v2/jwt'],
+    importing: (modules) => [GO, 'list', ...modules],
+    // Its packages are then those of Debian.
+    settings: { GO111MODULE: 'off', GOPATH: process.env.GOPATH ?? '/usr/share/gocode', GOFLAGS: '' },
   }),
-];
+  rb: language('Ruby', {
+    command: [RUBY],
+    importing: (modules) => [RUBY, ...modules.map((one) => `-r${one}`), '-e', ''],
+    settings: {},
+  }),
+};
 
-function language({
-  command: [program = '', ...first],
-  settings,
-  probe,
-  ...about
-}: Pick<Language, 'name' | 'ending' | 'packages'> & {
-  readonly command: readonly string[];
-  readonly settings: Environment;
-  readonly probe: readonly string[];
-}): Language {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...settings };
+export type Ending = keyof typeof languages;
+
+function language(
+  name: string,
+  how: {
+    readonly command: readonly string[];
+    readonly importing: (modules: readonly string[]) => readonly string[];
+    readonly settings: Environment;
+  },
+): Language {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...how.settings };
   return {
-    ...about,
-    get isInstalled() {
+    name,
+    has(modules) {
+      const [program = '', ...rest] = how.importing(modules);
       try {
-        execFileSync(program, probe, { env, stdio: 'ignore' });
+        execFileSync(program, rest, { env, stdio: 'ignore' });
         return true;
       } catch {
         return false;
       }
     },
-    run: (file, args, environment = {}) =>
+    run: (file, environment, input = '') =>
       new Promise((resolve) => {
-        const line = [...first, file, ...args];
-        execFile(program, line, { env: { ...env, ...environment } }, (error, output, errors) => {
+        const [program = '', ...rest] = [...how.command, file];
+        const child = execFile(program, rest, { env: { ...env, ...environment } }, (error, output, errors) => {
           resolve({ code: error === null ? 0 : Number(error.code), output, errors });
         });
+        child.stdin?.end(input);
       }),
   };
 }
