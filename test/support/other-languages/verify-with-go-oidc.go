@@ -58,7 +58,7 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	// Versions before 2.2 do not read the algorithms of the metadata. ClientID is compared with `aud`.
+	// Debian's version 2.1 does not read the algorithms of the metadata. ClientID is compared with `aud`.
 	verifier := provider.Verifier(&oidc.Config{ClientID: audience, SupportedSigningAlgs: []string{oidc.ES256}})
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		if token, err := verified(ctx, verifier, lines.Text()); err != nil {

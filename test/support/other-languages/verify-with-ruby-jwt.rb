@@ -8,9 +8,12 @@ ISSUER = ENV.fetch('MANDATE_ISSUER')
 AUDIENCE = ENV.fetch('AUDIENCE')
 
 KEYS = lambda do |options|
-  # ruby-jwt asks again for an unknown kid. Fetch at most once in 30 s then.
-  @keys = nil if options[:kid_not_found]
-  @keys ||= JSON.parse(Net::HTTP.get(URI("#{ISSUER}/.well-known/jwks.json")), symbolize_names: true)
+  # An unknown kid: fetch again, at most once in 30 s.
+  @keys = nil if options[:kid_not_found] && Time.now - @fetched > 30
+  @keys ||= begin
+    @fetched = Time.now
+    JSON.parse(Net::HTTP.get(URI("#{ISSUER}/.well-known/jwks.json")), symbolize_names: true)
+  end
 end
 
 def task_token?(claims)
