@@ -4,7 +4,7 @@ import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import { workLimiters } from '../adapters/http/admission/concurrency.ts';
 import type { RateLimitRules } from '../adapters/http/admission/rate-limit.ts';
 import type { HttpSurfaces } from '../adapters/http/app.ts';
-import { TOKEN_PATH } from '../adapters/http/public/documents.ts';
+import { REVOCATION_PATH, TOKEN_PATH } from '../adapters/http/public/documents.ts';
 import { providerKeysReadiness } from '../adapters/jose/provider-keys.ts';
 import { retryPause } from '../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
@@ -107,11 +107,12 @@ export function httpSurfaces(
     oauth: traceable(parts, (storage) => {
       const { agents, tasks, sponsors } = storage;
       const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
+      const revocation = { ...service, audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`] };
       return {
         exchange: (request, trace) => exchangeToken(service, request, trace),
         refresh: (request, trace) => refreshToken(service, request, trace),
         introspect: (token) => introspectToken(service, token),
-        revoke: (request, trace) => revokeToken(service, request, trace),
+        revoke: (request, trace) => revokeToken(revocation, request, trace),
         record: recordDenials({ decisions: storage, anonymous, clock }),
         log,
       };

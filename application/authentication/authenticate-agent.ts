@@ -27,7 +27,7 @@ export interface AgentAuthentication {
   readonly clock: Clock;
   /** An assertion is past when the later of two clocks says so (supplement "Clocks"). */
   readonly sharedTime: SharedTime;
-  /** The issuer and its token endpoint: the assertion's `aud` must be one of them. */
+  /** The issuer, its token endpoint and, at revocation alone, that endpoint: the assertion's `aud` must be one of them. */
   readonly audiences: readonly string[];
 }
 

@@ -166,19 +166,34 @@ function plannedKey({ choice, key }: ConfiguredKey): PlannedKey {
 }
 
 /** Shows the public half of every configured key. */
-export async function keysShow({ json }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
+export async function keysShow({ as, kid }: ShowRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async () => {
     const settings = validSection(processSettings(overrides), 'Service:Signing');
     const { keys, signingKeys } = await configuredSigningKeys(settings);
+    if (as === 'pem') {
+      const named = kid === undefined ? keys : [keyNamed(keys, kid)];
+      // HAProxy reads only the first key of a file.
+      const isFormer = ({ key }: ConfiguredKey) => Number(key.keyId !== signingKeys.checkpoints.kid);
+      const ordered = named.toSorted((one, other) => isFormer(one) - isFormer(other));
+      await writeOutput(ordered.map(({ key }) => publicPem(key)).join(''));
+      return exitCode.done;
+    }
     const shown = keys.map(async ({ choice, key }) => ({
       kid: key.keyId,
       thumbprint: await thumbprintOf(key),
       setting: choice.setting,
       role: roleOf(key, signingKeys.checkpoints.kid),
     }));
-    process.stdout.write(renderKeys(await Promise.all(shown), signingKeys.published(), json));
+    process.stdout.write(renderKeys(await Promise.all(shown), signingKeys.published(), as === 'json'));
     return exitCode.done;
   });
+}
+
+/** @throws StartupError if no configured key has the name */
+function keyNamed(keys: readonly ConfiguredKey[], kid: string): ConfiguredKey {
+  const found = keys.find(({ key }) => key.keyId === kid);
+  if (found === undefined) throw new StartupError(['--kid names no configured key; mandate keys show lists them.']);
+  return found;
 }
 
 function roleOf(key: PublicHalf, activeKid: string): ShownKey['role'] {
@@ -194,9 +209,7 @@ export async function keysRetire(request: RetireRequest, overrides: readonly Set
     const { keys, signingKeys } = await configuredSigningKeys(
       validSection(processSettings(overrides), 'Service:Signing'),
     );
-    const found = keys.find(({ key }) => key.keyId === request.kid);
-    if (found === undefined) throw new StartupError(['--kid names no configured key; mandate keys show lists them.']);
-    const { choice, key } = found;
+    const { choice, key } = keyNamed(keys, request.kid);
     if (key.keyId === signingKeys.checkpoints.kid) {
       throw new StartupError([
         `${choice.setting} is the key that signs. Rotate first, on every replica: mandate keys rotate.`,

@@ -6,18 +6,29 @@ import { startExample } from '../support/example-process.ts';
 
 const folder = new URL('../../docs/examples/', import.meta.url);
 const page = readFileSync(new URL('README.md', folder), 'utf8');
-const programs = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+const programs = readdirSync(folder).filter((name) => /\.(?:ts|py|go)$/.test(name));
+
+/** How a program of each language reads a variable, with the name as the group. */
+const READS = {
+  py: /os\.environ(?:\.get\(|\[)"(\w+)"/g,
+  go: /os\.Getenv\("(\w+)"\)/g,
+};
+
+function variablesOf(name: string): readonly string[] {
+  const source = readFileSync(new URL(name, folder), 'utf8');
+  const reads = name.endsWith('.py') ? READS.py : READS.go;
+  if (!name.endsWith('.ts')) return [...source.matchAll(reads)].map(([, variable = '']) => variable);
+  return [...source.matchAll(/const \{ (.*) \} = process\.env;/g)].flatMap(([, names = '']) =>
+    names.split(', ').map((one) => one.replace(/ = .*/, '')),
+  );
+}
 
 describe('docs/examples/README.md', () => {
   it('lists every program with the variables that it reads', () => {
-    const rows = [...page.matchAll(/^\| \[([\w-]+\.ts)\]\(\1\) \| (.*?) \|/gm)];
+    const rows = [...page.matchAll(/^\| \[([\w-]+\.\w+)\]\(\1\) \| (.*?) \|/gm)];
     expect(rows.map(([, name]) => name)).to.have.members(programs);
     for (const [, name = '', cell = ''] of rows) {
-      const source = readFileSync(new URL(name, folder), 'utf8');
-      const read = [...source.matchAll(/const \{ (.*) \} = process\.env;/g)].flatMap(([, names = '']) =>
-        names.split(', ').map((one) => one.replace(/ = .*/, '')),
-      );
-      expect([...new Set(cell.match(/[A-Z_]{4,}/g))], name).to.have.members(read);
+      expect([...new Set(cell.match(/[A-Z_]{4,}/g))], name).to.have.members(variablesOf(name));
     }
   });
 

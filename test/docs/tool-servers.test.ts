@@ -86,11 +86,11 @@ describe('docs/tool-servers.md', () => {
   });
 
   it('shows only lines of the examples', async () => {
-    for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```ts\n(.*?)^```$/gms)) {
+    for (const [, name = '', code = ''] of page.matchAll(/^<!-- from (\S+) -->\n```\w+\n(.*?)^```$/gms)) {
       const example = await readFile(at(name), 'utf8');
       for (const line of code.split('\n').filter((text) => text.trim() !== '')) expect(example).to.include(`${line}\n`);
     }
-    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(7);
+    expect(page.match(/^<!-- from /gm)).to.have.lengthOf(14);
   });
 });
 

@@ -116,6 +116,33 @@ describe('mandate keys', () => {
     }
   });
 
+  it('show --pem prints the public half of each key, the one that signs first, and --kid one alone', async () => {
+    const second = await makeSealingKey();
+    const settings = {
+      Service__Signing__Keys__0__Path: first,
+      Service__Signing__Keys__5__Pem: second.pem,
+      Service__Signing__Keys__5__Kid: 'second',
+      Service__Signing__ActiveKid: 'second',
+    };
+    const publicHalf = (pem: string) => createPublicKey(pem).export({ type: 'spki', format: 'pem' }).toString();
+    const [former, signs] = [publicHalf(readFileSync(first, 'utf8')), publicHalf(second.pem)];
+    const alone = { Service__Signing__Keys__0__Path: first };
+    for (const [options, given, printed] of [
+      [['--pem'], settings, signs + former],
+      [
+        ['--pem', `--kid=${await calculateJwkThumbprint(createPublicKey(former).export({ format: 'jwk' }))}`],
+        settings,
+        former,
+      ],
+      [['--pem'], alone, former],
+    ] as const) {
+      expect(await runCommand(['keys', 'show', ...options], given)).to.include({ code: 0, out: printed, err: '' });
+    }
+    const unknown = await runCommand(['keys', 'show', '--pem', '--kid', 'third'], settings);
+    expect([unknown.code, unknown.out]).to.deep.equal([1, '']);
+    expect(unknown.err).to.match(/^mandate: --kid names no configured key; mandate keys show lists them\.\n$/);
+  });
+
   it('show exits with 1 if there is no key or a key cannot be loaded', async () => {
     const none = await runCommand(['keys', 'show']);
     expect([none.code, none.out]).to.deep.equal([1, '']);

@@ -98,6 +98,8 @@ for (const database of databases) {
         revocation_endpoint_auth_methods_supported: ['private_key_jwt'],
         revocation_endpoint_auth_signing_alg_values_supported: algorithms,
         introspection_endpoint_auth_methods_supported: ['none'],
+        id_token_signing_alg_values_supported: ['ES256'],
+        subject_types_supported: ['public'],
       });
     });
   });

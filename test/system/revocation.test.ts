@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { databases } from '../support/databases.ts';
-import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
+import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
@@ -61,6 +61,37 @@ for (const database of databases) {
         delegation_depth: 1,
       });
       expect((await agent.refresh(String(issued.body.refresh_token))).status).to.equal(200);
+    });
+
+    it('takes an assertion for the revocation endpoint, which the token endpoint refuses and records', async () => {
+      const issued = await agent.exchange();
+      const grant = String(issued.body.refresh_token);
+      const here = () => agent.assertion({ aud: `${mandate.issuer}/oauth2/revoke` });
+      for (const [about, send] of [
+        [{ audience: JIRA, scope: null }, () => agent.refresh(grant, { client_assertion: here() })],
+        [{ audience: JIRA, scope: 'jira:read' }, () => agent.exchange({ actor_token: here(), scope: 'jira:read' })],
+      ] as const) {
+        const refused = await mandate.recorded(async () => {
+          const answer = await send();
+          expect([answer.status, answer.body.error]).to.deep.equal([401, 'invalid_client']);
+        });
+        expect(refused).to.have.lengthOf(1);
+        const denial = { event: 'token.denied', decision: 'deny', reason: 'actor_wrong_audience' };
+        expect(refused[0]).to.include({ ...denial, agent_id: agent.id, ...about });
+      }
+      const lists = [here(), agent.assertion({ aud: [`${mandate.issuer}/oauth2/revoke`] })];
+      for (const [nth, client_assertion] of lists.entries()) {
+        const token = nth === 0 ? String(issued.body.access_token) : grant;
+        const lines = await mandate.recorded(async () => expectEmpty(await agent.revoke(token, { client_assertion })));
+        expect(fieldsOf(lines, 'event', 'agent_id')).to.deep.equal([
+          [nth === 0 ? 'token.revoked' : 'task.revoked', agent.id],
+        ]);
+      }
+      const elsewhere = await mandate.recorded(async () => {
+        const aud = `${mandate.issuer}/oauth2/introspect`;
+        expect((await agent.revoke(grant, { client_assertion: agent.assertion({ aud }) })).status).to.equal(401);
+      });
+      expect(fieldsOf(elsewhere, 'reason', 'agent_id')).to.deep.equal([['actor_wrong_audience', agent.id]]);
     });
 
     it('is recorded once if the request is repeated', async () => {

@@ -24,7 +24,9 @@ export interface RotateRequest {
 }
 
 export interface ShowRequest {
-  readonly json: boolean;
+  readonly as: 'words' | 'json' | 'pem';
+  /** With `pem`, the only key to print. */
+  readonly kid: string | undefined;
 }
 
 export interface RetireRequest {
@@ -143,14 +145,31 @@ function showCommand(run: Act<ShowRequest>): Command {
         line: 'keys show --json > published-keys.json',
         meaning: 'The key set as published, for --jwks of audit-verify and audit-archive',
       },
+      {
+        line: 'keys show --pem > mandate.pem',
+        meaning: 'The public keys in PEM, for HAProxy and other programs that read no key set',
+      },
     ],
     exitCodes: {
       [exitCode.done]: 'the keys are shown',
       [exitCode.failed]: 'no key is configured, or one cannot be read',
       [exitCode.usage]: 'an argument is malformed',
     },
-    options: (parser) => parser.option('json', { ...flag, describe: 'Print only the published key set (RFC 7517)' }),
-    run: ({ json }, settings) => run({ json }, settings),
+    options: (parser) =>
+      parser
+        .option('json', { ...flag, describe: 'Print only the published key set (RFC 7517)' })
+        .option('pem', { ...flag, describe: 'Print only the published keys in PEM (SPKI), the one that signs first' })
+        .option('kid', {
+          type: 'string',
+          describe: 'With --pem, print only the key of this name',
+          coerce: once('--kid', text),
+        })
+        .check(({ json, pem, kid }) => {
+          if (json && pem) throw new Error('--json and --pem exclude each other.');
+          if (kid !== undefined && !pem) throw new Error('--kid needs --pem.');
+          return true;
+        }),
+    run: ({ json, pem, kid }, settings) => run({ as: pem ? 'pem' : json ? 'json' : 'words', kid }, settings),
   });
 }
 

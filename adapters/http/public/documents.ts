@@ -15,6 +15,7 @@ import { REFRESH_TOKEN, TOKEN_EXCHANGE } from '../oauth/requests.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
+export const REVOCATION_PATH = '/oauth2/revoke';
 
 export function discoveryRouter(surface: {
   readonly issuer: string;
@@ -39,13 +40,16 @@ export function discoveryRouter(surface: {
   return router;
 }
 
-/** Authorization server metadata of RFC 8414 §2. */
+/**
+ * Authorization server metadata of RFC 8414 §2. The last two members are those of OpenID Connect Discovery 1.0 §3 that
+ * OpenID libraries need: go-oidc accepts no other algorithms than the listed ones. The service issues no ID token.
+ */
 function authorizationServerMetadata(issuer: string): Record<string, unknown> {
   return {
     issuer,
     token_endpoint: `${issuer}${TOKEN_PATH}`,
     introspection_endpoint: `${issuer}/oauth2/introspect`,
-    revocation_endpoint: `${issuer}/oauth2/revoke`,
+    revocation_endpoint: `${issuer}${REVOCATION_PATH}`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: [],
     grant_types_supported: [TOKEN_EXCHANGE, REFRESH_TOKEN],
@@ -54,6 +58,8 @@ function authorizationServerMetadata(issuer: string): Record<string, unknown> {
     revocation_endpoint_auth_methods_supported: ['private_key_jwt'],
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     introspection_endpoint_auth_methods_supported: ['none'],
+    id_token_signing_alg_values_supported: ['ES256'],
+    subject_types_supported: ['public'],
   };
 }
 

@@ -1,12 +1,12 @@
 /** Tool servers with unmodified libraries from npm, set up as docs/tool-servers.md says, and task tokens of a running service. */
 
 import { expect } from 'chai';
-import { decodeJwt } from 'jose';
 import { freePort } from '../../../scripts/free-port.ts';
 import { sqliteFile } from '../../support/databases.ts';
-import { type Form, JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../../support/mandate.ts';
+import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { signingKeySettings } from '../../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../../support/signing-key.ts';
+import { foreignTokens, LOCALLY } from '../../support/tool-server/foreign-tokens.ts';
 import { hangingUp } from '../../support/tool-server/hanging-up.ts';
 import { type StartedServer, withExpress, withFastify, withFastifyByItsReadme, withPassport } from './tool-servers.ts';
 
@@ -16,15 +16,13 @@ const libraries = {
   'passport-jwt with jwks-rsa': withPassport,
 };
 
-const HOUR = 3600;
-const LOCALLY = { high_risk_audiences: [] };
-
 describe('Tool servers with other libraries', () => {
   let key: SigningKey;
   let mandate: Mandate;
   let other: Mandate;
   let agent: RegisteredAgent;
   let port: number;
+  const { issued, signed, refused } = foreignTokens(() => ({ mandate, agent, key, other }));
 
   /** Serves on the port, with a database of its own. */
   async function serveWith(...keys: readonly SigningKey[]): Promise<void> {
@@ -52,48 +50,9 @@ describe('Tool servers with other libraries', () => {
   });
   after(() => mandate.stop());
 
-  async function issued(changes: Form = {}, by = agent): Promise<string> {
-    const { status, body, text } = await by.exchange({ scope: 'jira:read', ...changes });
-    expect(status, text).to.equal(200);
-    return String(body.access_token);
-  }
   const call = async ({ url }: StartedServer, token?: string) => {
     const answer = await fetch(`${url}/issues/OPS-7`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
     return { status: answer.status, text: await answer.text() };
-  };
-
-  /** A token as issued, with these changes, signed by this key in the name of the service's. */
-  async function signed(claims: object, header: object = {}, signer = key): Promise<string> {
-    const usual = { alg: 'ES256', typ: 'at+jwt', kid: key.kid };
-    return signer.sign({ ...usual, ...header }, { ...decodeJwt<object>(await issued()), ...claims });
-  }
-
-  /** Each differs in one respect from a token that is accepted. */
-  const refusedTokens: Readonly<Record<string, () => Promise<string>>> = {
-    'for another server': () => issued({ resource: WIKI }),
-    'of another issuer that has the same key': async () => issued({}, await other.agent(LOCALLY)),
-    'that must be introspected': async () => issued({}, await mandate.agent({ high_risk_audiences: [JIRA] })),
-    async 'that has expired'() {
-      mandate.clock.advance(-HOUR);
-      try {
-        return await issued({ subject_token: agent.subjectToken({ iat: mandate.clock.seconds() }) });
-      } finally {
-        mandate.clock.advance(HOUR);
-      }
-    },
-    async 'whose claims were changed'() {
-      const [header, , signature] = (await issued()).split('.');
-      const claims = { ...decodeJwt(await issued()), sub: 'grace' };
-      return `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`;
-    },
-    'signed by a key that is not published': async () => signed({}, {}, await makeSigningKey('ES256')),
-    'that names an unknown key': () => signed({}, { kid: 'unknown' }),
-    'without a signature': async () => (await signed({}, { alg: 'none' })).replace(/[^.]*$/, ''),
-    'of another type': () => signed({}, { typ: 'JWT' }),
-    'without a jti': () => signed({ jti: undefined }),
-    'for an agent as its subject': () => signed({ sub: 'agent:triage' }),
-    'without an actor': () => signed({ act: undefined }),
-    'that was handed on': () => signed({ act: { sub: 'agent:b', depth: 2, act: { sub: 'agent:a', depth: 1 } } }),
   };
 
   for (const [name, startServer] of Object.entries(libraries)) {
@@ -113,7 +72,7 @@ describe('Tool servers with other libraries', () => {
         }
       });
 
-      for (const [which, make] of Object.entries(refusedTokens)) {
+      for (const [which, make] of Object.entries(refused)) {
         it(`refuses a token ${which}`, async () => {
           const token = await make();
           const { status, text } = await call(server, token);
@@ -155,7 +114,7 @@ describe('Tool servers with other libraries', () => {
   it('@fastify/jwt by the READMEs alone accepts a token for another server, and one of another issuer', async () => {
     const server = await withFastifyByItsReadme();
     for (const which of ['for another server', 'of another issuer that has the same key']) {
-      expect((await call(server, await refusedTokens[which]?.())).status, which).to.equal(200);
+      expect((await call(server, await refused[which]?.())).status, which).to.equal(200);
     }
     await server.stop();
   });

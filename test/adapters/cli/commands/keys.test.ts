@@ -32,6 +32,17 @@ describe('mandate keys', () => {
     ]);
   });
 
+  it('shows the keys in words, as a key set, or in PEM, there also one alone', async () => {
+    for (const [argv, asked] of [
+      [[], { as: 'words', kid: undefined }],
+      [['--json'], { as: 'json', kid: undefined }],
+      [['--pem'], { as: 'pem', kid: undefined }],
+      [['--pem', '--kid=-a'], { as: 'pem', kid: '-a' }],
+    ] as const) {
+      expect((await run('keys', 'show', ...argv)).asked).to.deep.equal([{ name: 'show', ...asked }]);
+    }
+  });
+
   it('retires the key that --kid names, once', async () => {
     expect((await run('keys', 'retire', '--kid', 'a')).asked).to.deep.equal([
       { name: 'retire', kid: 'a', json: false },
@@ -64,6 +75,8 @@ describe('mandate keys', () => {
     ['a replica with a password', ['keys', 'rotate', '--next', 'b', '--server', 'https://a:passwd@b.example']],
     ['a replica of another scheme', ['keys', 'rotate', '--next', 'b', '--server', 'file:///etc/passwd']],
     ['a word as a boolean', ['keys', 'show', '--json=maybe']],
+    ['a key set in PEM', ['keys', 'show', '--json', '--pem']],
+    ['one key of the key set', ['keys', 'show', '--kid', 'a']],
   ] as const) {
     it(`refuses ${title} with exit code 2 and a sentence that does not repeat the value`, async () => {
       const { code, out, err, asked } = await run(...argv);
