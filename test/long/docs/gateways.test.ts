@@ -57,7 +57,13 @@ for (const kind of ['nginx', 'caddy', 'haproxy'] as const) {
       toolServer = await startLoopback(answering({ read: true }));
       check = await startExample('gateway-check.ts', { MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA });
       folder = mkdtempSync(join(tmpdir(), 'mandate-gateways-'));
-      const pem = await runCommand(['keys', 'show', '--pem'], settings);
+      // With a former key, which comes first in the settings: HAProxy reads only the first key of the file.
+      const former = signingKeySettings((await makeSigningKey('ES256')).privateKey);
+      const pem = await runCommand(['keys', 'show', '--pem'], {
+        ...former,
+        'Service:Signing:Keys:1:Pem': settings['Service:Signing:Keys:0:Pem'],
+        'Service:Signing:ActiveKid': key.kid,
+      });
       writeFileSync(join(folder, 'mandate.pem'), pem.out);
       addresses = {
         '127.0.0.1:3000': new URL(toolServer.url).host,
