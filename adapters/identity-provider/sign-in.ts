@@ -36,6 +36,7 @@ import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../.
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { repeatsAny } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
 import type { AssertionAudience } from './service-token.ts';
 
 export interface SignInClient {
@@ -242,10 +243,11 @@ function encodeReserved(text: string): string {
 function fetchThrough(network: Network, trace: Trace | undefined) {
   let status: number | undefined;
   const fetch: CustomFetch = async (url, options) => {
-    const answer = await network.send({
+    // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
+    const answer = await sendAgainIfCut(network, () => ({
       ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
       ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
-    });
+    }));
     status = isDocument(answer.status) ? 200 : answer.status;
     // `Network` keeps no headers. A body that is not JSON is refused all the same.
     const headers = { 'content-type': 'application/json' };
