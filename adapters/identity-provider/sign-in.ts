@@ -35,6 +35,7 @@ import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import type { AssertionAudience } from './service-token.ts';
@@ -72,10 +73,8 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const document = await metadata.document(trace);
     if (document === undefined) return undefined;
     const issuer = textClaim(document, 'issuer') ?? '';
-    const maybePlain = metadata.isPlain && issuer.startsWith('http:');
-    const missing = ['authorization_endpoint', 'token_endpoint'].find(
-      (name) => !isEndpoint(document, name, maybePlain),
-    );
+    const maybePlain = acceptsPlain(document, metadata.isPlain);
+    const [missing] = unusableEndpoints(document, metadata.isPlain);
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
@@ -191,20 +190,8 @@ function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: 
   return [...new Set([...(isPlain ? ['openid'] : ['openid', 'profile', 'email']), ...more])].join(' ');
 }
 
-/**
- * A code or a secret over plain http could be read in transit.
- *
- * @param maybePlain whether plain http is accepted: only if neither the document's address nor its issuer has TLS
- */
-function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): boolean {
-  const address = textClaim(document, name);
-  if (address === undefined || !URL.canParse(address)) return false;
-  const { protocol } = new URL(address);
-  return protocol === 'https:' || (protocol === 'http:' && maybePlain);
-}
-
-function clientAuthentication(
-  { clientSecret, clientId, assertionAudience }: SignInClient,
+export function clientAuthentication(
+  { clientSecret, clientId, assertionAudience }: Omit<SignInClient, 'redirectUri' | 'sponsorKeyClaim'>,
   document: JsonObject,
   assertion: SignInParts['assertion'],
 ): ClientAuth {

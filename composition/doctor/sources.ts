@@ -3,6 +3,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import type { tryClient } from '../../adapters/identity-provider/client-trial.ts';
 import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
 import { fixedToken, serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
@@ -22,11 +23,11 @@ import type { ReadinessReport } from '../../application/doctor/readiness.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
-import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
+import type { ClientTrial, ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
-import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { visibleExcerpt } from '../../domain/visible.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
@@ -217,7 +218,7 @@ export function sponsorQueries(
   signingKeys: SigningKeys,
   { provider, metadata }: Pick<ObservedSigner, 'provider' | 'metadata'>,
   access: NetworkAccess,
-): SponsorQueries {
+): Omit<SponsorQueries, 'publishesKeys'> {
   const { clock } = access;
   const network = observedNetwork(access.network, clock, access.limitMs);
   const log = recordingLog();
@@ -228,6 +229,7 @@ export function sponsorQueries(
     'bearerToken' in way
       ? fixedToken(way.bearerToken)
       : serviceTokens(way, { network, clock, metadata: provider, assertion });
+  const unknownId = randomUUID();
   return {
     needsMetadata: client?.assertionAudience === 'issuer',
     hasBearerToken: client === undefined,
@@ -237,13 +239,46 @@ export function sponsorQueries(
       return answer.kind === 'token' ? undefined : answer.problem;
     },
     directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens }),
-    unknownId: randomUUID(),
+    unknownId,
     problem: () => ({ sentence: log.problem(), status: network.lastStatus(chosen.usersUrl) }),
     tokenStatus: () => client && network.lastStatus(client.tokenUrl),
+    async knowsPaths() {
+      const service = await tokens.current();
+      if (service.kind !== 'token') return true;
+      const headers = { authorization: `Bearer ${service.token}`, accept: 'application/json' };
+      const answerAt = async (url: string) => {
+        const limits = { timeoutMs: access.limitMs, maxBytes: MAX_BYTES };
+        const { status, body } = await network.send({ method: 'GET', url, headers, ...limits });
+        // A server may repeat the path, and the time.
+        return `${status} ${body.replaceAll(`/${unknownId}`, '').replace(/\d/g, '')}`;
+      };
+      const ofPerson = `${chosen.usersUrl.replace(/\/+$/, '')}/${unknownId}`;
+      const answers = await Promise.all([answerAt(ofPerson), answerAt(`${ofPerson}/${unknownId}`)]).catch(noAnswers);
+      return answers === undefined || answers[0] !== answers[1];
+    },
   };
 }
 
-/** More than a status list with the most indices. */
+function noAnswers(error: unknown): undefined {
+  if (!(error instanceof NetworkFailure)) throw error;
+  return undefined;
+}
+
+/** Tries the client of a sign-in with the service's own adapters, whose code is loaded only with that client. */
+export async function clientTrial(
+  client: Parameters<typeof tryClient>[0],
+  document: JsonObject,
+  signingKeys: SigningKeys | undefined,
+  { network, clock, limitMs }: NetworkAccess,
+): Promise<ClientTrial | 'no_key'> {
+  if (client.clientSecret === undefined && signingKeys === undefined) return 'no_key';
+  const { tryClient } = await import('../../adapters/identity-provider/client-trial.ts');
+  const randomness = systemRandomness();
+  const assertion = signingKeys === undefined ? async () => '' : serviceAssertion(signingKeys, clock, randomness);
+  return tryClient(client, document, { network: observedNetwork(network, clock, limitMs), assertion, randomness });
+}
+
+/** More than a status list with the most indices, and than an answer about a person. */
 const MAX_BYTES = 1_048_576;
 
 /** The returned function resolves with the body of an answer with the status 200, or with the reason why there is none. */
