@@ -4,12 +4,18 @@
  */
 
 import type { ClientTrial } from '../../application/ports/identity-provider.ts';
-import { type Network, type NetworkAnswer, NetworkFailure } from '../../application/ports/network.ts';
+import {
+  type Network,
+  type NetworkAnswer,
+  NetworkFailure,
+  type NetworkRequest,
+} from '../../application/ports/network.ts';
 import type { Randomness } from '../../application/ports/runtime.ts';
 import { Secret } from '../../domain/secret.ts';
 import { textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { statusSentence } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
 import { clientAuthentication, type SignInClient } from './sign-in.ts';
 
 type TriedClient = Omit<SignInClient, 'sponsorKeyClaim' | 'moreClaims'>;
@@ -52,23 +58,29 @@ async function send(
   { network, assertion, randomness }: TrialParts,
 ): Promise<ClientTrial | 'refused_code'> {
   const url = textClaim(document, 'token_endpoint') ?? '';
-  const body = new URLSearchParams({
-    grant_type: 'authorization_code',
-    code: randomness.secret(RANDOM_BYTES),
-    redirect_uri: client.redirectUri,
-    code_verifier: randomness.secret(RANDOM_BYTES),
-  });
-  const headers = new Headers({
-    'content-type': 'application/x-www-form-urlencoded',
-    accept: 'application/json',
-  });
   const server = { issuer: textClaim(document, 'issuer') ?? '', token_endpoint: url };
-  await clientAuthentication(client, document, assertion)(server, { client_id: client.clientId }, body, headers);
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, purpose: 'sign_in' } as const;
+  let clientAssertion = '';
+  const request = async (): Promise<NetworkRequest> => {
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: randomness.secret(RANDOM_BYTES),
+      redirect_uri: client.redirectUri,
+      code_verifier: randomness.secret(RANDOM_BYTES),
+    });
+    const headers = new Headers({
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    });
+    await clientAuthentication(client, document, assertion)(server, { client_id: client.clientId }, body, headers);
+    clientAssertion = body.get('client_assertion') ?? '';
+    return {
+      ...{ method: 'POST', url, headers: Object.fromEntries(headers), body: body.toString() },
+      ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, purpose: 'sign_in' },
+    };
+  };
   try {
-    const sent = { method: 'POST', url, headers: Object.fromEntries(headers), body: body.toString() } as const;
-    const answer = await network.send({ ...sent, ...limits });
-    const secrets = [client.clientSecret?.reveal(), body.get('client_assertion')].filter((one) => one != null);
+    const answer = await sendAgainIfCut(network, request);
+    const secrets = [client.clientSecret?.reveal() ?? '', clientAssertion];
     return judge(answer, statusSentence('token endpoint', answer, secrets));
   } catch (cause) {
     if (!(cause instanceof NetworkFailure)) throw cause;

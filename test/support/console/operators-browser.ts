@@ -99,7 +99,10 @@ export interface OperatorsBrowser {
 }
 
 /** Signs an operator in without a real browser. */
-export async function signedInOperator({ origin }: ConsoleWithProvider, person: Person): Promise<OperatorsBrowser> {
+export async function signedInOperator(
+  { origin }: Pick<ConsoleWithProvider, 'origin'>,
+  person: Person,
+): Promise<OperatorsBrowser> {
   let browser = makeBrowser();
   const cookies = () =>
     browser

@@ -62,7 +62,7 @@ export async function startGateway(first: Oddities, { people, page, console }: C
   const gateway = await startLoopback((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
-  const secrets = new Map([
+  const secrets = new Map<string | null, string | undefined>([
     [PAGE_CLIENT_ID, page?.secret],
     [CONSOLE_CLIENT_ID, console?.secret],
   ]);
@@ -107,8 +107,9 @@ export async function startGateway(first: Oddities, { people, page, console }: C
       if (odd.refusesMandate === 'invalid_client') return problem(401, 'invalid_client');
       return { status: odd.refusesMandate, headers: {}, text: '' };
     }
-    const isRight = basic !== undefined && secrets.get(basic.clientId) === basic.secret;
-    if (odd.basicAsSent && MANDATE.includes(client) && !isRight) return problem(401, 'invalid_client');
+    const secret = secrets.get(client);
+    const isRight = secret === undefined || (client === basic?.clientId && secret === basic?.secret);
+    if (odd.basicAsSent && !isRight) return problem(401, 'invalid_client');
     const isBare = form.get('grant_type') === 'client_credentials' && !form.has('scope');
     return odd.demandsScope && isBare ? problem(400, 'invalid_scope') : undefined;
   }
