@@ -83,13 +83,9 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
 
   const findings: OddWorld['findings'] = async (area) => {
     const found = await examineEverything(doctored, mandate.clock);
-    const ofArea = found.filter(({ check }) => CHECKS[area].test(check));
-    if (area !== 'exchange') return ofArea;
     const token = provider.mintAccessToken({ exp: mandate.clock.seconds() + 3600 });
-    return [
-      ...ofArea,
-      ...(await explainToken(doctored, mandate.clock, { stdin: Readable.from([token]), person: true })),
-    ];
+    const ofToken = await explainToken(doctored, mandate.clock, { stdin: Readable.from([token]), person: false });
+    return [...found, ...ofToken].filter(({ check }) => CHECKS[area].test(check));
   };
 
   return {
@@ -106,7 +102,7 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
 const CHECKS: Readonly<Record<Area, RegExp>> = {
   page: /^(provider|sign-in) /,
   console: /^(provider|console (provider|client))/,
-  exchange: /^(provider|sponsor) /,
+  exchange: /^(provider |sponsor check|verdict)/,
 };
 
 async function signInAt(area: 'page' | 'console', mandate: Mandate, origin: string) {
