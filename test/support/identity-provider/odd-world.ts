@@ -34,12 +34,14 @@ export interface OddWorld {
   stop(): Promise<void>;
 }
 
-export interface OddWorldOptions extends Pick<MandateOptions, 'network'> {
+export interface OddWorldOptions extends Pick<MandateOptions, 'requestLimitMs'> {
   readonly acceptsOnlyTokenEndpoint?: boolean;
   /** The secret of each client at the provider. By default they have keys. */
   readonly secret?: string;
   /** The secret that Mandate has. */
   readonly ownSecret?: string;
+  /** By default `poll`. */
+  readonly mode?: 'signals';
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -55,16 +57,18 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
   const folder = await mkdtemp(join(tmpdir(), 'mandate-odd-'));
   const secrets = ownSecret === undefined ? {} : await secretFiles(folder, ownSecret);
   const settings = {
-    ...{ PORT: String(port), 'Service:Issuer': issuer, ...OPERATORS, ...sharedSigningKey(), ...provider.pollSettings },
+    ...{ PORT: String(port), 'Service:Issuer': issuer, ...OPERATORS, ...sharedSigningKey() },
+    ...(options.mode === 'signals' ? { 'Service:UpstreamIdp:SponsorCheck:Mode': 'signals' } : provider.pollSettings),
     'Service:Me:ClientId': PAGE_CLIENT_ID,
     'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
     'Service:Console:Port': String(consolePort),
     'Service:Console:Origin': origin,
     ...{ ...secrets, ...options.settings },
   };
+  const limits = options.requestLimitMs === undefined ? {} : { requestLimitMs: options.requestLimitMs };
   const database = await sqliteFile.fresh();
   const own = { ...sqliteFile, fresh: async () => database };
-  const mandate = await startMandate({ database: own, provider, settings, network: options.network ?? {} });
+  const mandate = await startMandate({ database: own, provider, settings, ...limits });
   const doctored = doctorSettings({
     environment: environmentOf({
       'Service:UpstreamIdp:Issuer': provider.issuer,
