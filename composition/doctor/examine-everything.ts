@@ -35,23 +35,25 @@ import {
   transmitterChoice,
 } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
+import {
+  clientTrial,
+  identityProvider,
+  type NetworkAccess,
+  networkAccess,
+  observedSigner,
+  sponsorQueries,
+} from './provider-sources.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   asking,
   askOwnAddress,
   askReadiness,
   type ConfiguredSigning,
-  clientTrial,
   closeStorage,
   configuredSigning,
   consoleFileProblem,
-  identityProvider,
-  type NetworkAccess,
-  networkAccess,
-  observedSigner,
   openCondition,
   pageFileProblem,
-  sponsorQueries,
 } from './sources.ts';
 
 /** Returns the findings about the settings, then those of every examination, in their order. */
