@@ -35,7 +35,9 @@ import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
 import type { AssertionAudience } from './service-token.ts';
 
 export interface SignInClient {
@@ -71,10 +73,8 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const document = await metadata.document(trace);
     if (document === undefined) return undefined;
     const issuer = textClaim(document, 'issuer') ?? '';
-    const maybePlain = metadata.isPlain && issuer.startsWith('http:');
-    const missing = ['authorization_endpoint', 'token_endpoint'].find(
-      (name) => !isEndpoint(document, name, maybePlain),
-    );
+    const maybePlain = acceptsPlain(document, metadata.isPlain);
+    const [missing] = unusableEndpoints(document, metadata.isPlain);
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
@@ -196,20 +196,8 @@ function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: 
   return [...new Set(['openid', ...ofPerson, ...more])].join(' ');
 }
 
-/**
- * A code or a secret over plain http could be read in transit.
- *
- * @param maybePlain whether plain http is accepted: only if neither the document's address nor its issuer has TLS
- */
-function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): boolean {
-  const address = textClaim(document, name);
-  if (address === undefined || !URL.canParse(address)) return false;
-  const { protocol } = new URL(address);
-  return protocol === 'https:' || (protocol === 'http:' && maybePlain);
-}
-
-function clientAuthentication(
-  { clientSecret, clientId, assertionAudience }: SignInClient,
+export function clientAuthentication(
+  { clientSecret, clientId, assertionAudience }: Omit<SignInClient, 'redirectUri' | 'sponsorKeyClaim'>,
   document: JsonObject,
   assertion: SignInParts['assertion'],
 ): ClientAuth {
@@ -248,10 +236,11 @@ function encodeReserved(text: string): string {
 function fetchThrough(network: Network, trace: Trace | undefined) {
   let status: number | undefined;
   const fetch: CustomFetch = async (url, options) => {
-    const answer = await network.send({
+    // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
+    const answer = await sendAgainIfCut(network, () => ({
       ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
       ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
-    });
+    }));
     status = isDocument(answer.status) ? 200 : answer.status;
     // `Network` keeps no headers. A body that is not JSON is refused all the same.
     const headers = { 'content-type': 'application/json' };

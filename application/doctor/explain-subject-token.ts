@@ -24,7 +24,7 @@ import {
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
-import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
+import { type Finding, failed, type NamedFinding, ok, skipped } from './examine.ts';
 
 interface SubjectTokenExplanation extends SubjectValidation {
   /** The provider's issuer; `undefined` if its metadata cannot be read. */
@@ -65,8 +65,10 @@ async function describeToken(service: SubjectTokenExplanation, token: string): P
 }
 
 function describeVerdict(outcome: Outcome<Person>): Finding {
-  if (outcome.kind === 'allowed') return ok('The token would be accepted as a subject token.');
-  const { reason } = outcome.denial;
+  const isUseful = outcome.kind === 'allowed' && outcome.value.scope.length > 0;
+  if (isUseful) return ok('The token would be accepted as a subject token.');
+  // The intersection with what an agent may have is empty whatever the agent asks for.
+  const reason = outcome.kind === 'allowed' ? 'scope_intersection_empty' : outcome.denial.reason;
   const { error, sentence } = describeDenial(reason);
   return failed(
     `The token would be refused with ${error}, reason ${reason}: ${sentence}`,
@@ -226,7 +228,7 @@ function describeScopes(claims: JsonObject): NamedFinding {
   const held = personScope(claims);
   const finding =
     held.length === 0
-      ? warning(
+      ? failed(
           'Neither scope nor scp grants anything: every exchange ends with invalid_scope.',
           'Ask the provider for the scopes that the agent is to use.',
         )

@@ -7,7 +7,7 @@ import type { Person } from '../../domain/sponsors/subject-token.ts';
 import type { ProviderDescription, SponsorDirectory } from '../ports/identity-provider.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { StorageCondition } from '../ports/storage.ts';
-import { type Examination, type Finding, failed, ok, skipped } from './examine.ts';
+import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
 
 /** How the service asks the identity provider about people in mode `poll`. */
@@ -26,6 +26,10 @@ export interface SponsorQueries {
   readonly problem: () => Problem;
   /** The status of the last response to a token request. */
   readonly tokenStatus: () => number | undefined;
+  /** Whether a path that the users service cannot have is answered otherwise than an unknown id. */
+  readonly knowsPaths: () => Promise<boolean>;
+  /** Whether `Service:Issuer` answers with the signing keys of these settings, which the provider reads there. */
+  readonly publishesKeys: () => Promise<boolean>;
 }
 
 /** @param openQueries returns `undefined` in mode `signals`; resolves with `unusable` if there is no signing key */
@@ -47,7 +51,14 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
     return skipped("The identity provider's metadata could not be read.");
   const tokenProblem = await requestToken();
   if (tokenProblem !== undefined) {
-    const { sentence, remedy } = describeProblem({ sentence: tokenProblem, status: tokenStatus() });
+    const status = tokenStatus();
+    const { sentence, remedy } = describeProblem({ sentence: tokenProblem, status });
+    if (REFUSALS.includes(status) && !(await queries.publishesKeys())) {
+      return warning(
+        `There is no service token, and Service:Issuer does not answer with the keys by which the provider knows the client. ${sentence}`,
+        'Start the service, see that the provider reaches /.well-known/jwks.json at Service:Issuer, and run this again.',
+      );
+    }
     return failed(
       `There is no service token. ${sentence}`,
       remedy ??
@@ -56,6 +67,12 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
   }
   switch (await directory.status(unknownId, 0)) {
     case 'sponsor_not_found':
+      if (!(await queries.knowsPaths())) {
+        return warning(
+          'An id that nobody has is not found, but neither is a path that the users service cannot have: the answers are the same. With a wrong SponsorCheck:UsersUrl they would be too.',
+          'Look up one person: `mandate doctor --subject-token - --person`, with a token of theirs.',
+        );
+      }
       return ok('The identity provider answers about people: an id that nobody has is not found.');
     case 'active':
     case 'sponsor_disabled':
@@ -70,6 +87,9 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
       );
   }
 }
+
+/** By these a token endpoint refuses a client whose key it cannot read. */
+const REFUSALS: readonly (number | undefined)[] = [400, 401, 403];
 
 function remedyForQuery(problem: Problem, hasBearerToken: boolean): string {
   const { remedy } = describeProblem(problem);

@@ -75,6 +75,19 @@ export type SignInOutcome =
     }
   | { readonly kind: 'refused'; readonly reason: SignInDenial };
 
+/** What the provider's token endpoint answered to this service's client with a code that was never issued. */
+export type ClientTrial =
+  /** It refused the code. The same request with a wrong authentication is answered otherwise. */
+  | { readonly kind: 'accepted' }
+  /** It refused the code, and did so with a wrong authentication too: that says nothing about the client. */
+  | { readonly kind: 'code_first' }
+  /** It refused the client. `problem` is a fixed sentence with at most the provider's error code. */
+  | { readonly kind: 'refused'; readonly problem: string }
+  /** It answered something else, such as an error that passes. */
+  | { readonly kind: 'unclear'; readonly problem: string }
+  /** There was no answer, or one that no token endpoint gives. */
+  | { readonly kind: 'no_token_endpoint'; readonly problem: string; readonly status: number | undefined };
+
 /** The sign-in of people, or of operators, at their provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
 export interface SignIn {
   /** The address to which the browser is sent. `undefined` if the provider is unavailable. */

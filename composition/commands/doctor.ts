@@ -10,17 +10,15 @@ import { type PersonSources, personExaminations } from '../../application/doctor
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
-import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
 import {
-  closeStorage,
-  configuredSigning,
   identityProvider,
   type NetworkAccess,
   networkAccess,
   type ObservedSigner,
-  openCondition,
   sponsorQueries,
-} from '../doctor/sources.ts';
+} from '../doctor/provider-sources.ts';
+import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
+import { closeStorage, configuredSigning, openCondition } from '../doctor/sources.ts';
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import { processSettings, runReport } from './run-command.ts';
 

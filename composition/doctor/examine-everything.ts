@@ -1,25 +1,29 @@
 /** Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them. */
 
+import { unusableEndpoints } from '../../adapters/identity-provider/endpoints.ts';
 import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import {
   agentKeysExamination,
   examineConsoleAddress,
+  type OwnAnswer,
   ownAddressExamination,
   sinkExamination,
 } from '../../application/doctor/address.ts';
 import { type Examination, examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
 import { readinessExamination } from '../../application/doctor/readiness.ts';
-import { signInExaminations } from '../../application/doctor/sign-in.ts';
+import { type PageClient, signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
 import { sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
+import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
+import { type CLIENT_SECRETS, loadClientSecret } from '../client-secret.ts';
 import { sharedKeyFiles } from '../key-files.ts';
 import {
   consoleChoice,
@@ -31,6 +35,14 @@ import {
   transmitterChoice,
 } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
+import {
+  clientTrial,
+  identityProvider,
+  type NetworkAccess,
+  networkAccess,
+  observedSigner,
+  sponsorQueries,
+} from './provider-sources.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
   asking,
@@ -40,13 +52,8 @@ import {
   closeStorage,
   configuredSigning,
   consoleFileProblem,
-  identityProvider,
-  type NetworkAccess,
-  networkAccess,
-  observedSigner,
   openCondition,
   pageFileProblem,
-  sponsorQueries,
 } from './sources.ts';
 
 /** Returns the findings about the settings, then those of every examination, in their order. */
@@ -73,22 +80,44 @@ function allExaminations(
   const signing = signingSettings && configuredSigning(signingSettings, settings.isDevelopment);
   const kids = async () => signing?.kids();
   const issuer = settings.whole?.['Service:Issuer'];
+  const own = issuer === undefined ? undefined : ownAddress(issuer, signing, access);
   return [
     ...(signing === undefined ? [invalidSettings('signing keys')] : signingExaminations(signing.loaded, signing.files)),
     ...(opened === undefined ? [invalidSettings('database')] : ofStorage(opened, settings, clock, kids)),
-    ...ofProvider(settings, signing, access),
-    ...ofSignIn(settings, access),
+    ...ofProvider(settings, signing, own, access),
+    ...ofSignIn(settings, signing, own, access),
     ...ofReceivers(settings, access),
     ...ofOperators(settings, access),
-    ...ofConsole(settings, access),
+    ...ofConsole(settings, signing, own, access),
     ofAgentKeys(settings),
     ofSink(settings),
-    issuer === undefined
-      ? invalidSettings('own address')
-      : ownAddressExamination({ issuer, ask: () => askOwnAddress(issuer, signing, access) }),
+    own === undefined ? invalidSettings('own address') : ownAddressExamination(own),
     ...(issuer === undefined ? [] : [readinessExamination(() => askReadiness(issuer, access))]),
     ...ofPublishedLists(settings, signing, access),
   ];
+}
+
+interface OwnAddress {
+  readonly issuer: string;
+  readonly ask: () => Promise<OwnAnswer>;
+}
+
+/** Asks once, for all examinations. */
+function ownAddress(issuer: string, signing: ConfiguredSigning | undefined, access: NetworkAccess): OwnAddress {
+  let asking: Promise<OwnAnswer> | undefined;
+  return {
+    issuer,
+    ask() {
+      asking ??= askOwnAddress(issuer, signing, access);
+      return asking;
+    },
+  };
+}
+
+/** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
+async function publishesKeys(own: OwnAddress | undefined): Promise<boolean> {
+  const answer = await own?.ask();
+  return answer?.kind === 'answered' && answer.issuer === own?.issuer && answer.missing.length === 0;
 }
 
 /** `undefined` if the service publishes no status lists, or if a setting of theirs is invalid. */
@@ -143,6 +172,7 @@ function ofStorage(
 function ofProvider(
   settings: DoctorSettings,
   signing: ConfiguredSigning | undefined,
+  own: OwnAddress | undefined,
   access: NetworkAccess,
 ): readonly Examination[] {
   const upstream = settings.section('Service:UpstreamIdp');
@@ -155,7 +185,8 @@ function ofProvider(
       if (chosen.mode === 'signals') return undefined;
       const ready = async () => {
         const keys = await signing?.signingKeys();
-        return keys === undefined ? 'unusable' : sponsorQueries(chosen, keys, provider, access);
+        if (keys === undefined) return 'unusable';
+        return { ...sponsorQueries(chosen, keys, provider, access), publishesKeys: () => publishesKeys(own) };
       };
       return ready();
     }),
@@ -163,19 +194,54 @@ function ofProvider(
 }
 
 /** No examination without the page. */
-function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+function ofSignIn(
+  { whole }: DoctorSettings,
+  signing: ConfiguredSigning | undefined,
+  own: OwnAddress | undefined,
+  access: NetworkAccess,
+): readonly Examination[] {
   const clientId = whole?.['Service:Me:ClientId'];
   if (whole === undefined || clientId === undefined) return [];
-  const { provider } = identityProvider(whole, access);
-  return signInExaminations({
-    ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
-    returnAddress: `${whole['Service:Issuer']}/me/callback`,
-    hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
-    assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
-    claims: claimsOf(whole),
+  const client: ConfiguredClient = {
+    ...{ check: 'sign-in', secretSetting: 'Service:Me:ClientSecret:Path', clientId },
+    ...{ returnAddress: `${whole['Service:Issuer']}/me/callback`, claims: claimsOf(whole) },
     fileProblem: () => pageFileProblem(whole),
+  };
+  const { provider } = identityProvider(whole, access);
+  return signInExaminations(signInClient(client, whole, { provider, signing, own, access }));
+}
+
+interface SignInSources {
+  readonly provider: ProviderMetadata;
+  readonly signing: ConfiguredSigning | undefined;
+  readonly own: OwnAddress | undefined;
+  readonly access: NetworkAccess;
+}
+
+/** The client of the page, or of the console. */
+interface ConfiguredClient extends Pick<PageClient, 'check' | 'clientId' | 'returnAddress' | 'claims' | 'fileProblem'> {
+  readonly secretSetting: (typeof CLIENT_SECRETS)[number];
+}
+
+function signInClient(
+  client: ConfiguredClient,
+  settings: Settings,
+  { provider, signing, own, access }: SignInSources,
+): PageClient {
+  const { clientId, returnAddress: redirectUri, secretSetting } = client;
+  const assertionAudience = settings['Service:UpstreamIdp:ClientAssertionAudience'];
+  return {
+    ...{ ...client, assertionAudience, issuer: settings['Service:Issuer'] },
+    hasSecret: settings[secretSetting] !== undefined,
     document: () => provider.document(),
-  });
+    unusableEndpoints: (document) => unusableEndpoints(document, provider.isPlain),
+    async tryClient(document) {
+      const clientSecret = await loadClientSecret(settings, secretSetting);
+      const tried = { clientId, clientSecret, redirectUri, assertionAudience };
+      return clientTrial(tried, document, await signing?.signingKeys(), access);
+    },
+    publishesKeys: () => publishesKeys(own),
+  };
 }
 
 function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
@@ -214,22 +280,25 @@ function claimsOf({ 'Service:UpstreamIdp:SponsorKeyClaim': claim }: Settings): r
 }
 
 /** No examination without the console. */
-function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly Examination[] {
+function ofConsole(
+  { whole }: DoctorSettings,
+  signing: ConfiguredSigning | undefined,
+  own: OwnAddress | undefined,
+  access: NetworkAccess,
+): readonly Examination[] {
   const chosen = whole && consoleChoice(whole);
   if (whole === undefined || chosen === undefined) return [];
   const { issuer, roleClaim } = operatorsChoice(whole) ?? {};
   const { provider } =
     issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
+  const client: ConfiguredClient = {
+    ...{ check: 'console', secretSetting: 'Service:Operators:ClientSecret:Path', clientId: chosen.clientId },
+    returnAddress: `${chosen.origin}/callback`,
+    claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
+    fileProblem: () => consoleFileProblem(whole),
+  };
   return [
-    ...signInExaminations({
-      ...{ check: 'console', issuer: whole['Service:Issuer'], clientId: chosen.clientId },
-      hasSecret: whole['Service:Operators:ClientSecret:Path'] !== undefined,
-      assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
-      returnAddress: `${chosen.origin}/callback`,
-      claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
-      fileProblem: () => consoleFileProblem(whole),
-      document: () => provider.document(),
-    }),
+    ...signInExaminations(signInClient(client, whole, { provider, signing, own, access })),
     {
       check: 'console address',
       async examine() {

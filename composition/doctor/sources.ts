@@ -1,46 +1,29 @@
-/**
- * The doctor's sources: the configured signing keys and database, and other servers, read with the service's own adapters.
- */
+/** The sources of the doctor: the configured signing keys, files and database, and the service at its own address. */
 
-import { randomUUID } from 'node:crypto';
-import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
-import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
-import { fixedToken, serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
-import { providerKeys } from '../../adapters/jose/provider-keys.ts';
+import { discovery } from '../../adapters/identity-provider/discovery.ts';
 import { canSign } from '../../adapters/jose/signing-key.ts';
-import { httpNetwork } from '../../adapters/platform/http-network.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
-import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import type { LedgerFileProblem } from '../../adapters/storage/sqlite/open-ledger.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
-import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import { observedNetwork, type Problem, recordingLog } from '../../application/doctor/observation.ts';
-import type { Signer } from '../../application/doctor/provider.ts';
 import type { ReadinessReport } from '../../application/doctor/readiness.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
-import type { SponsorQueries } from '../../application/doctor/sponsors.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
-import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
-import type { ProviderKeys, SigningKeys } from '../../application/ports/keys.ts';
-import { type Network, NetworkFailure } from '../../application/ports/network.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
+import type { SigningKeys } from '../../application/ports/keys.ts';
+import { NetworkFailure } from '../../application/ports/network.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { visibleExcerpt } from '../../domain/visible.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../rotation-plan.ts';
 import { loadScopeWords } from '../scope-words.ts';
-import {
-  databaseChoice,
-  type SponsorCheckChoice,
-  signingKeyChoices,
-  upstreamChoice,
-} from '../settings/alternatives.ts';
+import { databaseChoice, signingKeyChoices } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
+import type { NetworkAccess } from './provider-sources.ts';
 
 export interface ConfiguredSigning {
   loaded(): Promise<LoadedKeys>;
@@ -152,95 +135,6 @@ export async function closeStorage(opened: Promise<OpenedStorage> | undefined): 
 
 function describeRefusal(error: unknown): string | undefined {
   return error instanceof DatabaseRefusal ? describeDatabaseRefusal(error) : undefined;
-}
-
-/** How the doctor sends requests to other servers. */
-export interface NetworkAccess {
-  readonly network: Network;
-  readonly clock: Clock;
-  /** The time limit in milliseconds for all requests to one server together. */
-  readonly limitMs: number;
-}
-
-/** Shorter than the examination's own limit: the finding can then still name the request that did not end. */
-const NETWORK_LIMIT_MS = EXAMINATION_LIMIT_MS - 500;
-
-export function networkAccess(clock: Clock): NetworkAccess {
-  return { network: httpNetwork(), clock, limitMs: NETWORK_LIMIT_MS };
-}
-
-export interface ObservedSigner extends Signer {
-  readonly keys: ProviderKeys;
-  readonly provider: ProviderMetadata;
-}
-
-/** Reads a signer's metadata and keys with the service's own adapters. */
-export function observedSigner(location: ProviderLocation, access: NetworkAccess): ObservedSigner {
-  const { clock, limitMs } = access;
-  const network = observedNetwork(access.network, clock, limitMs);
-  const log = recordingLog();
-  const provider = discovery(location, network, log);
-  const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
-  const keys = providerKeys(provider, network, clock, log, undefined, owner);
-  let reading: Promise<ProviderDescription | undefined> | undefined;
-  const metadata = (): Promise<ProviderDescription | undefined> => {
-    reading ??= provider.refresh();
-    return reading;
-  };
-  return {
-    address: location.kind === 'metadata_url' ? location.url : location.issuer,
-    metadata,
-    async fetchKeys() {
-      await metadata();
-      await keys.refreshIfDue();
-      return keys.lastFetchedAt() !== undefined;
-    },
-    unusedKeys: () => log.unused(),
-    problem: () => ({ sentence: log.problem(), status: network.lastStatus('') }),
-    ahead: () => network.ahead(''),
-    keys,
-    provider,
-  };
-}
-
-export function identityProvider(
-  upstream: SettingsSection<'Service:UpstreamIdp'>,
-  access: NetworkAccess,
-): ObservedSigner {
-  const chosen = upstreamChoice(upstream);
-  return observedSigner(chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url }, access);
-}
-
-/** Queries the identity provider about people with the service's own adapters. */
-export function sponsorQueries(
-  chosen: SponsorCheckChoice & { readonly mode: 'poll' },
-  signingKeys: SigningKeys,
-  { provider, metadata }: Pick<ObservedSigner, 'provider' | 'metadata'>,
-  access: NetworkAccess,
-): SponsorQueries {
-  const { clock } = access;
-  const network = observedNetwork(access.network, clock, access.limitMs);
-  const log = recordingLog();
-  const { access: way } = chosen;
-  const client = 'bearerToken' in way ? undefined : way;
-  const assertion = serviceAssertion(signingKeys, clock, systemRandomness());
-  const tokens =
-    'bearerToken' in way
-      ? fixedToken(way.bearerToken)
-      : serviceTokens(way, { network, clock, metadata: provider, assertion });
-  return {
-    needsMetadata: client?.assertionAudience === 'issuer',
-    hasBearerToken: client === undefined,
-    metadata,
-    async requestToken() {
-      const answer = await tokens.current();
-      return answer.kind === 'token' ? undefined : answer.problem;
-    },
-    directory: polledSponsors(chosen.usersUrl, { network, clock, log, tokens }),
-    unknownId: randomUUID(),
-    problem: () => ({ sentence: log.problem(), status: network.lastStatus(chosen.usersUrl) }),
-    tokenStatus: () => client && network.lastStatus(client.tokenUrl),
-  };
 }
 
 /** More than a status list with the most indices. */

@@ -141,10 +141,12 @@ function isUsableSession(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= MAX_SID_LENGTH && !CONTROL.test(value);
 }
 
-/** Reads `scope` (a text); only if it is absent, `scp` (a text or a list). A token without either grants nothing. */
+/**
+ * Reads `scope`; only if it is absent or null, `scp`. Each is a text or a list. A token without either grants nothing
+ * (supplement "Subject tokens").
+ */
 export function personScope(claims: JsonObject): Scope {
-  const scope = member(claims, 'scope');
-  const claim = scope === undefined ? member(claims, 'scp') : typeof scope === 'string' ? scope : undefined;
+  const claim = member(claims, 'scope') ?? member(claims, 'scp');
   const names = typeof claim === 'string' ? claim.split(' ') : isTextList(claim) ? claim : [];
   return [...new Set(names.filter(isScopeToken))];
 }

@@ -24,6 +24,8 @@ export interface Loopback {
   answer: Handler;
   /** Stops the server and closes all its connections. */
   close(): Promise<void>;
+  /** Listens again, on the same port. */
+  reopen(): Promise<void>;
 }
 
 /** The authority that signed the certificate (tls/README.md). */
@@ -46,6 +48,9 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
     received,
     answer,
     close: () => closeServer(server),
+    async reopen() {
+      await listen(server, port);
+    },
   };
   return loopback;
 }
@@ -54,7 +59,7 @@ export async function startLoopback(answer: Handler, options: { readonly tls?: b
 export function loopbackForSuite(
   answer: Handler = answering({}),
   options: { readonly tls?: boolean } = {},
-): Omit<Loopback, 'close'> {
+): Omit<Loopback, 'close' | 'reopen'> {
   let server: Loopback;
   before(async () => {
     server = await startLoopback(answer, options);

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { TimeLimits } from '../../adapters/http/server/server.ts';
 import { httpNetwork, type NetworkOptions } from '../../adapters/platform/http-network.ts';
 import { placeBlock } from '../../application/decisions/place-block.ts';
+import type { Network } from '../../application/ports/network.ts';
 import type { Clock, Monotonic } from '../../application/ports/runtime.ts';
 import type { Jobs } from '../../composition/recurring.ts';
 import { startService } from '../../composition/service.ts';
@@ -114,6 +115,8 @@ export interface MandateOptions extends Times {
   readonly timeLimits?: TimeLimits;
   /** How host names are resolved, and which addresses are public. */
   readonly network?: NetworkOptions;
+  /** Shortens the time limit of each request to another server. */
+  readonly requestLimitMs?: number;
 }
 
 /** Starts the service on a fresh database. */
@@ -177,7 +180,7 @@ interface Surroundings {
   readonly provider: IdentityProvider;
   readonly keyServer: KeyServer;
   readonly sql: Mandate['sql'];
-  readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network' | keyof Times>;
+  readonly options: Pick<MandateOptions, 'database' | 'timeLimits' | 'network' | 'requestLimitMs' | keyof Times>;
 }
 
 /** The system's monotonic clock has fractions of a microsecond, which no instant has. */
@@ -213,7 +216,7 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
   const service = await startService(settings, {
     ...{ clock, monotonic: finely(clock.monotonic), databaseClock },
     log,
-    network: httpNetwork({ ca: testAuthority, ...options.network }),
+    network: hurried(httpNetwork({ ca: testAuthority, ...options.network }), options.requestLimitMs),
     ...(options.timeLimits && { timeLimits: options.timeLimits }),
   });
   const url = `http://127.0.0.1:${service.port}`;
@@ -280,6 +283,10 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
     stop: () => service.stop(),
   };
   return mandate;
+}
+
+function hurried(network: Network, limitMs = Number.POSITIVE_INFINITY): Network {
+  return { send: (request) => network.send({ ...request, timeoutMs: Math.min(request.timeoutMs, limitMs) }) };
 }
 
 const tokenIn = ({ body }: Pick<Answer, 'body'>): string => String(body.access_token);

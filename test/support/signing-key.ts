@@ -3,7 +3,8 @@
 import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 
-export type SigningAlgorithm = 'ES256' | 'RS256' | 'PS256';
+/** `Ed25519` is the name of RFC 9864 for `EdDSA` on that curve. */
+export type SigningAlgorithm = 'ES256' | 'RS256' | 'PS256' | 'Ed25519';
 
 export interface SigningKey {
   readonly alg: SigningAlgorithm;
@@ -19,10 +20,9 @@ export interface SigningKey {
 
 const generate = promisify(generateKeyPair);
 
-/** Makes a P-256 key for ES256, otherwise an RSA key of 2048 bits. */
+/** The RSA keys have 2048 bits. */
 export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey> {
-  const { privateKey, publicKey } =
-    alg === 'ES256' ? await generate('ec', { namedCurve: 'P-256' }) : await generate('rsa', { modulusLength: 2048 });
+  const { privateKey, publicKey } = await makePair(alg);
   const publicMembers = publicKey.export({ format: 'jwk' });
   const kid = thumbprint(publicMembers);
   const publicJwk = { ...publicMembers, alg, kid, use: 'sig' };
@@ -37,6 +37,11 @@ export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey>
   };
 }
 
+function makePair(alg: SigningAlgorithm) {
+  if (alg === 'Ed25519') return generate('ed25519');
+  return alg === 'ES256' ? generate('ec', { namedCurve: 'P-256' }) : generate('rsa', { modulusLength: 2048 });
+}
+
 function signCompact(
   alg: SigningAlgorithm,
   key: KeyObject,
@@ -44,7 +49,7 @@ function signCompact(
   payload: object | string | Uint8Array,
 ): string {
   const input = `${encode(header)}.${encode(payload)}`;
-  const signature = sign('sha256', Buffer.from(input), {
+  const signature = sign(alg === 'Ed25519' ? null : 'sha256', Buffer.from(input), {
     key,
     dsaEncoding: 'ieee-p1363',
     ...(alg === 'PS256' ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } : {}),
@@ -61,7 +66,7 @@ function encode(part: object | string | Uint8Array): string {
 
 /** RFC 7638 §3.2: the required members only, in lexicographic order. */
 function thumbprint(jwk: JsonWebKey): string {
-  const members =
-    jwk.kty === 'RSA' ? { e: jwk.e, kty: jwk.kty, n: jwk.n } : { crv: jwk.crv, kty: jwk.kty, x: jwk.x, y: jwk.y };
+  const { kty, crv, x, y, e, n } = jwk;
+  const members = kty === 'RSA' ? { e, kty, n } : kty === 'OKP' ? { crv, kty, x } : { crv, kty, x, y };
   return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
 }

@@ -95,10 +95,9 @@ for (const kind of databases) {
       };
       const findings = await explain(mint({ ...wrong, sid: undefined, scope: undefined }));
       const faults = ['iss', 'exp', 'aud', 'sub', 'act', 'sponsor key'].map((claim) => `token ${claim}`);
-      expect(failedOf(findings)).to.deep.equal([...faults, 'verdict']);
+      expect(failedOf(findings)).to.deep.equal([...faults, 'token scopes', 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
       expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
-      expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
     });
 
     const single: readonly (readonly [string, () => string, string, string])[] = [
@@ -119,6 +118,7 @@ for (const kind of databases) {
         'subject_not_yet_valid',
       ],
       ['has an unusable sid', () => mint({ sid: 7 }), 'token sid', 'subject_malformed'],
+      ['grants no scope', () => mint({ scope: undefined }), 'token scopes', 'scope_intersection_empty'],
       ['has an unusable sponsor key', () => mint({ oid: 'a b' }), 'token sponsor key', 'sponsor_key_missing'],
     ];
     for (const [title, token, check, reason] of single) {

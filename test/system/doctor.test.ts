@@ -36,8 +36,9 @@ type Settings = Readonly<Record<string, string | undefined>>;
 /** A secret of which no output may contain a part. */
 const SECRET = 'zq7-recognisable-secret-zq7';
 
-/** The identity provider's correct answer about a user that does not exist. */
-const unknownUser = answering({}, 404);
+/** The identity provider's correct answer about a user that does not exist. It has no path below a user. */
+const unknownUser: Handler = (request, response) =>
+  answering(request.path.split('/').length > 3 ? '404 page not found' : {}, 404)(request, response);
 
 /** Left out of most tests: this process does not trust the certificate of a console on loopback. */
 const CONSOLE = {
@@ -52,6 +53,10 @@ const consoleBehindProxy: Handler = ({ path }, response) => {
   const { style } = assets;
   response.writeHead(path === style.path ? 200 : 404, { 'content-type': style.type }).end(style.bytes);
 };
+
+/** The provider reads the keys of its client at Service:Issuer, and these are not there. */
+const keysUnknown =
+  /^The provider refuses the client mandate-page, and Service:Issuer does not answer with the keys by which it knows/;
 
 const endpointsAt = (url: string) => ({ authorization_endpoint: `${url}/a`, token_endpoint: `${url}/t` });
 
@@ -81,18 +86,22 @@ for (const kind of databases) {
       const keyFile = join(folder, 'signing-key.pem');
       writeFileSync(keyFile, key.pem, { mode: 0o600 });
       database = await kind.fresh();
-      provider = await startIdentityProvider({ algorithm: 'ES256' });
+      const port = await freePort();
+      const issuer = `http://127.0.0.1:${port}`;
+      provider = await startIdentityProvider({ algorithm: 'ES256', page: { issuer } });
       directory = await startUserDirectory(unknownUser);
       ({ answerToken } = directory);
       transmitter = await startTransmitter();
-      staff = await startIdentityProvider();
+      staff = await startIdentityProvider({ console: { issuer, origin: CONSOLE['Service:Console:Origin'] } });
       sink = createServer((socket) => socket.on('error', () => socket.destroy()));
       sinkPort = await listen(sink);
       mandate = await startMandate({
         database: { ...kind, fresh: async () => database },
         provider,
-        issuer: 'own-address',
-        settings: { 'Service:Signing:Keys:0:Path': keyFile, 'Service:Audit:Checkpoint:Interval': 'PT1H' },
+        settings: {
+          ...{ PORT: String(port), 'Service:Issuer': issuer },
+          ...{ 'Service:Signing:Keys:0:Path': keyFile, 'Service:Audit:Checkpoint:Interval': 'PT1H' },
+        },
       });
       good = {
         ...database.settings,
@@ -385,7 +394,7 @@ for (const kind of databases) {
         answering(request.path === '/keys' ? keys : document)(request, response);
       });
       await expectFinding(
-        { 'Service:UpstreamIdp:Issuer': other.url },
+        { 'Service:UpstreamIdp:Issuer': other.url, 'Service:Me:ClientId': undefined },
         'provider keys',
         'failed',
         /No key of the set can be used\. keys\[0\] carries a private member, must be an EC key on P-256, /,
@@ -594,6 +603,17 @@ for (const kind of databases) {
         for (const [lacking, named] of [
           [{ authorization_endpoint: undefined }, 'authorization_endpoint'],
           [{ token_endpoint: undefined }, 'token_endpoint'],
+          [{ token_endpoint: 'ftp://127.0.0.1/t' }, 'token_endpoint'],
+        ] as const) {
+          expect(await verdict(lacking), named).to.deep.equal({
+            check: 'console provider',
+            status: 'failed',
+            sentence: `Operators cannot sign in at the console. The provider's metadata has no usable ${named}.`,
+            remedy:
+              'See what its metadata names there: an absolute https URL, or http if the metadata is read over http.',
+          });
+        }
+        for (const [lacking, named] of [
           [{ response_types_supported: ['id_token'] }, 'the response type code'],
           [{ code_challenge_methods_supported: ['plain'] }, 'the code challenge method S256'],
           [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, 'private_key_jwt'],
@@ -601,9 +621,10 @@ for (const kind of databases) {
         ] as const) {
           expect(await verdict(lacking), named).to.deep.equal({
             check: 'console provider',
-            status: 'failed',
-            sentence: `Operators cannot sign in at the console. By its metadata the provider lacks ${named}.`,
-            remedy: 'Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
+            status: 'warning',
+            sentence: `The provider's metadata does not list ${named}, which the sign-in at the console uses.`,
+            remedy:
+              'Some providers accept more than they list: see `console client`, and sign in once. If that fails: Turn it on at the provider, or give Service:Operators:ClientSecret:Path.',
           });
         }
         const secret = { 'Service:Operators:ClientSecret:Path': join(folder, 'no-such-file') };
@@ -702,17 +723,19 @@ for (const kind of databases) {
       const bare = await verdict({});
       expect(bare?.status).to.equal('ok');
       expect(bare?.sentence).to.include('no back-channel logout').and.include('no end_session_endpoint');
+      const lacking = await verdict({ token_endpoint: undefined });
+      expect(lacking?.status).to.equal('failed');
+      expect(lacking?.sentence).to.match(/^People cannot sign in at \/me\. .*no usable token_endpoint\.$/);
       for (const [changes, sentence] of [
-        [{ token_endpoint: undefined }, /lacks token_endpoint\./],
         [{ response_types_supported: ['id_token'] }, /the response type code/],
         [{ code_challenge_methods_supported: ['plain'] }, /S256/],
         [{ token_endpoint_auth_methods_supported: ['client_secret_basic'] }, /private_key_jwt/],
         [{ token_endpoint_auth_signing_alg_values_supported: ['RS256'] }, /ES256/],
       ] as const) {
-        const lacking = await verdict(changes);
-        expect(lacking?.status, `${sentence}`).to.equal('failed');
-        expect(lacking?.sentence).to.match(sentence);
-        expect(lacking?.remedy).to.include('Service:Me:ClientSecret:Path');
+        const unlisted = await verdict(changes);
+        expect(unlisted?.status, `${sentence}`).to.equal('warning');
+        expect(unlisted?.sentence).to.match(sentence);
+        expect(unlisted?.remedy).to.include('Service:Me:ClientSecret:Path');
       }
       await server.close();
       for (const [key, problem] of [
@@ -850,6 +873,7 @@ for (const kind of databases) {
       await expectOnly(
         await complaints({ 'Service:Signing:Keys:0:Path': file }),
         ['signing key files', 'warning', /Service:Signing:Keys:0:Path \(read by others\)/],
+        ['sign-in client', 'warning', keysUnknown],
         ['own address', 'warning', /does not publish every key/],
       );
     });
@@ -894,14 +918,17 @@ for (const kind of databases) {
         ...{ 'Service:Signing:Keys:0:Path': undefined, 'Service:Signing:Keys:0:Pem': active.pem },
         ...{ 'Service:Signing:Keys:1:Path': file, 'Service:Signing:ActiveKid': active.signer.kid },
       };
-      const notPublished = ['own address', 'warning', /does not publish every key/] as const;
+      const notPublished = [
+        ['sign-in client', 'warning', keysUnknown],
+        ['own address', 'warning', /does not publish every key/],
+      ] as const;
       chmodSync(file, 0o644);
-      await expectOnly(await complaints(changes), notPublished);
+      await expectOnly(await complaints(changes), ...notPublished);
       chmodSync(file, 0o666);
       await expectOnly(
         await complaints(changes),
         ['signing key files', 'warning', /Service:Signing:Keys:1:Path \(written by others\)/],
-        notPublished,
+        ...notPublished,
       );
     });
 

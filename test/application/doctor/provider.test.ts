@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { providerExaminations } from '../../../application/doctor/provider.ts';
-import { observedSigner } from '../../../composition/doctor/sources.ts';
+import { observedSigner } from '../../../composition/doctor/provider-sources.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';

@@ -187,8 +187,10 @@ describe('checking the claims of a subject token', () => {
     ['scp as a list', { scope: undefined, scp: ['b', 'c', 'b'] }, ['b', 'c']],
     ['nothing if neither scope nor scp is present', { scope: undefined }, []],
     ['nothing from a scope that is an object', { scope: { a: true }, scp: 'b' }, []],
-    ['nothing from a scope that is null, even with an scp', { scope: null, scp: 'b' }, []],
-    ['nothing from a scope that is a list', { scope: ['a'] }, []],
+    ['scp beside a scope that is null', { scope: null, scp: 'b' }, ['b']],
+    ['scope as a list', { scope: ['a', 'b c', 'a'], scp: 'd' }, ['a']],
+    ['nothing from a list with another member', { scope: ['a', 7], scp: 'd' }, []],
+    ['nothing from an empty list, even with an scp', { scope: [], scp: 'd' }, []],
     ['only names that are scope-tokens', { scope: 'a b"c d' }, ['a', 'd']],
   ];
   for (const [what, changes, expected] of scopes) {

@@ -11,11 +11,15 @@ import { closeServer, listen } from '../listening.ts';
 import { makeSigningKey, type SigningAlgorithm, type SigningKey } from '../signing-key.ts';
 import { handleInteraction } from './interactions.ts';
 import { memoryStorage } from './memory-storage.ts';
+import { startGateway } from './misbehaving-gateway.ts';
+import type { Oddities } from './oddities.ts';
 import { ada, edsger, everyScope, grace, type Person } from './people.ts';
 import {
   type ConsoleClient,
   MACHINE_CLIENT,
   type PageClient,
+  POLL_CLIENT_ID,
+  type PollClient,
   type ProviderSetup,
   providerConfiguration,
 } from './provider-configuration.ts';
@@ -39,6 +43,10 @@ export interface IdentityProviderOptions {
   readonly page?: PageClient;
   /** The client with which operators sign in at the console. ID tokens then have the claim `roles` of the person. */
   readonly console?: ConsoleClient;
+  /** The client by which Mandate asks about people in mode `poll`. */
+  readonly poll?: PollClient;
+  /** Puts a gateway before the provider, with these oddities. By default the environment names any (see `ODDITIES`). */
+  readonly odd?: Oddities;
   /** Whether a client assertion must have the token endpoint as `aud`, as some providers require. */
   readonly acceptsOnlyTokenEndpoint?: boolean;
 }
@@ -83,6 +91,10 @@ export interface IdentityProvider {
   goDown(): Promise<void>;
   /** Listens again, on the same port. */
   comeBack(): Promise<void>;
+  /** From now on the provider has these oddities, and no others. @throws if it was started without the option `odd` */
+  misbehave(odd: Oddities): void;
+  /** With the option `odd`: settings of the sponsor check, with the client of the option `poll`. */
+  readonly pollSettings: Readonly<Record<string, string>>;
   /** The number of requests for the key set. */
   jwksRequests(): number;
   logoutDeliveries(): readonly LogoutDelivery[];
@@ -90,6 +102,17 @@ export interface IdentityProvider {
 }
 
 const CLIENT_ID = 'people-desk';
+
+/**
+ * Oddities in JSON, such as `{"kidTwice": true}`. With this environment variable every test of the provider's side runs
+ * against them.
+ */
+const ODDITIES = 'MANDATE_TEST_ODDITIES';
+
+function environmentOddities(): Oddities | undefined {
+  const text = process.env[ODDITIES];
+  return text === undefined ? undefined : JSON.parse(text);
+}
 
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const { Provider } = await providerLibrary();
@@ -101,7 +124,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   let instead: RequestListener | undefined;
   const server = createServer((request, response) => (instead ?? handler)(request, response));
   const port = await listen(server, options.port ?? (await freePort()));
-  const issuer = `http://127.0.0.1:${port}`;
+  const odd = options.odd ?? environmentOddities();
+  const gateway = odd && (await startGateway(odd, { people, page: options.page, console: options.console }));
+  const issuer = gateway?.url ?? `http://127.0.0.1:${port}`;
   const setup: ProviderSetup = {
     issuer,
     audience: options.audience ?? 'https://mandate.example',
@@ -113,6 +138,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     backchannelLogoutUri: options.backchannelLogoutUri,
     page: options.page,
     console: options.console,
+    poll: options.poll,
     assertionAudience: options.acceptsOnlyTokenEndpoint ? `${issuer}/token` : undefined,
     storage: memoryStorage(),
     cookieKey: randomBytes(32).toString('base64url'),
@@ -139,10 +165,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     };
   }
   install(Object.values(keys));
+  gateway?.forwardTo(port, () => keys[algorithm]);
 
   return {
     issuer,
-    port,
+    port: Number(new URL(issuer).port),
     audience: setup.audience,
     clientId: CLIENT_ID,
     signingKey: () => keys[algorithm],
@@ -164,7 +191,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
     mintAccessToken(claims = {}, header = {}) {
       const key = header.alg === 'RS256' || header.alg === 'ES256' ? keys[header.alg] : keys[algorithm];
-      return key.sign({ alg: key.alg, typ: 'at+jwt', kid: key.kid, ...header }, { ...usualClaims(setup), ...claims });
+      const usual = usualClaims(setup);
+      const token = key.sign({ alg: key.alg, typ: 'at+jwt', kid: key.kid, ...header }, { ...usual, ...claims });
+      // A test that names header members makes the token that it needs.
+      const isOdd = gateway !== undefined && Object.keys(header).length === 0;
+      return isOdd ? gateway.oddToken(token, 'access_token') : token;
     },
     signLogoutToken(claims, header = {}) {
       const key = keys[algorithm];
@@ -177,17 +208,31 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       const former = Object.values(keys);
       keys = await makeKeys();
       install([...Object.values(keys), ...(keepFormer ? former : [])]);
+      await gateway?.rotateKeys();
     },
     answerInstead(answer) {
       instead = answer;
     },
-    goDown: () => closeServer(server),
+    goDown: () => gateway?.close() ?? closeServer(server),
     async comeBack() {
-      await listen(server, port);
+      await (gateway?.reopen() ?? listen(server, port));
+    },
+    misbehave(next) {
+      if (gateway === undefined) throw new Error('The provider was started without the option `odd`.');
+      gateway.misbehave(next);
+    },
+    pollSettings: {
+      'Service:UpstreamIdp:SponsorCheck:Mode': 'poll',
+      'Service:UpstreamIdp:SponsorCheck:UsersUrl': `${issuer}/users`,
+      'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${issuer}/token`,
+      'Service:UpstreamIdp:SponsorCheck:ClientId': POLL_CLIENT_ID,
     },
     jwksRequests: () => jwksRequests,
     logoutDeliveries: () => deliveries,
-    stop: () => closeServer(server),
+    async stop() {
+      await gateway?.close();
+      await closeServer(server);
+    },
   };
 }
 

@@ -26,6 +26,7 @@ export interface ProviderSetup {
   readonly backchannelLogoutUri: string | undefined;
   readonly page: PageClient | undefined;
   readonly console: ConsoleClient | undefined;
+  readonly poll: PollClient | undefined;
   /** The only `aud` of client assertions that it accepts; `undefined`: its issuer and its token endpoint. */
   readonly assertionAudience: string | undefined;
   readonly storage: AdapterFactory;
@@ -47,6 +48,12 @@ export interface ConsoleClient {
   readonly secret?: string;
 }
 
+/** The client by which Mandate asks about people. It authenticates with `private_key_jwt`. */
+export interface PollClient {
+  /** The address of Mandate. */
+  readonly issuer: string;
+}
+
 /** An application that gets access tokens for itself (RFC 6749 §4.4). */
 export const MACHINE_CLIENT = {
   client_id: 'nightly-report',
@@ -59,6 +66,7 @@ export const MACHINE_CLIENT = {
 
 export const PAGE_CLIENT_ID = 'mandate-page';
 export const CONSOLE_CLIENT_ID = 'mandate-console';
+export const POLL_CLIENT_ID = 'mandate-poll';
 
 /** The provider refuses a client that authenticates in another way than it is registered for. */
 function authentication({ issuer, secret }: PageClient) {
@@ -88,6 +96,16 @@ function pageClient(client: PageClient, alg: SigningKey['alg']): ClientMetadata 
     ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,
     backchannel_logout_session_required: true,
+  };
+}
+
+function pollClient(client: PollClient): ClientMetadata {
+  return {
+    client_id: POLL_CLIENT_ID,
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+    ...authentication(client),
   };
 }
 
@@ -121,6 +139,7 @@ export function providerConfiguration(
       MACHINE_CLIENT,
       ...(setup.page === undefined ? [] : [pageClient(setup.page, signingKey.alg)]),
       ...(setup.console === undefined ? [] : [consoleClient(setup.console, signingKey.alg)]),
+      ...(setup.poll === undefined ? [] : [pollClient(setup.poll)]),
     ],
     features: {
       devInteractions: { enabled: false },

@@ -1,0 +1,108 @@
+/**
+ * Tries whether the provider accepts the client of a sign-in, without a person. The token endpoint gets a code that was
+ * never issued: RFC 6749 §5.2 has `invalid_client` for the client, and `invalid_grant` for the code.
+ */
+
+import type { ClientTrial } from '../../application/ports/identity-provider.ts';
+import {
+  type Network,
+  type NetworkAnswer,
+  NetworkFailure,
+  type NetworkRequest,
+} from '../../application/ports/network.ts';
+import type { Randomness } from '../../application/ports/runtime.ts';
+import { Secret } from '../../domain/secret.ts';
+import { textClaim } from '../../domain/tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { statusSentence } from './error-code.ts';
+import { sendAgainIfCut } from './send-again-if-cut.ts';
+import { clientAuthentication, type SignInClient } from './sign-in.ts';
+
+type TriedClient = Omit<SignInClient, 'sponsorKeyClaim' | 'moreClaims'>;
+type Assertion = (clientId: string, audience: string) => Promise<string>;
+
+interface TrialParts {
+  readonly network: Network;
+  readonly assertion: Assertion;
+  readonly randomness: Pick<Randomness, 'secret'>;
+}
+
+/** The same limits as for a sign-in. */
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+/** RFC 7636 §4.1: a verifier of 32 bytes. The code has as many. */
+const RANDOM_BYTES = 32;
+
+/** Errors about the code. `invalid_code` is Glewlwyd's. */
+const OF_CODE: readonly unknown[] = ['invalid_grant', 'invalid_code'];
+/** Errors about the client, or about what it may do. */
+const OF_CLIENT: readonly unknown[] = ['invalid_client', 'unauthorized_client'];
+
+/** @param document the provider's metadata, with a usable token endpoint */
+export async function tryClient(client: TriedClient, document: JsonObject, parts: TrialParts): Promise<ClientTrial> {
+  const { assertion, randomness } = parts;
+  const trial = await send(client, document, parts);
+  if (trial !== 'refused_code') return trial;
+  // Some providers look at the code first. They refuse it with any authentication, and then it proves nothing.
+  const wrong = {
+    ...client,
+    clientSecret: client.clientSecret && new Secret(randomness.secret(RANDOM_BYTES)),
+  };
+  const control = await send(wrong, document, { ...parts, assertion: withOtherSignature(assertion) });
+  return control === 'refused_code' ? { kind: 'code_first' } : { kind: 'accepted' };
+}
+
+async function send(
+  client: TriedClient,
+  document: JsonObject,
+  { network, assertion, randomness }: TrialParts,
+): Promise<ClientTrial | 'refused_code'> {
+  const url = textClaim(document, 'token_endpoint') ?? '';
+  const server = { issuer: textClaim(document, 'issuer') ?? '', token_endpoint: url };
+  let clientAssertion = '';
+  const request = async (): Promise<NetworkRequest> => {
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: randomness.secret(RANDOM_BYTES),
+      redirect_uri: client.redirectUri,
+      code_verifier: randomness.secret(RANDOM_BYTES),
+    });
+    const headers = new Headers({
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    });
+    await clientAuthentication(client, document, assertion)(server, { client_id: client.clientId }, body, headers);
+    clientAssertion = body.get('client_assertion') ?? '';
+    return {
+      ...{ method: 'POST', url, headers: Object.fromEntries(headers), body: body.toString() },
+      ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, purpose: 'sign_in' },
+    };
+  };
+  try {
+    const answer = await sendAgainIfCut(network, request);
+    const secrets = [client.clientSecret?.reveal() ?? '', clientAssertion];
+    return judge(answer, statusSentence('token endpoint', answer, secrets));
+  } catch (cause) {
+    if (!(cause instanceof NetworkFailure)) throw cause;
+    return { kind: 'no_token_endpoint', problem: cause.message, status: cause.status };
+  }
+}
+
+/** Some providers write the reason into `error`, and some only into the status. */
+function judge({ status, body }: NetworkAnswer, problem: string): ClientTrial | 'refused_code' {
+  const answer = parseStrictJson(body);
+  const error = isJsonObject(answer) ? member(answer, 'error') : undefined;
+  if (OF_CODE.includes(error)) return 'refused_code';
+  if (OF_CLIENT.includes(error) || status === 401 || status === 403) return { kind: 'refused', problem };
+  if (status === 400 || status === 429 || status >= 500) return { kind: 'unclear', problem };
+  return { kind: 'no_token_endpoint', problem, status };
+}
+
+/** Returns assertions whose signature is that of another one. */
+function withOtherSignature(assertion: Assertion): Assertion {
+  return async (...given) => {
+    const [header, claims] = (await assertion(...given)).split('.');
+    const [, , signature] = (await assertion(...given)).split('.');
+    return `${header}.${claims}.${signature}`;
+  };
+}

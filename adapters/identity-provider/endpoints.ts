@@ -1,0 +1,23 @@
+/** The endpoints that the provider's metadata names for a sign-in. */
+
+import { textClaim } from '../../domain/tokens/compact-jws.ts';
+import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+
+/** The endpoints that a sign-in needs, and that the metadata lacks or names in a form that is not used. */
+export function unusableEndpoints(document: JsonObject, isPlain: boolean): readonly string[] {
+  const maybePlain = acceptsPlain(document, isPlain);
+  return ['authorization_endpoint', 'token_endpoint'].filter((name) => !isEndpoint(document, name, maybePlain));
+}
+
+/** Whether plain http is accepted: only if neither the document's address nor its issuer has TLS. */
+export function acceptsPlain(document: JsonObject, isPlain: boolean): boolean {
+  return isPlain && (textClaim(document, 'issuer') ?? '').startsWith('http:');
+}
+
+/** A code or a secret over plain http could be read in transit. */
+export function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): boolean {
+  const address = textClaim(document, name);
+  if (address === undefined || !URL.canParse(address)) return false;
+  const { protocol } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && maybePlain);
+}
