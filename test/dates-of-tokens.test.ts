@@ -124,7 +124,10 @@ describe('The dates of a token', () => {
       type: 'at+jwt',
       claims: person,
       read: async (token) => {
-        const { findings } = await explainSubjectToken({ ...validation, issuer: IDP }, token);
+        const { findings } = await explainSubjectToken(
+          { ...validation, issuer: IDP, backchannelLogout: false, endTasksWithoutSession: false },
+          token,
+        );
         return findings.find(({ status }) => status === 'failed')?.check ?? 'accepted';
       },
       expired: 'token exp',
@@ -181,6 +184,8 @@ describe('The dates of a token', () => {
           sharedTime,
           clients: [client],
           refuseLoggedOut: false,
+          endTasksWithoutSession: false,
+          log: { warn: () => undefined },
         };
         return told(await acceptLogout(service, token));
       },

@@ -29,6 +29,10 @@ import { type Finding, failed, type NamedFinding, ok, skipped, warning } from '.
 interface SubjectTokenExplanation extends SubjectValidation {
   /** The provider's issuer; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
+  /** Whether the service has `/backchannel-logout`, and its logouts end tasks. */
+  readonly backchannelLogout: boolean;
+  /** `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession`. */
+  readonly endTasksWithoutSession: boolean;
 }
 
 interface ExplainedToken {
@@ -195,14 +199,14 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
       `${quoteSafely(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
       'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
     ),
-    judged(
-      'token sid',
-      ['subject_malformed'],
-      member(claims, 'sid') === undefined
-        ? 'There is no sid: a logout ends tasks by the person.'
-        : 'sid names a session.',
-      'A sid that is there must be a text of 1 to 256 characters.',
-    ),
+    (member(claims, 'sid') ?? undefined) === undefined
+      ? { check: 'token sid', ...describeNoSession(service) }
+      : judged(
+          'token sid',
+          ['subject_malformed'],
+          'sid names a session.',
+          'A sid that is there must be a text of 1 to 256 characters.',
+        ),
     describeScopes(claims),
   ];
 }
@@ -220,6 +224,18 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
     return 'sub is no text of 1 to 256 characters without control characters.';
   if (faults.includes('subject_is_agent')) return 'sub names an agent.';
   return faults.includes('subject_not_a_person') ? 'sub names a client.' : 'sub names a person.';
+}
+
+/** What a logout does to a task that belongs to no session. */
+function describeNoSession({ backchannelLogout, endTasksWithoutSession }: SubjectTokenExplanation): Finding {
+  if (!backchannelLogout) return ok('There is no sid. Back-channel logout is off, so no logout ends tasks.');
+  if (endTasksWithoutSession) {
+    return ok('There is no sid: each logout that names the person ends its tasks, whichever session it names.');
+  }
+  return warning(
+    'There is no sid: a logout that names the person and a session does not end its tasks. One that names only the person does.',
+    'Have the provider put sid into its access tokens or name only the person in its logout tokens, or set Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession.',
+  );
 }
 
 function describeScopes(claims: JsonObject): NamedFinding {

@@ -65,6 +65,8 @@ export async function explainToken(
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
     issuer: (await provider.metadata())?.issuer,
+    backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],
   };
   const { findings, person } = await explainSubjectToken(service, token);
   if (!includesPerson) return findings;

@@ -157,6 +157,11 @@ export const catalogue = {
     boolean(),
     'Whether subject tokens from before a logout are refused. A logout token with a session covers the tokens of that session, another one all tokens of the person. A logout is remembered for a day. `true` needs `Audience`.',
   ),
+  'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': defaulted(
+    'false',
+    boolean(),
+    "Whether a logout token with a person and a session also ends the person's tasks that belong to no session: those whose subject token had no `sid`. With `RefuseLoggedOut` it also covers the person's tokens without `sid`. `true` needs `Audience`.",
+  ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'The database.'),
   'Service:Database:ConnectionString': optional(

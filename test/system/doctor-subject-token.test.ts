@@ -101,6 +101,24 @@ for (const kind of databases) {
       expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
     });
 
+    it('says what a logout does to the tasks of a token without sid', async () => {
+      const logout = 'Service:UpstreamIdp:BackchannelLogout';
+      const on = { [`${logout}:Audience`]: 'portal' };
+      for (const [sid, changes, status, sentence] of [
+        [undefined, {}, 'ok', /Back-channel logout is off, so no logout ends tasks\.$/],
+        [undefined, on, 'warning', /names the person and a session does not end its tasks\./],
+        [null, on, 'warning', /names the person and a session does not end its tasks\./],
+        [undefined, { ...on, [`${logout}:EndTasksWithoutSession`]: 'true' }, 'ok', /^There is no sid: each logout /],
+        ['session-of-ada', on, 'ok', /^sid names a session\.$/],
+      ] as const) {
+        const findings = await explain(mint({ sid, scope: 'jira:read' }), { changes });
+        const found = findings.find(({ check }) => check === 'token sid');
+        expect(found?.status).to.equal(status);
+        expect(found?.sentence).to.match(sentence);
+        expect(findings.at(-1)).to.include({ check: 'verdict', status: 'ok' });
+      }
+    });
+
     const single: readonly (readonly [string, () => string, string, string])[] = [
       ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
       ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],

@@ -61,7 +61,7 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {
-        const answers = logoutQuestions(who).map((question) => readFact(run, question));
+        const answers = logoutQuestions(who).map((question) => question && readFact(run, question));
         return isLoggedOut(answers, issuedAt, at);
       }),
   };

@@ -36,6 +36,7 @@ const everySetting: Readonly<Record<string, Row>> = {
   'Service:UpstreamIdp:SponsorCheck:CacheTtl': ['00:00:20', 20, 30],
   'Service:UpstreamIdp:BackchannelLogout:Audience': ['people-desk', 'people-desk', undefined],
   'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut': ['true', true, false],
+  'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': ['true', true, false],
   'Service:Ssf:Issuer': ['https://transmitter.example/tenant-7/', 'https://transmitter.example/tenant-7/', undefined],
   'Service:Ssf:Audience': ['https://mandate.example/stream 7', 'https://mandate.example/stream 7', undefined],
   'Service:Ssf:BearerToken': ['t'.repeat(32), 't'.repeat(32), undefined],
