@@ -58,7 +58,7 @@ interface Reader {
 const clock = { now: () => instantFromSeconds(NOW) };
 const sharedTime = agreeing(clock);
 const providerKeys = { verify: async () => ({ kind: 'verified', issuer: IDP }) as const, lastFetchedAt: clock.now };
-const validation = { providerKeys, clock, sharedTime, audience: HERE, sponsorKeyClaim: 'sub' };
+const validation = { providerKeys, clock, sharedTime, audience: HERE, sponsorKeyClaim: 'sub', refuseBound: false };
 const person = { iss: IDP, aud: HERE, sub: 'ada', iat: NOW - 5, exp: NOW + 300, scope: 'jira:read' };
 const signal = { iss: IDP, aud: HERE, jti: 'signal-7', iat: NOW - 5 };
 const anonymous = { record: async () => undefined };

@@ -17,11 +17,13 @@ export interface SubjectValidation {
   readonly foreignAudience?: string | undefined;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
+  /** `Service:UpstreamIdp:RefuseBoundTokens`, for every access token that is presented here. */
+  readonly refuseBound: boolean;
 }
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim }: SubjectValidation,
+  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim, refuseBound }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<Person>> {
@@ -31,7 +33,7 @@ export async function validateSubjectToken(
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer } = signature;
   const latest = await sharedTime.latest();
-  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, now: clock.now(), latest };
+  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, refuseBound, now: clock.now(), latest };
   const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.

@@ -140,9 +140,12 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
 }
 
 function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
-  const { audience, sponsorKeyClaim, clock, issuer } = service;
+  const { audience, sponsorKeyClaim, refuseBound, clock, issuer } = service;
   const now = clock.now();
-  const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now, latest: now };
+  const expected = {
+    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound },
+    ...{ now, latest: now },
+  };
   const verdict = judgeSubjectToken(claims, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
@@ -193,6 +196,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         : 'act says that somebody acts for the person already.',
       'The person must present a token of their own.',
     ),
+    { check: 'token cnf', ...describeBinding(service, claims) },
     judged(
       'token sponsor key',
       ['sponsor_key_missing'],
@@ -224,6 +228,15 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
     return 'sub is no text of 1 to 256 characters without control characters.';
   if (faults.includes('subject_is_agent')) return 'sub names an agent.';
   return faults.includes('subject_not_a_person') ? 'sub names a client.' : 'sub names a person.';
+}
+
+function describeBinding({ refuseBound }: SubjectTokenExplanation, claims: JsonObject): Finding {
+  if (member(claims, 'cnf') === undefined) return ok('There is no cnf: the token is bound to no key.');
+  const sentence =
+    'cnf binds the token to a key. The service does not check the key, and a task token is a bearer token.';
+  return refuseBound
+    ? failed(sentence, 'Present a token without cnf, or see Service:UpstreamIdp:RefuseBoundTokens.')
+    : warning(sentence, 'To refuse such tokens, set Service:UpstreamIdp:RefuseBoundTokens.');
 }
 
 /** What a logout does to a task that belongs to no session. */

@@ -64,6 +64,7 @@ export async function explainToken(
     audience: upstream['Service:UpstreamIdp:Audience'],
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseBound: upstream['Service:UpstreamIdp:RefuseBoundTokens'],
     issuer: (await provider.metadata())?.issuer,
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],

@@ -130,6 +130,12 @@ export const catalogue = {
     "The `aud` of the assertions by which this service authenticates at the provider (`private_key_jwt`), at `TokenUrl` and for the sign-ins of people and operators. `issuer`: the provider's issuer. `token_endpoint`: the address to which the assertion is sent, for providers that accept no other.",
   ),
 
+  'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
+    'false',
+    boolean(),
+    'Whether access tokens that are bound to a key (`cnf`, of DPoP or mutual TLS) are refused: at the exchange, at `/me`, and from operators. The service does not check the key, and a task token is bound to none.',
+  ),
+
   'Service:Scim:BearerToken': optional(
     bearerToken({ min: MIN_CREDENTIAL }),
     'Gives the identity provider access to `/scim/v2`; without it every request there gets 404.',

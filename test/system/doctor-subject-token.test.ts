@@ -21,7 +21,7 @@ import { startUserDirectory, type UserDirectory } from '../support/user-director
 
 const CLAIMS = [
   ...['person', 'form', 'signature', 'iss', 'exp', 'iat, nbf', 'aud', 'sub', 'act'],
-  ...['sponsor key', 'sid', 'scopes'],
+  ...['cnf', 'sponsor key', 'sid', 'scopes'],
 ];
 const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
 const active = answering({ enabled: true });
@@ -99,6 +99,17 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
       expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
       expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
+    });
+
+    it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {
+      const bound = mint({ cnf: { jkt: 'thumbprint' }, scope: 'jira:read' });
+      const warned = await explain(bound);
+      expect(warned.filter(({ status }) => status !== 'ok').map(({ check }) => check)).to.deep.equal(['token cnf']);
+      const changes = { 'Service:UpstreamIdp:RefuseBoundTokens': 'true' };
+      const refused = await explain(bound, { changes });
+      expect(failedOf(refused)).to.deep.equal(['token cnf', 'verdict']);
+      expect(sentenceOf(refused, 'verdict')).to.include('reason subject_bound_to_key:');
+      expect(failedOf(await explain(mint({ cnf: null, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
     });
 
     it('says what a logout does to the tasks of a token without sid', async () => {

@@ -45,6 +45,7 @@ describe('validating a subject token', () => {
         sharedTime: agreeing({ now: () => NOON }),
         audience: good.aud,
         sponsorKeyClaim: 'oid',
+        refuseBound: false,
       },
       token,
     );
