@@ -27,7 +27,7 @@ import type { Outcome } from '../outcome.ts';
 import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
 
 interface SubjectTokenExplanation extends SubjectValidation {
-  /** The provider's issuer; `undefined` if its metadata cannot be read. */
+  /** The issuer of the provider's access tokens; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
   /** Whether the service has `/backchannel-logout`, and its logouts end tasks. */
   readonly backchannelLogout: boolean;
@@ -161,7 +161,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
       : judged(
           'token iss',
           ['subject_untrusted_issuer'],
-          `${fromIssuer}; the identity provider is ${quoteSafely(issuer)}.`,
+          `${fromIssuer}; that of the identity provider's access tokens is ${quoteSafely(issuer)}.`,
           'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
         ),
     judged(

@@ -57,6 +57,7 @@ export async function explainToken(
   if (typeof token !== 'string') return [token];
   const access = networkAccess(clock);
   const provider = identityProvider(upstream, access);
+  const described = await provider.metadata();
   const service = {
     providerKeys: provider.keys,
     clock,
@@ -65,7 +66,7 @@ export async function explainToken(
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
     refuseBound: upstream['Service:UpstreamIdp:RefuseBoundTokens'],
-    issuer: (await provider.metadata())?.issuer,
+    issuer: described?.accessTokenIssuer ?? described?.issuer,
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],
   };

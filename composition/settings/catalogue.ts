@@ -77,7 +77,7 @@ export const catalogue = {
 
   'Service:UpstreamIdp:Issuer': optional(
     url({}),
-    'The identity provider whose access tokens are accepted, exactly as in its `iss`. Either this or `MetadataUrl`.',
+    'The identity provider whose access tokens are accepted, exactly as its metadata names it: the `iss` of its tokens. If the metadata has an `access_token_issuer` (AD FS), access tokens must have that one. Either this or `MetadataUrl`.',
   ),
   'Service:UpstreamIdp:MetadataUrl': optional(
     url({ query: 'accepted' }),

@@ -13,7 +13,7 @@ import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { answering } from '../support/loopback.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import { environmentOf } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -99,6 +99,20 @@ for (const kind of databases) {
       expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
       expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
       expect(findings.find(({ check }) => check === 'token scopes')?.status).to.equal('warning');
+    });
+
+    it('compares iss with the issuer of access tokens, if the metadata names another than of ID tokens', async () => {
+      const trust = 'http://adfs.example/adfs/services/trust';
+      const document = { issuer: 'https://adfs.example/adfs', access_token_issuer: trust };
+      const adfs = await startLoopback(answering({ ...document, jwks_uri: `${provider.issuer}/jwks` }));
+      const changes = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': `${adfs.url}/document` };
+      expect(failedOf(await explain(mint({ iss: trust, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+      const wrong = await explain(mint({ iss: document.issuer }), { changes });
+      expect(failedOf(wrong)).to.deep.equal(['token iss', 'verdict']);
+      expect(sentenceOf(wrong, 'token iss')).to.equal(
+        `iss is "${document.issuer}"; that of the identity provider's access tokens is "${trust}".`,
+      );
+      await adfs.close();
     });
 
     it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {

@@ -377,6 +377,33 @@ for (const kind of databases) {
       await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /There was no answer \(ECONNREFUSED\)\.$/]);
     });
 
+    it('finds an issuer that no token can have: a template for several tenants, or text that is no URI', async () => {
+      const keys = { jwks_uri: `${provider.issuer}/jwks` };
+      const template = { issuer: `${provider.issuer}/{tenantid}/v2.0`, ...keys };
+      const server = await startLoopback(answering(template));
+      const byUrl = {
+        'Service:UpstreamIdp:Issuer': undefined,
+        'Service:UpstreamIdp:MetadataUrl': `${server.url}/common/.well-known/openid-configuration`,
+      };
+      const discoveryBy = async (changes: Settings) =>
+        (await examine(changes)).find(({ check }) => check === 'provider discovery');
+      const found = await discoveryBy(byUrl);
+      expect(found).to.include({ status: 'failed' });
+      expect(found?.sentence).to.match(/no issuer, but a template for those of several tenants: no token has it/);
+      expect(found?.remedy).to.include('MetadataUrl name the metadata of one tenant');
+      const byIssuer = await discoveryBy({ 'Service:UpstreamIdp:Issuer': server.url });
+      expect(byIssuer).to.include({ status: 'failed' });
+      expect(byIssuer?.sentence).to.match(/no issuer, but a template for those of several tenants\.$/);
+      expect(byIssuer?.remedy).to.match(/If the provider has several tenants, name one of them\.$/);
+      server.answer = answering({ issuer: provider.issuer, access_token_issuer: 'https://idp.example ', ...keys });
+      const noUri = await discoveryBy(byUrl);
+      expect(noUri).to.include({ status: 'failed' });
+      expect(noUri?.sentence).to.match(/an issuer that is no URI: no token can have it/);
+      server.answer = answering({ issuer: provider.issuer, access_token_issuer: 'http://adfs.example/trust', ...keys });
+      expect((await discoveryBy(byUrl))?.status).to.equal('ok');
+      await server.close();
+    });
+
     it('finds an identity provider that publishes no usable key', async () => {
       const other = await startLoopback((request, response) => {
         const endpoints = { authorization_endpoint: `${other.url}/a`, token_endpoint: `${other.url}/t` };
