@@ -88,7 +88,7 @@ export const logOut = decision({
     const { at, loggedOut, remember, closesSessions, closesOperatorSessions } = signal;
     const withoutSession = endedWithoutSession(signal);
     const { tasks, effects, ended } = revokeTasks(live, { at, reason: 'sponsor_logged_out' });
-    const reason = isLeft && tasks === 0 ? 'sponsor_logged_out_no_tasks' : 'sponsor_logged_out';
+    const reason = isLeft && tasks === 0 ? ENDED_NOTHING : 'sponsor_logged_out';
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
@@ -120,6 +120,9 @@ export const logOut = decision({
     };
   },
 });
+
+/** The reason of the record if no task ended, and tasks of the person without a session go on. */
+export const ENDED_NOTHING = 'sponsor_logged_out_no_tasks';
 
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 

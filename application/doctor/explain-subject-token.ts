@@ -25,14 +25,11 @@ import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
 import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
+import { judgeTokenWithoutSession, type LogoutSettings } from './logouts.ts';
 
-interface SubjectTokenExplanation extends SubjectValidation {
+interface SubjectTokenExplanation extends SubjectValidation, LogoutSettings {
   /** The issuer of the provider's access tokens; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
-  /** Whether the service has `/backchannel-logout`, and its logouts end tasks. */
-  readonly backchannelLogout: boolean;
-  /** `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession`. */
-  readonly endTasksWithoutSession: boolean;
 }
 
 interface ExplainedToken {
@@ -204,7 +201,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
       'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
     ),
     (member(claims, 'sid') ?? undefined) === undefined
-      ? { check: 'token sid', ...describeNoSession(service) }
+      ? { check: 'token sid', ...judgeTokenWithoutSession(service) }
       : judged(
           'token sid',
           ['subject_malformed'],
@@ -237,18 +234,6 @@ function describeBinding({ refuseBound }: SubjectTokenExplanation, claims: JsonO
   return refuseBound
     ? failed(sentence, 'Present a token without cnf, or see Service:UpstreamIdp:RefuseBoundTokens.')
     : warning(sentence, 'To refuse such tokens, set Service:UpstreamIdp:RefuseBoundTokens.');
-}
-
-/** What a logout does to a task that belongs to no session. */
-function describeNoSession({ backchannelLogout, endTasksWithoutSession }: SubjectTokenExplanation): Finding {
-  if (!backchannelLogout) return ok('There is no sid. Back-channel logout is off, so no logout ends tasks.');
-  if (endTasksWithoutSession) {
-    return ok('There is no sid: each logout that names the person ends its tasks, whichever session it names.');
-  }
-  return warning(
-    'There is no sid: a logout that names the person and a session does not end its tasks. One that names only the person does.',
-    'Have the provider put sid into its access tokens or name only the person in its logout tokens, or set Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession.',
-  );
 }
 
 function describeScopes(claims: JsonObject): NamedFinding {
