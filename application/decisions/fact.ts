@@ -133,13 +133,16 @@ export interface AssertionName {
 
 /**
  * The name is a session's `sid` or a person's `sub`. `me_` and `operator_` mark a logout from the client of the page `/me`
- * or of the console, which refuses sign-ins there. The others refuse subject tokens: `person_without_session` only those
- * of the person that have no `sid`.
+ * or of the console, which refuses sign-ins there. The others refuse subject tokens. `person_without_session` refuses only
+ * the person's tokens that have no `sid`.
  */
 export interface LogoutName {
-  readonly kind: LoggedOut['kind'] | 'person_without_session' | `${'me' | 'operator'}_${LoggedOut['kind']}`;
+  readonly kind: LogoutKind | `${LogoutPage}_${LogoutKind}`;
   readonly name: string;
 }
+
+type LogoutKind = LoggedOut['kind'] | 'person_without_session';
+export type LogoutPage = 'me' | 'operator';
 
 export interface LogoutTimes {
   /** The latest logout, by the provider's clock. */

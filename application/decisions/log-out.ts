@@ -9,7 +9,7 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
-import { ask, type LiveTasks, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
+import { ask, type LiveTasks, type LogoutName, type LogoutPage, type LogoutTimes, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { signOut } from './operator-sessions.ts';
 import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
@@ -61,10 +61,13 @@ export const logOut = decision({
   locks: (signal: LogoutSignal) => {
     const { loggedOut } = signal;
     const subject = loggedOut.kind === 'session' ? endedWithoutSession(signal) : loggedOut.subject;
+    const signedIn = signal.closesSessions || signal.closesOperatorSessions ? loggedOut.subject : undefined;
+    const locked = subject ?? signedIn;
     return [
       ...(loggedOut.kind === 'session' ? [exclusive('session', loggedOut.sessionId)] : []),
-      // An exchange locks `sub` only where it is not the sponsor key.
-      ...(subject === undefined ? [] : [exclusive('sponsor', subject), exclusive('subject', subject)]),
+      // An exchange locks `sub` only where it is not the sponsor key. A sign-in always locks `sub`.
+      ...(subject === undefined ? [] : [exclusive('sponsor', subject)]),
+      ...(locked === undefined ? [] : [exclusive('subject', locked)]),
       signalLock('logout', signal),
     ];
   },
@@ -73,8 +76,8 @@ export const logOut = decision({
     accepted: isAccepted('logout', signal),
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
     rememberedWithoutSession: signal.remember && askWithoutSession(signal),
-    closed: signal.closesSessions && ask('logout', pageNameOf('me', signal.loggedOut)),
-    closedOperators: signal.closesOperatorSessions && ask('logout', pageNameOf('operator', signal.loggedOut)),
+    closed: signal.closesSessions && askOfPage('me', signal),
+    closedOperators: signal.closesOperatorSessions && askOfPage('operator', signal),
     operatorSessions: signal.closesOperatorSessions && ask('operator_sessions', signal.loggedOut),
     live: signal.keepsTasks ? undefined : ask('live_tasks', { selection: selectionOf(signal), at: signal.at }),
     isLeft: askWhetherLeft(signal),
@@ -105,13 +108,13 @@ export const logOut = decision({
         ...(closesSessions === undefined
           ? []
           : [
-              rememberLogout(pageNameOf('me', loggedOut), closesSessions, closed.closed),
+              ...rememberOfPage('me', signal, closesSessions, closed.closed),
               { effect: 'close_sessions', ...loggedOut } as const,
             ]),
         ...(closesOperatorSessions === undefined
           ? []
           : [
-              rememberLogout(pageNameOf('operator', loggedOut), closesOperatorSessions, closed.closedOperators),
+              ...rememberOfPage('operator', signal, closesOperatorSessions, closed.closedOperators),
               ...signedOut.effects,
             ]),
         ...effects,
@@ -126,8 +129,25 @@ export const ENDED_NOTHING = 'sponsor_logged_out_no_tasks';
 
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 
-function pageNameOf(page: 'me' | 'operator', loggedOut: LoggedOut): LogoutName {
-  return { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` };
+/** The logout itself, and beside a session the person's sign-ins without one: any of them may be meant. */
+function pageNamesOf(page: LogoutPage, loggedOut: LoggedOut): readonly LogoutName[] {
+  const own = { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` } as const;
+  return loggedOut.kind === 'session' && loggedOut.subject !== undefined
+    ? [own, { kind: `${page}_person_without_session`, name: loggedOut.subject }]
+    : [own];
+}
+
+function askOfPage(page: LogoutPage, { loggedOut }: LogoutSignal) {
+  return pageNamesOf(page, loggedOut).map((name) => ask('logout', name));
+}
+
+function rememberOfPage(
+  page: LogoutPage,
+  { loggedOut }: LogoutSignal,
+  logout: RememberedLogout,
+  known: readonly (LogoutTimes | undefined)[] = [],
+): readonly Effect[] {
+  return pageNamesOf(page, loggedOut).map((name, nth) => rememberLogout(name, logout, known[nth]));
 }
 
 function nameOf(loggedOut: LoggedOut): LogoutName {

@@ -1,19 +1,32 @@
-/** Whether a remembered logout refuses a subject token (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
+/**
+ * Whether a remembered logout refuses a subject token (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`), or the ID
+ * token of a sign-in at a page.
+ */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { ask, type LogoutTimes } from './fact.ts';
+import { ask, type LogoutPage, type LogoutTimes } from './fact.ts';
 
 /** The person, the session and the `iat` of a subject token. */
 export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
-/** About the person, the token's session, and for a token without a session the person's tokens without one. */
-export function logoutQuestions({ subject, sessionId }: Pick<SubjectSession, 'subject' | 'sessionId'>) {
-  const ofPerson = ask('logout', { kind: 'person', name: subject });
+/**
+ * About the person, the token's session, and for a token without a session the person's tokens without one.
+ *
+ * @param page of an ID token: where it signs the person in
+ */
+export function logoutQuestions(
+  { subject, sessionId }: Pick<SubjectSession, 'subject' | 'sessionId'>,
+  page?: LogoutPage,
+): readonly (LogoutQuestion | undefined)[] {
+  const prefix = page === undefined ? '' : (`${page}_` as const);
+  const ofPerson = ask('logout', { kind: `${prefix}person`, name: subject });
   return sessionId === undefined
-    ? [ofPerson, undefined, ask('logout', { kind: 'person_without_session', name: subject })]
-    : [ofPerson, ask('logout', { kind: 'session', name: sessionId })];
+    ? [ofPerson, undefined, ask('logout', { kind: `${prefix}person_without_session`, name: subject })]
+    : [ofPerson, ask('logout', { kind: `${prefix}session`, name: sessionId })];
 }
+
+type LogoutQuestion = ReturnType<typeof ask<'logout'>>;
 
 /**
  * A logout of a session refuses all tokens of that session. A logout of a person, or of the person's tokens without a

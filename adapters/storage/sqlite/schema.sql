@@ -195,7 +195,8 @@ create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 create table logouts (
   kind text not null check (
     kind in (
-      'session', 'person', 'person_without_session', 'me_session', 'me_person', 'operator_session', 'operator_person'
+      'session', 'person', 'person_without_session', 'me_session', 'me_person', 'me_person_without_session',
+      'operator_session', 'operator_person', 'operator_person_without_session'
     )
   ),
   name text not null,

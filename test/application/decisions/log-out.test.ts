@@ -81,7 +81,7 @@ describe('logOut', () => {
       it('from the client of the page closes and refuses its sessions, and reads and ends no task', () => {
         const page = { ...signal, keepsTasks: true, closesSessions: remember } as const;
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
-        const closed = ask('logout', pageName);
+        const closed = [ask('logout', pageName)];
         expect(logOut.asks(page)).to.deep.equal({
           ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
           ...{ closed, closedOperators: undefined, operatorSessions: undefined },
@@ -172,6 +172,30 @@ describe('logOut', () => {
         { effect: 'put_logout', kind: 'session', name: 'session-1', ...times(81, 86_400) },
         { effect: 'put_logout', ...name, ...times(80, 86_401) },
       ]);
+    });
+
+    it('from the client of a page locks the person, and refuses the person’s sign-ins without a session', () => {
+      for (const [page, closing] of [
+        ['me', { closesSessions: remember }],
+        ['operator', { closesOperatorSessions: remember }],
+      ] as const) {
+        const signal: LogoutSignal = { ...both, keepsTasks: true, ...closing };
+        expect(lockNames(logOut.locks(signal))).to.deep.equal([
+          ...['exclusive session session-1', 'exclusive subject ada'],
+          signalLock,
+        ]);
+        const names = [
+          { kind: `${page}_session`, name: 'session-1' },
+          { kind: `${page}_person_without_session`, name: 'ada' },
+        ] as const;
+        const key = page === 'me' ? 'closed' : 'closedOperators';
+        expect(logOut.asks(signal)).to.deep.include({ [key]: names.map((name) => ask('logout', name)) });
+        const { effects } = logOut.judge(signal, { accepted: false, [key]: [undefined, times(81, 1)] });
+        expect(effects.filter(({ effect }) => effect === 'put_logout')).to.deep.equal([
+          { effect: 'put_logout', ...names[0], ...remember },
+          { effect: 'put_logout', ...names[1], ...times(81, 86_400) },
+        ]);
+      }
     });
 
     it('with the setting is as before if it names the session or the person alone', () => {
