@@ -76,6 +76,7 @@ export function httpSurfaces(
     // A token that is also for `/me` would let the agent, which gets it here, act there as the person.
     foreignAudience: settings['Service:Me:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],

@@ -35,10 +35,11 @@ function meApi(parts: MeNeeds): Traceable<MeSurface> {
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
   const foreignAudience = settings['Service:UpstreamIdp:Audience'];
+  const refuseBound = settings['Service:UpstreamIdp:RefuseBoundTokens'];
   const validation =
     audience === undefined
       ? undefined
-      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim };
+      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim, refuseBound };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;
     const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };

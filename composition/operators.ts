@@ -41,6 +41,7 @@ export function operators(parts: Needed): Operators | undefined {
     // A token for both would be in the hands of agents.
     foreignAudience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
   };
   const access: OperatorAccess = {
     validate: async (token, trace) =>

@@ -35,7 +35,11 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   const operators = operatorsLogout(parts);
   if (clients.length === 0 && operators === undefined) return undefined;
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  const service = { anonymous, clock, sharedTime: clockWatch, providerKeys, clients, operators, refuseLoggedOut };
+  const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
+  const service = {
+    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys, clients, operators },
+    ...{ refuseLoggedOut, endTasksWithoutSession },
+  };
   return traceable(parts, (decisions) => ({
     accept: (logoutToken, trace) => acceptLogout({ ...service, decisions }, logoutToken, trace),
     log,

@@ -107,6 +107,10 @@ const catalogue = {
     'invalid_grant',
     'The subject token is itself delegated; a human must present their own.',
   ),
+  subject_bound_to_key: entry(
+    'invalid_grant',
+    'The subject token is bound to a key, which a task token is not; present one without cnf.',
+  ),
   sponsor_key_missing: entry(
     'invalid_grant',
     'The subject token has no usable value in the claim that names the person.',

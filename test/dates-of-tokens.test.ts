@@ -58,7 +58,7 @@ interface Reader {
 const clock = { now: () => instantFromSeconds(NOW) };
 const sharedTime = agreeing(clock);
 const providerKeys = { verify: async () => ({ kind: 'verified', issuer: IDP }) as const, lastFetchedAt: clock.now };
-const validation = { providerKeys, clock, sharedTime, audience: HERE, sponsorKeyClaim: 'sub' };
+const validation = { providerKeys, clock, sharedTime, audience: HERE, sponsorKeyClaim: 'sub', refuseBound: false };
 const person = { iss: IDP, aud: HERE, sub: 'ada', iat: NOW - 5, exp: NOW + 300, scope: 'jira:read' };
 const signal = { iss: IDP, aud: HERE, jti: 'signal-7', iat: NOW - 5 };
 const anonymous = { record: async () => undefined };
@@ -124,7 +124,10 @@ describe('The dates of a token', () => {
       type: 'at+jwt',
       claims: person,
       read: async (token) => {
-        const { findings } = await explainSubjectToken({ ...validation, issuer: IDP }, token);
+        const { findings } = await explainSubjectToken(
+          { ...validation, issuer: IDP, backchannelLogout: false, endTasksWithoutSession: false },
+          token,
+        );
         return findings.find(({ status }) => status === 'failed')?.check ?? 'accepted';
       },
       expired: 'token exp',
@@ -181,6 +184,8 @@ describe('The dates of a token', () => {
           sharedTime,
           clients: [client],
           refuseLoggedOut: false,
+          endTasksWithoutSession: false,
+          log: { warn: () => undefined },
         };
         return told(await acceptLogout(service, token));
       },

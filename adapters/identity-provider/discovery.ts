@@ -6,6 +6,7 @@
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
+import { issuerFault } from '../../domain/tokens/issuer-fault.ts';
 import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
@@ -54,6 +55,14 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     }
   }
 
+  /** Logs a line when the document is first read, and when its issuer has changed. */
+  function warnOfIssuer({ issuer, accessTokenIssuer = issuer }: ProviderDescription): void {
+    if (held?.issuer === issuer && (held.accessTokenIssuer ?? issuer) === accessTokenIssuer) return;
+    const fault = issuerFault(issuer) ?? issuerFault(accessTokenIssuer);
+    if (fault === undefined) return;
+    log.warn(`The ${owner}'s metadata names an issuer that no token can have.`, { host: urls[0]?.host, fault });
+  }
+
   async function readAndKeep(trace: Trace | undefined): Promise<void> {
     // The problem at the first address, where the document should be.
     let problem: string | undefined;
@@ -61,6 +70,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
     for (const url of urls) {
       const result = await read(url, trace);
       if (!('problem' in result)) {
+        warnOfIssuer(result.described);
         held = result.described;
         document = result.document;
         lastProblem = undefined;
@@ -131,11 +141,20 @@ function describe(document: Json | undefined, location: ProviderLocation, url: U
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';
   // OpenID Connect Discovery §4.3: the issuer must match exactly. Otherwise one provider could impersonate another.
-  if (location.kind !== 'metadata_url' && issuer !== location.issuer) return 'The document names another issuer.';
+  if (location.kind !== 'metadata_url' && issuer !== location.issuer) {
+    return issuerFault(issuer) === 'template'
+      ? 'The document names no issuer, but a template for those of several tenants.'
+      : 'The document names another issuer.';
+  }
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) return 'The document has no absolute jwks_uri.';
   const { protocol } = new URL(jwksUri);
   if (protocol !== 'https:' && protocol !== 'http:') return 'The jwks_uri is neither http nor https.';
   // Keys over plain http could be replaced in transit, which would defeat the https of the document.
   if (protocol === 'http:' && url.protocol === 'https:') return 'The jwks_uri is http, unlike the document.';
-  return { issuer, jwksUri };
+  // AD FS. A transmitter issues no access tokens.
+  const ofAccessTokens =
+    location.kind === 'transmitter' ? undefined : (member(document, 'access_token_issuer') ?? undefined);
+  if (ofAccessTokens === undefined || ofAccessTokens === issuer) return { issuer, jwksUri };
+  if (typeof ofAccessTokens !== 'string' || ofAccessTokens === '') return 'The access_token_issuer is no text.';
+  return { issuer, accessTokenIssuer: ofAccessTokens, jwksUri };
 }

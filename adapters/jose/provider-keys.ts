@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
+import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
 import type { Network } from '../../application/ports/network.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
@@ -57,12 +57,12 @@ export function providerKeys(
       const fingerprint = verified.get(digest);
       const held = published.held(trace);
       if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
-        return { kind: 'verified', issuer: held.issuer };
+        return { kind: 'verified', ...held.issuers };
       }
       const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace);
       if (verdict.kind !== 'verified') return verdict;
       verified.set(digest, verdict.key.fingerprint);
-      return { kind: 'verified', issuer: verdict.keys.issuer };
+      return { kind: 'verified', ...verdict.keys.issuers };
     },
     lastFetchedAt: published.lastFetchedAt,
     refreshIfDue: () => published.refreshIfDue(),
@@ -77,19 +77,22 @@ export function providerKeys(
   };
 }
 
-/** The issuer and its keys are replaced together, so that a provider that moves is never half old and half new. */
+type Issuers = Omit<ProviderDescription, 'jwksUri'>;
+
+/** The issuers and their keys are replaced together, so that a provider that moves is never half old and half new. */
 async function fetchWithIssuer(
   metadata: ProviderMetadata,
   fetch: (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>>,
   trace: Trace | undefined,
-): Promise<Fetch<{ readonly issuer: string; readonly ring: KeyRing }>> {
+): Promise<Fetch<{ readonly issuers: Issuers; readonly ring: KeyRing }>> {
   const provider = await metadata.refresh(trace);
   if (provider === undefined) return { kind: 'failed', retryAfter: metadata.retryAfter() };
-  const result = await fetch(provider.jwksUri, trace);
+  const { jwksUri, ...issuers } = provider;
+  const result = await fetch(jwksUri, trace);
   if (result.kind === 'failed') return { kind: 'failed', retryAfter: result.retryAfter ?? metadata.retryAfter() };
   // A set without a usable key is surely a mistake of the provider. The last good set is kept, as after a failed fetch.
   if (result.keys.length === 0) return { kind: 'failed' };
-  return { kind: 'fetched', keys: { issuer: provider.issuer, ring: result.keys } };
+  return { kind: 'fetched', keys: { issuers, ring: result.keys } };
 }
 
 function isPublished(ring: KeyRing, fingerprint: string): boolean {

@@ -17,26 +17,37 @@ export interface SubjectValidation {
   readonly foreignAudience?: string | undefined;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
+  /** `Service:UpstreamIdp:RefuseBoundTokens`, for every access token that is presented here. */
+  readonly refuseBound: boolean;
+}
+
+/** The person of an accepted access token. */
+export interface TokenPerson extends Person {
+  /** The provider's issuer. It is that of the person's ID tokens too, while the `iss` of access tokens may be another. */
+  readonly issuer: string;
 }
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim }: SubjectValidation,
+  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim, refuseBound }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
-): Promise<Outcome<Person>> {
+): Promise<Outcome<TokenPerson>> {
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
-  const { issuer } = signature;
+  const { issuer, accessTokenIssuer = issuer } = signature;
   const latest = await sharedTime.latest();
-  const expected = { issuer, audience, foreignAudience, sponsorKeyClaim, now: clock.now(), latest };
+  const expected = {
+    ...{ issuer: accessTokenIssuer, audience, foreignAudience, sponsorKeyClaim, refuseBound },
+    ...{ now: clock.now(), latest },
+  };
   const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.
     const [first = 'subject_malformed'] = verdict.faults;
     return denied(first, { about: { sponsor: verdict.subject } });
   }
-  return allowed(verdict.person);
+  return allowed({ ...verdict.person, issuer });
 }

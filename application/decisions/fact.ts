@@ -44,6 +44,8 @@ export interface Facts {
     { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut,
     readonly OperatorSession[]
   >;
+  /** Whether a task of the person (`sub`) is live at `at` and belongs to no session. */
+  live_task_without_session: Fact<{ readonly subject: string; readonly at: Instant }, boolean>;
   /** The task's state and expiry. */
   task_state: Fact<TaskId, { readonly state: TaskState['kind']; readonly expiresAt: Instant } | undefined>;
   /** The task's person. */
@@ -136,12 +138,16 @@ export interface AssertionName {
 
 /**
  * The name is a session's `sid` or a person's `sub`. `me_` and `operator_` mark a logout from the client of the page `/me`
- * or of the console, which refuses sign-ins there. The others refuse subject tokens.
+ * or of the console, which refuses sign-ins there. The others refuse subject tokens. `person_without_session` refuses only
+ * the person's tokens that have no `sid`.
  */
 export interface LogoutName {
-  readonly kind: LoggedOut['kind'] | `${'me' | 'operator'}_${LoggedOut['kind']}`;
+  readonly kind: LogoutKind | `${LogoutPage}_${LogoutKind}`;
   readonly name: string;
 }
+
+type LogoutKind = LoggedOut['kind'] | 'person_without_session';
+export type LogoutPage = 'me' | 'operator';
 
 export interface LogoutTimes {
   /** The latest logout, by the provider's clock. */
@@ -168,13 +174,15 @@ export interface LiveTasks {
   readonly sponsors: readonly string[];
 }
 
-/** One task, or all tasks of an agent, a person, an agent for one person, or a session. */
+/** One task, or all tasks of an agent, a person, an agent for one person, a session, or a session and none. */
 export type TaskSelection =
   | { readonly kind: 'task'; readonly taskId: TaskId }
   | { readonly kind: 'agent'; readonly agentId: AgentId }
   | { readonly kind: 'sponsor'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'sponsor_agent'; readonly sponsorKey: SponsorKey; readonly agentId: AgentId }
   | { readonly kind: 'session'; readonly sessionId: string }
+  /** The tasks of the session, and those of the person (`sub`) that belong to no session. */
+  | { readonly kind: 'session_or_none'; readonly sessionId: string; readonly subject: string }
   /** A person by `sub`, even if another claim is the sponsor key. */
   | { readonly kind: 'subject'; readonly subject: string };
 

@@ -9,10 +9,10 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
-import { ask, type LiveTasks, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
+import { ask, type LiveTasks, type LogoutName, type LogoutPage, type LogoutTimes, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
 import { signOut } from './operator-sessions.ts';
-import { accept, isAccepted, type SignalOccurrence, type SignalVerdict, signalLock } from './signal.ts';
+import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
 
 export interface LogoutSignal extends SignalOccurrence {
   readonly loggedOut: LoggedOut;
@@ -20,6 +20,11 @@ export interface LogoutSignal extends SignalOccurrence {
   readonly remember?: RememberedLogout | undefined;
   /** Whether no task ends: the logout token is not for the client whose people start tasks. */
   readonly keepsTasks?: boolean;
+  /**
+   * `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession`: if the signal names a person and a session, the
+   * person's tasks without a session end too, and `remember` covers the person's tokens without `sid`.
+   */
+  readonly endsTasksWithoutSession?: boolean;
   /** Set if it is for the client of the page `/me`: its sessions close, and sign-ins from before the logout are refused. */
   readonly closesSessions?: RememberedLogout | undefined;
   /** The same for the client of the console. */
@@ -35,6 +40,16 @@ export interface RememberedLogout {
   readonly forgetAt: Instant;
 }
 
+export type LogOutVerdict =
+  /** A signal with this `jti` was accepted before; nothing is written. */
+  | { readonly kind: 'repeated' }
+  | {
+      readonly kind: 'accepted';
+      readonly revokedTasks: number;
+      /** Set if the signal names a person and a session, and tasks of the person without a session go on. */
+      readonly leavesTasksWithoutSession?: true;
+    };
+
 /**
  * Ends all live tasks of the session; without a session, those of the person by `sub`. It places no block. The record
  * names the person of the signal. If the signal names none, it names the person whose tasks end, unless there are several.
@@ -45,53 +60,61 @@ export const logOut = decision({
 
   locks: (signal: LogoutSignal) => {
     const { loggedOut } = signal;
-    const whom =
-      loggedOut.kind === 'session'
-        ? [exclusive('session', loggedOut.sessionId)]
-        : // An exchange locks `sub` only where it is not the sponsor key.
-          [exclusive('sponsor', loggedOut.subject), exclusive('subject', loggedOut.subject)];
-    return [...whom, signalLock('logout', signal)];
+    const subject = loggedOut.kind === 'session' ? endedWithoutSession(signal) : loggedOut.subject;
+    const signedIn = signal.closesSessions || signal.closesOperatorSessions ? loggedOut.subject : undefined;
+    const locked = subject ?? signedIn;
+    return [
+      ...(loggedOut.kind === 'session' ? [exclusive('session', loggedOut.sessionId)] : []),
+      // An exchange locks `sub` only where it is not the sponsor key. A sign-in always locks `sub`.
+      ...(subject === undefined ? [] : [exclusive('sponsor', subject)]),
+      ...(locked === undefined ? [] : [exclusive('subject', locked)]),
+      signalLock('logout', signal),
+    ];
   },
 
   asks: (signal) => ({
     accepted: isAccepted('logout', signal),
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
-    closed: signal.closesSessions && ask('logout', pageNameOf('me', signal.loggedOut)),
-    closedOperators: signal.closesOperatorSessions && ask('logout', pageNameOf('operator', signal.loggedOut)),
+    rememberedWithoutSession: signal.remember && askWithoutSession(signal),
+    closed: signal.closesSessions && askOfPage('me', signal),
+    closedOperators: signal.closesOperatorSessions && askOfPage('operator', signal),
     operatorSessions: signal.closesOperatorSessions && ask('operator_sessions', signal.loggedOut),
-    live: signal.keepsTasks
-      ? undefined
-      : ask('live_tasks', { selection: selectionOf(signal.loggedOut), at: signal.at }),
+    live: signal.keepsTasks ? undefined : ask('live_tasks', { selection: selectionOf(signal), at: signal.at }),
+    isLeft: askWhetherLeft(signal),
   }),
 
   judge: (
     signal,
-    { accepted, remembered, live = NO_TASKS, operatorSessions = [], ...closed },
-  ): Judgement<SignalVerdict> => {
+    { accepted, remembered, rememberedWithoutSession, live = NO_TASKS, isLeft, operatorSessions = [], ...closed },
+  ): Judgement<LogOutVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
     const { at, loggedOut, remember, closesSessions, closesOperatorSessions } = signal;
-    const reason = 'sponsor_logged_out';
-    const { tasks, effects, ended } = revokeTasks(live, { at, reason });
+    const withoutSession = endedWithoutSession(signal);
+    const { tasks, effects, ended } = revokeTasks(live, { at, reason: 'sponsor_logged_out' });
+    const reason = isLeft && tasks === 0 ? ENDED_NOTHING : 'sponsor_logged_out';
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
     const signedOut = signOut(operatorSessions, at);
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
     return {
-      verdict: { kind: 'accepted', revokedTasks: tasks },
+      verdict: { kind: 'accepted', revokedTasks: tasks, ...(isLeft && { leavesTasksWithoutSession: true }) },
       effects: [
         accept('logout', signal),
         ...(remember === undefined ? [] : [rememberLogout(nameOf(loggedOut), remember, remembered)]),
+        ...(remember === undefined || withoutSession === undefined
+          ? []
+          : [rememberLogout(nameWithoutSession(withoutSession), remember, rememberedWithoutSession)]),
         ...(closesSessions === undefined
           ? []
           : [
-              rememberLogout(pageNameOf('me', loggedOut), closesSessions, closed.closed),
+              ...rememberOfPage('me', signal, closesSessions, closed.closed),
               { effect: 'close_sessions', ...loggedOut } as const,
             ]),
         ...(closesOperatorSessions === undefined
           ? []
           : [
-              rememberLogout(pageNameOf('operator', loggedOut), closesOperatorSessions, closed.closedOperators),
+              ...rememberOfPage('operator', signal, closesOperatorSessions, closed.closedOperators),
               ...signedOut.effects,
             ]),
         ...effects,
@@ -101,20 +124,66 @@ export const logOut = decision({
   },
 });
 
+/** The reason of the record if no task ended, and tasks of the person without a session go on. */
+export const ENDED_NOTHING = 'sponsor_logged_out_no_tasks';
+
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 
-function pageNameOf(page: 'me' | 'operator', loggedOut: LoggedOut): LogoutName {
-  return { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` };
+/** The logout itself, and beside a session the person's sign-ins without one: any of them may be meant. */
+function pageNamesOf(page: LogoutPage, loggedOut: LoggedOut): readonly LogoutName[] {
+  const own = { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` } as const;
+  return loggedOut.kind === 'session' && loggedOut.subject !== undefined
+    ? [own, { kind: `${page}_person_without_session`, name: loggedOut.subject }]
+    : [own];
+}
+
+function askOfPage(page: LogoutPage, { loggedOut }: LogoutSignal) {
+  return pageNamesOf(page, loggedOut).map((name) => ask('logout', name));
+}
+
+function rememberOfPage(
+  page: LogoutPage,
+  { loggedOut }: LogoutSignal,
+  logout: RememberedLogout,
+  known: readonly (LogoutTimes | undefined)[] = [],
+): readonly Effect[] {
+  return pageNamesOf(page, loggedOut).map((name, nth) => rememberLogout(name, logout, known[nth]));
 }
 
 function nameOf(loggedOut: LoggedOut): LogoutName {
   return { kind: loggedOut.kind, name: loggedOut.kind === 'session' ? loggedOut.sessionId : loggedOut.subject };
 }
 
-function selectionOf(loggedOut: LoggedOut): TaskSelection {
-  return loggedOut.kind === 'session'
-    ? { kind: 'session', sessionId: loggedOut.sessionId }
-    : { kind: 'subject', subject: loggedOut.subject };
+function selectionOf(signal: LogoutSignal): TaskSelection {
+  const { loggedOut } = signal;
+  if (loggedOut.kind === 'person') return { kind: 'subject', subject: loggedOut.subject };
+  const { sessionId } = loggedOut;
+  const subject = endedWithoutSession(signal);
+  return subject === undefined ? { kind: 'session', sessionId } : { kind: 'session_or_none', sessionId, subject };
+}
+
+/** The person beside a named session. Which of the person's tasks without a session belong to it is unknown. */
+function besideSession({ loggedOut, keepsTasks }: LogoutSignal): string | undefined {
+  return loggedOut.kind === 'session' && !keepsTasks ? loggedOut.subject : undefined;
+}
+
+/** The person whose tasks without a session end with those of the named session. */
+function endedWithoutSession(signal: LogoutSignal): string | undefined {
+  return signal.endsTasksWithoutSession ? besideSession(signal) : undefined;
+}
+
+function askWithoutSession(signal: LogoutSignal) {
+  const subject = endedWithoutSession(signal);
+  return subject === undefined ? undefined : ask('logout', nameWithoutSession(subject));
+}
+
+function askWhetherLeft(signal: LogoutSignal) {
+  const subject = signal.endsTasksWithoutSession ? undefined : besideSession(signal);
+  return subject === undefined ? undefined : ask('live_task_without_session', { subject, at: signal.at });
+}
+
+function nameWithoutSession(subject: string): LogoutName {
+  return { kind: 'person_without_session', name: subject };
 }
 
 /** Stores the later of the known and the new times. */

@@ -14,7 +14,7 @@ import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
-import { isLoggedOut } from './logged-out.ts';
+import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 
 export interface OperatorSessionOpening {
   readonly session: OperatorSession;
@@ -41,10 +41,7 @@ export const openOperatorSession = decision({
   asks: ({ session: { operator, sessionId }, replaces }) => ({
     earlier: replaces && ask('operator_sessions', { kind: 'one', sessionHash: replaces }),
     own: ask('operator_sessions', { kind: 'person', subject: operator.subject }),
-    logouts: [
-      ask('logout', { kind: 'operator_person', name: operator.subject }),
-      ...(sessionId === undefined ? [] : [ask('logout', { kind: 'operator_session', name: sessionId })]),
-    ],
+    logouts: logoutQuestions({ subject: operator.subject, sessionId }, 'operator'),
   }),
 
   judge: ({ session, issuedAt, replaces }, { logouts, earlier = [], own }): Judgement<'opened' | 'logged_out'> => {

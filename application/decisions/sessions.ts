@@ -3,9 +3,8 @@
 import type { Instant } from '../../domain/instant.ts';
 import { MOST_SESSIONS, type Session, type SessionHash } from '../../domain/sponsors/session.ts';
 import { decision, type Judgement } from './decision.ts';
-import { ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
-import { isLoggedOut } from './logged-out.ts';
+import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 
 export interface SessionOpening {
   readonly session: Session;
@@ -29,10 +28,7 @@ export const openSession = decision({
   ],
 
   asks: ({ session: { subject, sessionId } }) => ({
-    logouts: [
-      ask('logout', { kind: 'me_person', name: subject }),
-      ...(sessionId === undefined ? [] : [ask('logout', { kind: 'me_session', name: sessionId })]),
-    ],
+    logouts: logoutQuestions({ subject, sessionId }, 'me'),
   }),
 
   judge: ({ session, issuedAt, replaces }, { logouts }): Judgement<'opened' | 'logged_out'> => {

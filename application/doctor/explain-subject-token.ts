@@ -24,10 +24,11 @@ import {
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
-import { type Finding, failed, type NamedFinding, ok, skipped } from './examine.ts';
+import { type Finding, failed, type NamedFinding, ok, skipped, warning } from './examine.ts';
+import { judgeTokenWithoutSession, type LogoutSettings } from './logouts.ts';
 
-interface SubjectTokenExplanation extends SubjectValidation {
-  /** The provider's issuer; `undefined` if its metadata cannot be read. */
+interface SubjectTokenExplanation extends SubjectValidation, LogoutSettings {
+  /** The issuer of the provider's access tokens; `undefined` if its metadata cannot be read. */
   readonly issuer: string | undefined;
 }
 
@@ -138,9 +139,12 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
 }
 
 function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
-  const { audience, sponsorKeyClaim, clock, issuer } = service;
+  const { audience, sponsorKeyClaim, refuseBound, clock, issuer } = service;
   const now = clock.now();
-  const expected = { issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, now, latest: now };
+  const expected = {
+    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound },
+    ...{ now, latest: now },
+  };
   const verdict = judgeSubjectToken(claims, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
@@ -156,7 +160,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
       : judged(
           'token iss',
           ['subject_untrusted_issuer'],
-          `${fromIssuer}; the identity provider is ${quoteSafely(issuer)}.`,
+          `${fromIssuer}; that of the identity provider's access tokens is ${quoteSafely(issuer)}.`,
           'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
         ),
     judged(
@@ -191,20 +195,21 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         : 'act says that somebody acts for the person already.',
       'The person must present a token of their own.',
     ),
+    { check: 'token cnf', ...describeBinding(service, claims) },
     judged(
       'token sponsor key',
       ['sponsor_key_missing'],
       `${quoteSafely(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
       'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
     ),
-    judged(
-      'token sid',
-      ['subject_malformed'],
-      member(claims, 'sid') === undefined
-        ? 'There is no sid: a logout ends tasks by the person.'
-        : 'sid names a session.',
-      'A sid that is there must be a text of 1 to 256 characters.',
-    ),
+    (member(claims, 'sid') ?? undefined) === undefined
+      ? { check: 'token sid', ...judgeTokenWithoutSession(service) }
+      : judged(
+          'token sid',
+          ['subject_malformed'],
+          'sid names a session.',
+          'A sid that is there must be a text of 1 to 256 characters.',
+        ),
     describeScopes(claims),
   ];
 }
@@ -222,6 +227,15 @@ function describeSub(sub: unknown, faults: readonly SubjectReason[]): string {
     return 'sub is no text of 1 to 256 characters without control characters.';
   if (faults.includes('subject_is_agent')) return 'sub names an agent.';
   return faults.includes('subject_not_a_person') ? 'sub names a client.' : 'sub names a person.';
+}
+
+function describeBinding({ refuseBound }: SubjectTokenExplanation, claims: JsonObject): Finding {
+  if (member(claims, 'cnf') === undefined) return ok('There is no cnf: the token is bound to no key.');
+  const sentence =
+    'cnf binds the token to a key. The service does not check the key, and a task token is a bearer token.';
+  return refuseBound
+    ? failed(sentence, 'Present a token without cnf, or see Service:UpstreamIdp:RefuseBoundTokens.')
+    : warning(sentence, 'To refuse such tokens, set Service:UpstreamIdp:RefuseBoundTokens.');
 }
 
 function describeScopes(claims: JsonObject): NamedFinding {

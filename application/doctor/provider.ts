@@ -4,6 +4,7 @@
  */
 
 import { travelsInTheClear } from '../../domain/address.ts';
+import { issuerFault } from '../../domain/tokens/issuer-fault.ts';
 import type { ProviderDescription } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
@@ -43,7 +44,21 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
     return failed(
       `Its metadata could not be read. ${sentence}`,
       remedy ??
-        `See that ${settings} is exactly the issuer that its metadata names, and that it is reachable from here.`,
+        `See that ${settings} is exactly the issuer that its metadata names, and that it is reachable from here. If the provider has several tenants, name one of them.`,
+    );
+  }
+  const { issuer, accessTokenIssuer = issuer } = description;
+  const fault = issuerFault(issuer) ?? issuerFault(accessTokenIssuer);
+  if (fault === 'template') {
+    return failed(
+      'Its metadata names no issuer, but a template for those of several tenants: no token has it as its iss.',
+      `Let ${settings} name the metadata of one tenant, whose issuer has no placeholder.`,
+    );
+  }
+  if (fault === 'no_uri') {
+    return failed(
+      'Its metadata names an issuer that is no URI: no token can have it as its iss (RFC 7519).',
+      'Correct the issuer at the provider.',
     );
   }
   if (travelsInTheClear(new URL(signer.address))) {

@@ -4,6 +4,7 @@
  */
 
 import { secondsAhead } from '../../domain/clocks.ts';
+import { plusSeconds } from '../../domain/instant.ts';
 import { describeFault } from '../ports/decisions.ts';
 import type { Clock } from '../ports/runtime.ts';
 import {
@@ -25,6 +26,7 @@ import {
   warning,
 } from './examine.ts';
 import { judgeGuards, judgeNumbering, judgeOutbox, judgePartitions, judgeSealing, judgeSigners } from './ledger.ts';
+import { judgeLogouts } from './logouts.ts';
 import type { KeyFile } from './signing.ts';
 import { judgeUsage } from './status-lists.ts';
 import { type ConfiguredLog, judgeLog } from './transparency-log.ts';
@@ -51,12 +53,15 @@ interface StorageDependencies {
   readonly hasSink: boolean;
   /** `Service:StatusLists:Entries`; `undefined` without status lists. */
   readonly listEntries: number | undefined;
+  /** Whether a logout of a person and a session leaves the tasks without a session. */
+  readonly logoutsLeaveTasks: boolean;
   /** `undefined` without the transparency log. */
   readonly transparencyLog?: ConfiguredLog | undefined;
   /** The ids of the configured keys; `undefined` if they cannot be loaded. */
   readonly kids: () => Promise<readonly string[] | undefined>;
 }
 
+const A_DAY = 24 * 60 * 60;
 const MIGRATE = 'Run `mandate migrate`.';
 const NOT_OPENED = 'The database could not be opened.';
 
@@ -70,6 +75,7 @@ export function storageExaminations(
     checkpointInterval,
     hasSink,
     listEntries,
+    logoutsLeaveTasks,
     transparencyLog,
     kids,
   }: StorageDependencies,
@@ -125,6 +131,13 @@ export function storageExaminations(
           }),
         ]),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),
+    ...(logoutsLeaveTasks
+      ? [
+          inSchema('logouts', async (condition) =>
+            judgeLogouts(await condition.logoutEndedNothing(plusSeconds(clock.now(), -A_DAY))),
+          ),
+        ]
+      : []),
     ...(listEntries === undefined
       ? []
       : [

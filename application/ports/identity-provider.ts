@@ -22,8 +22,10 @@ export interface SponsorDirectory {
 }
 
 export interface ProviderDescription {
-  /** The `iss` of the tokens it signs. */
+  /** The `iss` of the tokens it signs, but for access tokens if the next member names another. */
   readonly issuer: string;
+  /** The `iss` of its access tokens, if that is another (AD FS; supplement "Subject tokens"). */
+  readonly accessTokenIssuer?: string;
   /** The URL of its public keys: absolute, http or https. */
   readonly jwksUri: string;
 }

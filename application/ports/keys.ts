@@ -5,6 +5,7 @@ import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import type { ProviderDescription } from './identity-provider.ts';
 
 /** Why a signature did not verify, in the order of the checks. */
 export type SignatureFault =
@@ -49,13 +50,12 @@ export interface AgentKeys {
   isUsable(key: Jwk): Promise<boolean>;
 }
 
+type ProviderSignature = { readonly kind: 'verified' } & Pick<ProviderDescription, 'issuer' | 'accessTokenIssuer'>;
+
 /** The keys of the upstream identity provider or of a signal transmitter, from its metadata and key set. */
 export interface ProviderKeys {
-  /** Verifies a token with the provider's published keys. `issuer` is the issuer to which the keys belong. */
-  verify(
-    jws: CompactJws,
-    trace?: Trace,
-  ): Promise<{ readonly kind: 'verified'; readonly issuer: string } | { readonly kind: SignatureFault }>;
+  /** Verifies a token with the provider's published keys. The issuers are those to which the keys belong. */
+  verify(jws: CompactJws, trace?: Trace): Promise<ProviderSignature | { readonly kind: SignatureFault }>;
   /** When keys were last fetched successfully; `undefined` before the first fetch. */
   lastFetchedAt(): Instant | undefined;
 }

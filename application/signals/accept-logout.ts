@@ -7,12 +7,12 @@ import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
 import { type CompactJws, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { logOut } from '../decisions/log-out.ts';
-import type { SignalVerdict } from '../decisions/signal.ts';
+import { type LogOutVerdict, logOut } from '../decisions/log-out.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import { type ProviderKeys, providerFault } from '../ports/keys.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import { type Log, traceFields } from '../ports/telemetry.ts';
 
 interface AcceptLogout {
   readonly decisions: Decisions;
@@ -25,6 +25,9 @@ interface AcceptLogout {
   readonly operators?: OperatorsLogout | undefined;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
+  /** `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession`. */
+  readonly endTasksWithoutSession: boolean;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** A client of the provider whose logout tokens are accepted. */
@@ -52,7 +55,7 @@ interface OperatorsLogout {
 /** The lifetime of the provider's access tokens is unknown. A token that lives longer than a day is accepted after it. */
 const REMEMBERED_SECONDS = 24 * 60 * 60;
 
-export type LogoutOutcome = SignalVerdict | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
+export type LogoutOutcome = LogOutVerdict | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
 /**
  * A refusal is recorded as `signal.denied`. It names no person: a refused token's claims are not trusted.
@@ -77,7 +80,7 @@ async function decide(
   logoutToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<LogoutOutcome> {
-  const { decisions, clock, sharedTime, refuseLoggedOut } = service;
+  const { decisions, clock, sharedTime, refuseLoggedOut, endTasksWithoutSession } = service;
 
   // 1. The identity provider signed the token, and it is a recent logout token for this service.
   const jws = logoutToken === undefined ? undefined : readProviderJws(logoutToken);
@@ -93,15 +96,24 @@ async function decide(
   const at = await sharedTime.earliest();
   const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
   const endsTasks = accepted.some((client) => client.endsTasks);
-  return decisions.decide(logOut, {
+  const applied = await decisions.decide(logOut, {
     ...{ issuer, jti, forgetAt, at, loggedOut },
     keepsTasks: !endsTasks,
+    endsTasksWithoutSession: endTasksWithoutSession,
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
     closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
     closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
     isOfOperators,
   });
+  if (applied.kind === 'accepted' && applied.leavesTasksWithoutSession) {
+    // The record names the person. The log does not.
+    service.log.warn(LEFT, { revokedTasks: applied.revokedTasks, setting: SETTING, ...traceFields(trace) });
+  }
+  return applied;
 }
+
+const SETTING = 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession';
+const LEFT = 'a logout named a person and a session: tasks of the person that belong to no session go on';
 
 type ReadToken =
   | {

@@ -55,6 +55,7 @@ export async function explainToken(
   if (typeof token !== 'string') return [token];
   const access = networkAccess(clock);
   const provider = identityProvider(upstream, access);
+  const described = await provider.metadata();
   const service = {
     providerKeys: provider.keys,
     clock,
@@ -62,7 +63,10 @@ export async function explainToken(
     audience: upstream['Service:UpstreamIdp:Audience'],
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
-    issuer: (await provider.metadata())?.issuer,
+    refuseBound: upstream['Service:UpstreamIdp:RefuseBoundTokens'],
+    issuer: described?.accessTokenIssuer ?? described?.issuer,
+    backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
+    endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],
   };
   const { findings, person } = await explainSubjectToken(service, token);
   if (!includesPerson) return findings;

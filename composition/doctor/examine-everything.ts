@@ -164,9 +164,15 @@ function ofStorage(
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
+    logoutsLeaveTasks: logoutsLeaveTasks(settings.section('Service:UpstreamIdp')),
     transparencyLog: configuredLog(settings),
     kids,
   });
+}
+
+function logoutsLeaveTasks(upstream: SettingsSection<'Service:UpstreamIdp'> | undefined): boolean {
+  const audience = upstream?.['Service:UpstreamIdp:BackchannelLogout:Audience'];
+  return audience !== undefined && upstream?.['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'] === false;
 }
 
 function ofProvider(

@@ -77,7 +77,7 @@ export const catalogue = {
 
   'Service:UpstreamIdp:Issuer': optional(
     url({}),
-    'The identity provider whose access tokens are accepted, exactly as in its `iss`. Either this or `MetadataUrl`.',
+    'The identity provider whose access tokens are accepted, exactly as its metadata names it: the `iss` of its tokens. If the metadata has an `access_token_issuer` (AD FS), access tokens must have that one. Either this or `MetadataUrl`.',
   ),
   'Service:UpstreamIdp:MetadataUrl': optional(
     url({ query: 'accepted' }),
@@ -130,6 +130,12 @@ export const catalogue = {
     "The `aud` of the assertions by which this service authenticates at the provider (`private_key_jwt`), at `TokenUrl` and for the sign-ins of people and operators. `issuer`: the provider's issuer. `token_endpoint`: the address to which the assertion is sent, for providers that accept no other.",
   ),
 
+  'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
+    'false',
+    boolean(),
+    'Whether access tokens that are bound to a key (`cnf`, of DPoP or mutual TLS) are refused: at the exchange, at `/me`, and from operators. The service does not check the key, and a task token is bound to none.',
+  ),
+
   'Service:Scim:BearerToken': optional(
     bearerToken({ min: MIN_CREDENTIAL }),
     'Gives the identity provider access to `/scim/v2`; without it every request there gets 404.',
@@ -156,6 +162,11 @@ export const catalogue = {
     'false',
     boolean(),
     'Whether subject tokens from before a logout are refused. A logout token with a session covers the tokens of that session, another one all tokens of the person. A logout is remembered for a day. `true` needs `Audience`.',
+  ),
+  'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': defaulted(
+    'false',
+    boolean(),
+    "Whether a logout token with a person and a session also ends the person's tasks that belong to no session: those whose subject token had no `sid`. With `RefuseLoggedOut` it also covers the person's tokens without `sid`. `true` needs `Audience`.",
   ),
 
   'Service:Database:Provider': defaulted('postgres', choice('postgres', 'sqlite'), 'The database.'),

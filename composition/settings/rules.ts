@@ -110,6 +110,9 @@ export const rules: readonly Rule[] = [
   whileIs('Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut', true, {
     needs: ['Service:UpstreamIdp:BackchannelLogout:Audience'],
   }),
+  whileIs('Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession', true, {
+    needs: ['Service:UpstreamIdp:BackchannelLogout:Audience'],
+  }),
   whileIs('Service:Database:Provider', 'postgres', {
     needs: ['Service:Database:ConnectionString'],
     refuses: ['Service:Database:Path'],

@@ -11,7 +11,7 @@ export type OperatorRole = (typeof operatorRoles)[number];
 
 export interface OperatorPerson {
   readonly kind: 'person';
-  /** `iss` and `sub` of the person's access token. */
+  /** The issuer of the person's provider, as in their ID tokens, and the `sub` of their token. */
   readonly issuer: string;
   readonly subject: string;
   /** Blocks name the person by it. `undefined` if the token does not have the claim, or its value is no sponsor key. */

@@ -66,6 +66,8 @@ interface Expectations {
   /** An audience that the token must not have as well. */
   readonly foreignAudience?: string | undefined;
   readonly sponsorKeyClaim: string;
+  /** Whether a token that is bound to a key is refused: only an access token, which is presented here without that key. */
+  readonly refuseBound?: boolean;
   readonly now: Instant;
   /** The later of two clocks: no instance whose clock is behind takes an expired token. */
   readonly latest: Instant;
@@ -95,6 +97,10 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const subject = faults.length === 0 ? sub.subject : undefined;
   // Exchanging a delegated token would drop its first delegate from the new token (RFC 8693 §4.1).
   if (member(claims, 'act') !== undefined) faults.push('subject_already_delegated');
+
+  // RFC 7800 §3.1. Without the proof of possession (RFC 9449, RFC 8705) it would pass as a bearer token. `cnf` may have any form.
+  const isBound = (member(claims, 'cnf') ?? undefined) !== undefined;
+  if (expected.refuseBound && isBound) faults.push('subject_bound_to_key');
 
   const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
   // An unusable sub that is also the sponsor key is one fault, not two.

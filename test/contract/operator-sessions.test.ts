@@ -197,6 +197,11 @@ onEveryDatabase('the sessions of the console', ({ storage, database, kind, outsi
     const ended = aSession();
     await storage().decide(logOut, logout({ kind: 'session', sessionId: ended.sessionId ?? '', subject: undefined }));
     expect(await open(ended, { issuedAt: plusSeconds(LATER, 1) })).to.equal('logged_out');
+    const unnamed = aSession({ sessionId: undefined });
+    const { subject } = unnamed.operator;
+    await storage().decide(logOut, logout({ kind: 'session', sessionId: `sid-${randomUUID()}`, subject }));
+    expect(await open(unnamed, { issuedAt: LATER })).to.equal('logged_out');
+    expect(await open(unnamed, { issuedAt: plusSeconds(LATER, 1) })).to.equal('opened');
   });
 
   it('are forgotten by the sweeper once they have ended', async () => {

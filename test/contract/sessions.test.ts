@@ -139,12 +139,27 @@ onEveryDatabase('the sessions of the page', ({ storage, database }) => {
     expect(await open(signedOut, { issuedAt: plusSeconds(NOON, 51) })).to.equal('opened');
   });
 
+  it('of no provider session are not opened by a sign-in from before a logout of the person and a session', async () => {
+    const unnamed = aSession({ createdAt: LATER, sessionId: undefined });
+    const { subject } = unnamed;
+    const named = aSession({ createdAt: LATER, subject });
+    const loggedOut = { kind: 'session', sessionId: `sid-${randomUUID()}`, subject } as const;
+    await storage().decide(logOut, logout(loggedOut, plusSeconds(NOON, 50)));
+    expect(await open(unnamed, { issuedAt: plusSeconds(NOON, 50) })).to.equal('logged_out');
+    expect(await open(named, { issuedAt: plusSeconds(NOON, 50) })).to.equal('opened');
+    expect(await open(unnamed, { issuedAt: plusSeconds(NOON, 51) })).to.equal('opened');
+    // A logout that names no person is of its session alone.
+    const other = aSession({ createdAt: LATER, sessionId: undefined });
+    await storage().decide(logOut, logout({ ...loggedOut, subject: undefined }, plusSeconds(NOON, 50)));
+    expect(await open(other, { issuedAt: NOON })).to.equal('opened');
+  });
+
   it('never survive a logout that comes while they open', async function () {
     this.timeout(60_000);
     const other = await database().open();
     for (let round = 0; round < repetitions(20); round++) {
-      const session = aSession();
-      const { sessionId = '', subject } = session;
+      const session = aSession(round % 8 > 3 ? { sessionId: undefined } : {});
+      const { sessionId = `sid-${randomUUID()}`, subject } = session;
       const loggedOut: LoggedOut = round % 2 ? { kind: 'person', subject } : { kind: 'session', sessionId, subject };
       const decide = [() => open(session), () => other.decide(logOut, logout(loggedOut))];
       if (round % 4 > 1) decide.reverse();

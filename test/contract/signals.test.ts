@@ -42,6 +42,11 @@ function sessionLogout(sessionId: string | undefined, subject?: string): LogoutS
   return { ...anOccurrence(), loggedOut: { kind: 'session', sessionId, subject } };
 }
 
+/** @param endsTasksWithoutSession `Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession` */
+function bothLogout(sessionId: string, subject: string, endsTasksWithoutSession: boolean): LogoutSignal {
+  return { ...sessionLogout(sessionId, subject), endsTasksWithoutSession };
+}
+
 function personLogout(subject: string): LogoutSignal {
   return { ...anOccurrence(), loggedOut: { kind: 'person', subject } };
 }
@@ -111,6 +116,16 @@ onEveryDatabase('a stored logout', (stage) => {
     for (const of of [{ sponsorKey }, { sessionId: sponsor }]) expect(await open(of, NOON)).to.equal('opened');
   });
 
+  it('of a person and a session, with the setting, also refuses the tokens of the person without a session', async () => {
+    const [sponsor, sessionId] = [`ada-${randomUUID()}`, randomUUID()];
+    await send(remembered(bothLogout(sessionId, sponsor, true)));
+    const without = { sponsor, sessionId: undefined };
+    for (const issuedAt of [undefined, LOGGED_OUT]) expect(await open(without, issuedAt)).to.equal('logged_out');
+    expect(await open({ sessionId }, plusSeconds(LATER, 9))).to.equal('logged_out');
+    expect(await open(without, plusSeconds(LOGGED_OUT, 1))).to.equal('opened');
+    for (const of of [{ sponsor }, { sessionId: undefined }]) expect(await open(of, NOON)).to.equal('opened');
+  });
+
   it('is stored with the latest statement and the latest expiry, and refuses tokens until then, to the microsecond', async () => {
     const [latest, over] = [plusSeconds(LOGGED_OUT, 5), plusSeconds(LATER, A_DAY)];
     const sponsor = `ada-${randomUUID()}`;
@@ -172,6 +187,51 @@ onEveryDatabase('a signal', (stage) => {
     expect(records.map(({ event }) => event)).to.deep.equal(['sponsor.signal', 'task.revoked', 'task.revoked']);
     expect(records[0]?.sponsor).to.equal(undefined);
     expect(await stateOf(stage, second)).to.equal('revoked');
+  });
+
+  it('as a logout of a person and a session ends the tasks of no session only with the setting, and else says so', async () => {
+    const [sponsor, sessionId] = [`ada-${randomUUID()}`, randomUUID()];
+    const without = await openedTask(storage(), { sponsor, sessionId: undefined });
+    const child = await openedTask(storage(), { parentTaskId: without.task.taskId, sessionId: undefined });
+    const others = [
+      await openedTask(storage(), { sponsor }),
+      await openedTask(storage(), { sessionId: undefined }),
+      await openedTask(storage(), { sponsorKey: sponsor as SponsorKey, sessionId: undefined }),
+      await openedTask(storage(), { sponsor, sessionId: undefined, expiresAt: LATER }),
+    ];
+    const left = { leavesTasksWithoutSession: true };
+    const accepted = { kind: 'accepted', revokedTasks: 0, ...left };
+    const nothing = await recordedBy(storage(), async () => {
+      expect(await send(bothLogout(sessionId, sponsor, false))).to.deep.equal(accepted);
+    });
+    const reason = 'sponsor_logged_out';
+    const none = 'sponsor_logged_out_no_tasks';
+    expect(nothing.map(asEntry)).to.deep.equal([anEntry('sponsor.signal', { at: LATER, sponsor, reason: none })]);
+
+    const own = await openedTask(storage(), { sponsor, sessionId });
+    const one = await recordedBy(storage(), async () => {
+      const verdict = { kind: 'accepted', revokedTasks: 1, ...left };
+      expect(await send(bothLogout(sessionId, sponsor, false))).to.deep.equal(verdict);
+    });
+    expect(one.map((record) => record.reason)).to.deep.equal([reason, reason]);
+    expect(await stateOf(stage, own)).to.equal('revoked');
+    expect(await stateOf(stage, without)).to.equal('live');
+
+    const last = await openedTask(storage(), { sponsor, sessionId });
+    const records = await recordedBy(storage(), async () => {
+      const verdict = { kind: 'accepted', revokedTasks: 3 };
+      expect(await send(bothLogout(sessionId, sponsor, true))).to.deep.equal(verdict);
+    });
+    expect(records.map(asEntry)).to.deep.equal([
+      anEntry('sponsor.signal', { at: LATER, sponsor, reason }),
+      ...endRecordsOf(without, { at: LATER, event: 'task.revoked', reason }),
+      ...endRecordsOf(child, { at: LATER, event: 'task.revoked', reason: 'parent_revoked' }),
+      ...endRecordsOf(last, { at: LATER, event: 'task.revoked', reason }),
+    ]);
+    for (const other of others) expect(await stateOf(stage, other)).to.equal('live');
+    // No task without a session goes on, so the record says nothing about one.
+    const over = await recordedBy(storage(), () => send(bothLogout(sessionId, sponsor, false)));
+    expect(over.map(asEntry)).to.deep.equal([anEntry('sponsor.signal', { at: LATER, sponsor, reason })]);
   });
 
   it('as a logout of a person ends all live tasks of that sub, whatever their sponsor key', async () => {
@@ -304,28 +364,42 @@ onEveryDatabase(
     ] as const;
     const ofPerson = ({ task }: TaskOpening) => personLogout(task.sponsor);
     const ofSession = ({ task }: TaskOpening) => sessionLogout(task.sessionId);
+    const besideSession = ({ task }: TaskOpening) => bothLogout(randomUUID(), task.sponsor, true);
+    const none = { sessionId: undefined };
     const blocked = { kind: 'sponsor_blocked', block: 'deleted' } as const;
-    /** Each signal with the verdict of a later exchange. */
-    const signals: readonly (readonly [what: string, about: (opening: TaskOpening) => Signal, later: OpenVerdict])[] = [
+    /** Each signal with the verdict of a later exchange, and what the task must be like. */
+    const signals: readonly (readonly [
+      what: string,
+      about: (opening: TaskOpening) => Signal,
+      later: OpenVerdict,
+      of?: Partial<TaskOpening['task']>,
+    ])[] = [
       ['a logout of the person', ofPerson, { kind: 'opened' }],
       ['a logout of the session', ofSession, { kind: 'opened' }],
       ['session-revoked', ({ task }) => anEvent('revoked', task.sponsorKey), { kind: 'opened' }],
       ['a remembered logout of the person', (opening) => remembered(ofPerson(opening)), { kind: 'logged_out' }],
       ['a remembered logout of the session', (opening) => remembered(ofSession(opening)), { kind: 'logged_out' }],
+      ['a logout of the person and another session', besideSession, { kind: 'opened' }, none],
+      [
+        'a remembered logout of the person and another session',
+        (opening) => remembered(besideSession(opening)),
+        { kind: 'logged_out' },
+        none,
+      ],
       ['account-purged', ({ task }) => anEvent('purged', task.sponsorKey), blocked],
     ];
 
     for (const [who, changes] of people) {
-      for (const [what, signal, later] of signals) {
+      for (const [what, signal, later, of] of signals) {
         it(`as ${what} waits for a running exchange, and ends its task (${who})`, async () => {
-          const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
+          const opening = await aLaterOpening(stage, { ...changes(), ...of }, LOGGED_OUT);
           const outcomes = await secondWaitsForFirst(open(opening), () => send(signal(opening)));
           expect(outcomes).to.deep.equal([{ kind: 'opened' }, { kind: 'accepted', revokedTasks: 1 }]);
           expect(await stateOf(stage, opening)).to.equal('revoked');
         });
 
         it(`as ${what} lets a later exchange wait, whose verdict is ${later.kind} (${who})`, async () => {
-          const opening = await aLaterOpening(stage, changes(), LOGGED_OUT);
+          const opening = await aLaterOpening(stage, { ...changes(), ...of }, LOGGED_OUT);
           const outcomes = await secondWaitsForFirst(() => send(signal(opening)), open(opening));
           expect(outcomes).to.deep.equal([{ kind: 'accepted', revokedTasks: 0 }, later]);
         });
@@ -336,8 +410,8 @@ onEveryDatabase(
       this.timeout(30_000 + ROUNDS * 6_000);
       const processes = await Promise.all([database().open(), database().open(), database().open()]);
       const each = Array.from({ length: ROUNDS }, (_, round) => signals.map((one) => [round, ...one] as const)).flat();
-      for (const [nth, [round, , signal, later]] of each.entries()) {
-        const opening = await aLaterOpening(stage, {}, LOGGED_OUT);
+      for (const [nth, [round, , signal, later, of]] of each.entries()) {
+        const opening = await aLaterOpening(stage, { ...of }, LOGGED_OUT);
         const sent = signal(opening);
         const { taskId, sponsorKey } = opening.task;
         const starts = [open(opening, processes[nth % 3]), () => send(sent, processes[(nth + round + 1) % 3])];

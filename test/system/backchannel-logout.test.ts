@@ -178,6 +178,35 @@ for (const database of databases) {
       }
     });
 
+    it('warns if a logout of a person and a session leaves tasks without a session, and ends them with the setting', async () => {
+      const sub = `ada-${randomUUID()}`;
+      const [task, sid] = [await newTask({ sub, sid: undefined }), randomUUID()];
+      const about = 'tasks of the person that belong to no session go on';
+      const warnings = (at: Mandate) => at.log.lines.filter((line) => line.includes(about));
+      const lines = await mandate.recorded(async () => expectAccepted(await send(sign({ sub, sid }))));
+      expect(fieldsOf(lines, 'event', 'reason', 'decision', 'sponsor')).to.deep.equal([
+        ['sponsor.signal', 'sponsor_logged_out_no_tasks', 'allow', sub],
+      ]);
+      expect(warnings(mandate)).to.have.length(1);
+      expect(JSON.parse(warnings(mandate)[0] ?? '')).to.include({ level: 'warn', revokedTasks: 0 });
+      for (const secret of [sub, sid]) expect(warnings(mandate)[0]).not.to.include(secret);
+      expect(await introspect(task)).to.deep.include({ active: true });
+
+      const ending = await mandate.another({
+        'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true',
+      });
+      const ended = await mandate.recorded(async () => {
+        expectAccepted(await ending.post(PATH, { logout_token: sign({ sub, sid }) }));
+      });
+      expect(fieldsOf(ended, 'event', 'reason', 'sponsor')).to.deep.equal([
+        ['sponsor.signal', 'sponsor_logged_out', sub],
+        ['task.revoked', 'sponsor_logged_out', sub],
+      ]);
+      expect(await introspect(task)).to.deep.include({ active: false, revocation_reason: 'sponsor_logged_out' });
+      expect(warnings(ending)).to.deep.equal([]);
+      await ending.stop();
+    });
+
     it('finds the tasks by sub if the sponsor key is in another claim', async () => {
       const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       const issued = await (await keyed.agent()).exchangeFor({ oid: 'object-7' });

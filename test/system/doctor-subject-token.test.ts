@@ -13,7 +13,7 @@ import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { runCommand } from '../support/command-process.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
-import { answering } from '../support/loopback.ts';
+import { answering, startLoopback } from '../support/loopback.ts';
 import { environmentOf } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -21,7 +21,7 @@ import { startUserDirectory, type UserDirectory } from '../support/user-director
 
 const CLAIMS = [
   ...['person', 'form', 'signature', 'iss', 'exp', 'iat, nbf', 'aud', 'sub', 'act'],
-  ...['sponsor key', 'sid', 'scopes'],
+  ...['cnf', 'sponsor key', 'sid', 'scopes'],
 ];
 const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
 const active = answering({ enabled: true });
@@ -98,6 +98,49 @@ for (const kind of databases) {
       expect(failedOf(findings)).to.deep.equal([...faults, 'token scopes', 'verdict']);
       expect(sentenceOf(findings, 'verdict')).to.include('reason subject_untrusted_issuer:');
       expect(sentenceOf(findings, 'token aud')).to.equal(`aud is "account"; expected is "${provider.audience}".`);
+    });
+
+    it('compares iss with the issuer of access tokens, if the metadata names another than of ID tokens', async () => {
+      const trust = 'http://adfs.example/adfs/services/trust';
+      const document = { issuer: 'https://adfs.example/adfs', access_token_issuer: trust };
+      const adfs = await startLoopback(answering({ ...document, jwks_uri: `${provider.issuer}/jwks` }));
+      const changes = { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': `${adfs.url}/document` };
+      expect(failedOf(await explain(mint({ iss: trust, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+      const wrong = await explain(mint({ iss: document.issuer }), { changes });
+      expect(failedOf(wrong)).to.deep.equal(['token iss', 'verdict']);
+      expect(sentenceOf(wrong, 'token iss')).to.equal(
+        `iss is "${document.issuer}"; that of the identity provider's access tokens is "${trust}".`,
+      );
+      await adfs.close();
+    });
+
+    it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {
+      const bound = mint({ cnf: { jkt: 'thumbprint' }, scope: 'jira:read' });
+      const warned = await explain(bound);
+      expect(warned.filter(({ status }) => status !== 'ok').map(({ check }) => check)).to.deep.equal(['token cnf']);
+      const changes = { 'Service:UpstreamIdp:RefuseBoundTokens': 'true' };
+      const refused = await explain(bound, { changes });
+      expect(failedOf(refused)).to.deep.equal(['token cnf', 'verdict']);
+      expect(sentenceOf(refused, 'verdict')).to.include('reason subject_bound_to_key:');
+      expect(failedOf(await explain(mint({ cnf: null, scope: 'jira:read' }), { changes }))).to.deep.equal([]);
+    });
+
+    it('says what a logout does to the tasks of a token without sid', async () => {
+      const logout = 'Service:UpstreamIdp:BackchannelLogout';
+      const on = { [`${logout}:Audience`]: 'portal' };
+      for (const [sid, changes, status, sentence] of [
+        [undefined, {}, 'ok', /Back-channel logout is off, so no logout ends tasks\.$/],
+        [undefined, on, 'warning', /names the person and a session does not end its tasks\./],
+        [null, on, 'warning', /names the person and a session does not end its tasks\./],
+        [undefined, { ...on, [`${logout}:EndTasksWithoutSession`]: 'true' }, 'ok', /^There is no sid: each logout /],
+        ['session-of-ada', on, 'ok', /^sid names a session\.$/],
+      ] as const) {
+        const findings = await explain(mint({ sid, scope: 'jira:read' }), { changes });
+        const found = findings.find(({ check }) => check === 'token sid');
+        expect(found?.status).to.equal(status);
+        expect(found?.sentence).to.match(sentence);
+        expect(findings.at(-1)).to.include({ check: 'verdict', status: 'ok' });
+      }
     });
 
     const single: readonly (readonly [string, () => string, string, string])[] = [

@@ -10,11 +10,13 @@ import { expect } from 'chai';
 import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
 import { assets } from '../../adapters/http/console/layout.ts';
 import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
+import { logOut } from '../../application/decisions/log-out.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
 import { examineEverything } from '../../composition/doctor/examine-everything.ts';
 import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { freePort } from '../../scripts/free-port.ts';
+import { openedTask } from '../contract/storage-fixtures.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -384,6 +386,62 @@ for (const kind of databases) {
       await moved.close();
       const gone = await complaints({ 'Service:UpstreamIdp:Issuer': moved.url });
       await expectOnly(skippedThen(gone), ['provider discovery', 'failed', /There was no answer \(ECONNREFUSED\)\.$/]);
+    });
+
+    it('warns for a day of a logout that ended nothing while tasks without a session went on', async () => {
+      const fresh = await kind.fresh();
+      const storage = await fresh.open();
+      const ofLogouts = async (changes: Settings = {}) =>
+        (await examine({ ...fresh.settings, ...changes })).find(({ check }) => check === 'logouts');
+      const at = clock.now();
+      const opened = { createdAt: at, expiresAt: plusSeconds(at, 900), sessionId: undefined };
+      const { sponsor } = (await openedTask(storage, opened)).task;
+      const occurrence = { issuer: provider.issuer, forgetAt: plusSeconds(at, 600), at };
+      const logOutOf = (subject: string) =>
+        storage.decide(logOut, {
+          ...{ ...occurrence, jti: randomUUID() },
+          loggedOut: { kind: 'session', sessionId: 'another', subject },
+        });
+      await logOutOf('person-without-tasks');
+      expect(await ofLogouts()).to.include({ status: 'ok' });
+      await logOutOf(sponsor);
+      const found = await ofLogouts();
+      expect(found).to.include({ status: 'warning' });
+      expect(found?.sentence).to.match(/ended no task, although the person had live tasks: these belong to no session/);
+      expect(JSON.stringify(found)).not.to.include(sponsor);
+      const setting = 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession';
+      expect(await ofLogouts({ [setting]: 'true' })).to.equal(undefined);
+      clock.advance(86_400 + 60);
+      expect(await ofLogouts()).to.include({ status: 'ok' });
+      await storage.close();
+      await fresh.drop();
+    });
+
+    it('finds an issuer that no token can have: a template for several tenants, or text that is no URI', async () => {
+      const keys = { jwks_uri: `${provider.issuer}/jwks` };
+      const template = { issuer: `${provider.issuer}/{tenantid}/v2.0`, ...keys };
+      const server = await startLoopback(answering(template));
+      const byUrl = {
+        'Service:UpstreamIdp:Issuer': undefined,
+        'Service:UpstreamIdp:MetadataUrl': `${server.url}/common/.well-known/openid-configuration`,
+      };
+      const discoveryBy = async (changes: Settings) =>
+        (await examine(changes)).find(({ check }) => check === 'provider discovery');
+      const found = await discoveryBy(byUrl);
+      expect(found).to.include({ status: 'failed' });
+      expect(found?.sentence).to.match(/no issuer, but a template for those of several tenants: no token has it/);
+      expect(found?.remedy).to.include('MetadataUrl name the metadata of one tenant');
+      const byIssuer = await discoveryBy({ 'Service:UpstreamIdp:Issuer': server.url });
+      expect(byIssuer).to.include({ status: 'failed' });
+      expect(byIssuer?.sentence).to.match(/no issuer, but a template for those of several tenants\.$/);
+      expect(byIssuer?.remedy).to.match(/If the provider has several tenants, name one of them\.$/);
+      server.answer = answering({ issuer: provider.issuer, access_token_issuer: 'https://idp.example ', ...keys });
+      const noUri = await discoveryBy(byUrl);
+      expect(noUri).to.include({ status: 'failed' });
+      expect(noUri?.sentence).to.match(/an issuer that is no URI: no token can have it/);
+      server.answer = answering({ issuer: provider.issuer, access_token_issuer: 'http://adfs.example/trust', ...keys });
+      expect((await discoveryBy(byUrl))?.status).to.equal('ok');
+      await server.close();
     });
 
     it('finds an identity provider that publishes no usable key', async () => {

@@ -117,6 +117,21 @@ for (const database of databases) {
       }
     });
 
+    it('with EndTasksWithoutSession also refuses the tokens without sid after a logout of the person and a session', async () => {
+      const ending = await mandate.another({
+        'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true',
+      });
+      const [sub, sid, iat] = [newPerson(), randomUUID(), now() - 30];
+      await logOut({ sub, sid, iat }, ending);
+      for (const at of [ending, mandate]) {
+        for (const before of [iat - 1, iat, undefined]) await expectRefused({ sub, sid: undefined, iat: before }, at);
+        await expectRefused({ sub, sid: null, iat }, at);
+        await expectOpened({ sub, sid: undefined, iat: iat + 1 }, at);
+        await expectOpened({ sub, sid: randomUUID(), iat }, at);
+      }
+      await ending.stop();
+    });
+
     it('compares the sub even if the sponsor key is in another claim', async () => {
       const keyed = await mandate.another({ 'Service:UpstreamIdp:SponsorKeyClaim': 'oid' });
       const [sub, oid] = [newPerson(), newPerson()];

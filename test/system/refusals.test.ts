@@ -590,6 +590,7 @@ const ELSEWHERE = [
   'revocation_not_owner', // test/system/revocation.test.ts
   'rate_limited', // test/system/rate-limits.test.ts
   'subject_logged_out', // test/system/logged-out.test.ts
+  'subject_bound_to_key', // test/system/bound-tokens.test.ts
   'overloaded', // test/system/overload.test.ts
 ];
 

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
+import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type {
@@ -20,6 +21,7 @@ import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { bindInstant } from './column-types.ts';
 import { hostsOf } from './connection-string.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
@@ -91,9 +93,17 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
     },
+    async logoutEndedNothing(since) {
+      return (await run(endedNothing, [ENDED_NOTHING, bindInstant(since)])).count > 0;
+    },
     close: () => connections.close(),
   };
 }
+
+const endedNothing = {
+  name: 'condition_ended_nothing',
+  text: `select 1 from ledger where event = 'sponsor.signal' and reason = $1 and ts >= $2 limit 1`,
+};
 
 /**
  * Lists the guards that keep the ledger from being changed (`schema.sql`), on its tables and every partition. A trigger

@@ -164,6 +164,16 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     ([row]) => row && { statedAt: readInstant(row.stated_at), forgetAt: readInstant(row.forget_at) },
   ),
 
+  live_task_without_session: lookup<'live_task_without_session', unknown>(
+    'subject text, at timestamptz',
+    `select 1 as found from (
+      select from tasks t
+        where t.sponsor = q.subject and t.session_id is null and t.state = 'live' and t.expires_at > q.at limit 1
+    ) one`,
+    ({ subject, at }) => ({ subject: storable('sponsor', subject), at: bindInstant(at) }),
+    isThere,
+  ),
+
   task_state: lookup<'task_state', Pick<TaskRow, 'state'> & { readonly expires_at: string }>(
     'task_id text',
     'select state, expires_at::text from tasks t where t.task_id = q.task_id',

@@ -52,6 +52,14 @@ const trees = {
     ' and t.agent_id = $4',
   ),
   session_id: selectTree('session_id', "session_id = $1 and state = 'live'"),
+  // `union all`: for a plain `union` the planner may sort, and reads all tasks in the order of their ids.
+  session_or_none: selectTree(
+    'session_id',
+    `session_id = $1 and state = 'live'
+      union all select task_id from tasks where sponsor = $4 and session_id is null and state = 'live'`,
+    'session_or_none',
+    ' or (t.session_id is null and t.sponsor = $4)',
+  ),
   sponsor: selectTree('sponsor', "sponsor = $1 and state = 'live'"),
 } as const;
 

@@ -284,7 +284,8 @@ create index tasks_by_sponsor on @schema@.tasks (sponsor_key, state, task_id) wh
 create index tasks_by_state on @schema@.tasks (lower(state), task_id) where lower(state) is not null;
 create index tasks_live_by_session on @schema@.tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on @schema@.tasks (parent_task_id) where parent_task_id is not null;
-create index tasks_live_by_subject on @schema@.tasks (sponsor) where state = 'live' and sponsor is not null;
+-- With the session, so that a task without one is found beside any number of the person's tasks that have one.
+create index tasks_live_by_subject on @schema@.tasks (sponsor, session_id) where state = 'live' and sponsor is not null;
 -- Statistics lag behind the newest tasks, so the planner expects no task to expire later. To find one by its id, it
 -- would then read all of this index. `ended_at is null` means live too, but does not match `state = 'live'`.
 create index tasks_by_expiry on @schema@.tasks (expires_at) where ended_at is null;
@@ -515,7 +516,10 @@ create table @schema@.accepted_signals (
 create index accepted_signals_by_forgetting on @schema@.accepted_signals (forget_at);
 create table @schema@.logouts (
   kind text collate "C" not null check (
-    kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')
+    kind in (
+      'session', 'person', 'person_without_session', 'me_session', 'me_person', 'me_person_without_session',
+      'operator_session', 'operator_person', 'operator_person_without_session'
+    )
   ),
   name text collate "C" not null,
   -- The latest logout, by the provider's clock.

@@ -166,8 +166,8 @@ export function taskValues(task: Task, instant: BindInstant): readonly Bound[] {
 type SelectionColumn = 'task_id' | 'agent_id' | 'sponsor_key' | 'session_id' | 'sponsor';
 
 interface SelectionKey {
-  /** The column that the selected tasks share; `sponsor_agent` are two, the person and the agent. */
-  readonly by: SelectionColumn | 'sponsor_agent';
+  /** The column that the selected tasks share; of `sponsor_agent` and `session_or_none` there are two. */
+  readonly by: SelectionColumn | 'sponsor_agent' | 'session_or_none';
   /** The values of these columns. */
   readonly keys: readonly [string, ...string[]];
 }
@@ -184,6 +184,10 @@ export function selectedBy(selection: TaskSelection): SelectionKey {
       return { by: 'sponsor_agent', keys: [storable('sponsor_key', selection.sponsorKey), selection.agentId] };
     case 'session':
       return { by: 'session_id', keys: [storable('session_id', selection.sessionId)] };
+    case 'session_or_none': {
+      const { sessionId, subject } = selection;
+      return { by: 'session_or_none', keys: [storable('session_id', sessionId), storable('sponsor', subject)] };
+    }
     case 'subject':
       return { by: 'sponsor', keys: [storable('sponsor', selection.subject)] };
   }

@@ -1,5 +1,6 @@
 /** Reads the condition of a SQLite database, and its backlogs. */
 
+import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import type { Backlog, OutboxBacklog, SealingBacklog, StorageCondition } from '../../../application/ports/storage.ts';
 import type { Instant } from '../../../domain/instant.ts';
@@ -16,12 +17,21 @@ const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
 
 const selectVersion = 'select sqlite_version() as version';
 const selectGuards = "select type, name, tbl_name, sql from sqlite_schema where type in ('trigger', 'table')";
+const selectEndedNothing = "select 1 from ledger where event = 'sponsor.signal' and reason = ? and ts >= ? limit 1";
 const selectSigners = 'select kid from checkpoints group by kid order by max(checkpoint_id) desc';
 
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
-  'server' | 'schema' | 'guards' | 'numbering' | 'sealing' | 'outbox' | 'findBlocks' | 'isLoggedOut'
+  | 'server'
+  | 'schema'
+  | 'guards'
+  | 'numbering'
+  | 'sealing'
+  | 'outbox'
+  | 'findBlocks'
+  | 'isLoggedOut'
+  | 'logoutEndedNothing'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -61,9 +71,10 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
     findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {
-        const answers = logoutQuestions(who).map((question) => readFact(run, question));
+        const answers = logoutQuestions(who).map((question) => question && readFact(run, question));
         return isLoggedOut(answers, issuedAt, at);
       }),
+    logoutEndedNothing: (since) => read((run) => run(selectEndedNothing, [ENDED_NOTHING, since]).count > 0),
   };
 }
 

@@ -57,6 +57,8 @@ const readers: Readers = {
     return run<OperatorSessionRow>(OPERATOR_SESSIONS[by], values).rows.map(toOperatorSession);
   },
 
+  live_task_without_session: (run, { subject, at }) => isThere(run, withoutSession, storable('sponsor', subject), at),
+
   task_state: (run, taskId) => {
     const row = first<TaskRow>(run, 'select state, expires_at from tasks where task_id = ?', taskId);
     return row && { state: row.state, expiresAt: row.expires_at };
@@ -264,8 +266,17 @@ const LIVE_TASKS = {
   sponsor_key: liveTasks('sponsor_key', "sponsor_key = ? and state = 'live'"),
   sponsor_agent: liveTasks('sponsor_key', "sponsor_key = ? and agent_id = ? and state = 'live'", ' and t.agent_id = ?'),
   session_id: liveTasks('session_id', "session_id = ? and state = 'live'"),
+  session_or_none: liveTasks(
+    'session_id',
+    `session_id = ? and state = 'live'
+      union all select task_id from tasks where sponsor = ? and session_id is null and state = 'live'`,
+    ' or (t.session_id is null and t.sponsor = ?)',
+  ),
   sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
 } as const;
+
+const withoutSession = `select 1 from tasks
+  where sponsor = ? and session_id is null and state = 'live' and expires_at > ? limit 1`;
 
 const dueTasks = `select task_id from (
     select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?

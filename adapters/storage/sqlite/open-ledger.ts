@@ -63,6 +63,7 @@ export async function openSqliteCondition(path: string): Promise<StorageConditio
     statusLists: ask('statusListUsage'),
     findBlocks: ask('findBlocks'),
     isLoggedOut: ask('isLoggedOut'),
+    logoutEndedNothing: ask('logoutEndedNothing'),
     link: async () => undefined,
     // SQLite uses the clock of this machine, so there is nothing to compare.
     now: async () => undefined,

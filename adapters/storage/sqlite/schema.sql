@@ -118,8 +118,9 @@ create index tasks_by_agent on tasks (agent_id, state);
 create index tasks_by_sponsor on tasks (sponsor_key, state);
 -- An expression, because only a list of all tasks may use this index: `state = 'live'` is in many statements.
 create index tasks_by_state on tasks (lower(state));
--- A logout names the provider's `sub`, which need not be the sponsor key.
-create index tasks_live_by_subject on tasks (sponsor) where state = 'live';
+-- A logout names the provider's `sub`, which need not be the sponsor key. With the session, so that a task without one is
+-- found beside any number of the person's tasks that have one.
+create index tasks_live_by_subject on tasks (sponsor, session_id) where state = 'live';
 create index tasks_live_by_session on tasks (session_id) where state = 'live' and session_id is not null;
 create index tasks_by_parent on tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_live_by_expiry on tasks (expires_at) where state = 'live';
@@ -192,7 +193,12 @@ create index accepted_signals_by_forgetting on accepted_signals (forget_at);
 
 -- Sessions (by sid) and people (by sub) that have logged out. Subject tokens from before the logout are refused.
 create table logouts (
-  kind text not null check (kind in ('session', 'person', 'me_session', 'me_person', 'operator_session', 'operator_person')),
+  kind text not null check (
+    kind in (
+      'session', 'person', 'person_without_session', 'me_session', 'me_person', 'me_person_without_session',
+      'operator_session', 'operator_person', 'operator_person_without_session'
+    )
+  ),
   name text not null,
   -- The latest logout, by the provider's clock.
   stated_at integer not null,

@@ -109,6 +109,14 @@ describe('Discovery', () => {
     ['a relative jwks_uri', answering({ issuer: 'ISSUER', jwks_uri: `/${SECRET}` })],
     ['a jwks_uri of another scheme', answering({ issuer: 'ISSUER', jwks_uri: `file:///${SECRET}` })],
     ['a number as jwks_uri', answering({ issuer: 'ISSUER', jwks_uri: 7 })],
+    [
+      'an access_token_issuer in a list',
+      answering({ issuer: 'ISSUER', jwks_uri: 'https://idp.example/', access_token_issuer: [SECRET] }),
+    ],
+    [
+      'an empty access_token_issuer',
+      answering({ issuer: 'ISSUER', jwks_uri: `https://${SECRET}.example/`, access_token_issuer: '' }),
+    ],
     ['a body over 256 KiB', answering({ issuer: 'ISSUER', padding: SECRET.repeat(10_000) })],
     ['a cut connection', (_, response) => response.destroy()],
   ] satisfies [string, Loopback['answer']][]) {
@@ -142,6 +150,60 @@ describe('Discovery', () => {
       expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);
     });
   }
+
+  it('reads the issuer of access tokens, if the document names another (AD FS)', async () => {
+    const keys = { jwks_uri: `${server.url}/keys` };
+    for (const [said, accessTokenIssuer] of [
+      ['http://adfs.example/adfs/services/trust', 'http://adfs.example/adfs/services/trust'],
+      [server.url, undefined],
+      [null, undefined],
+    ] as const) {
+      server.answer = answering({ issuer: server.url, access_token_issuer: said, ...keys });
+      const described = { issuer: server.url, jwksUri: keys.jwks_uri };
+      for (const location of [
+        { kind: 'issuer', issuer: server.url },
+        { kind: 'metadata_url', url: `${server.url}/document` },
+      ] as const) {
+        expect(await by(location).current()).to.deep.equal({
+          ...described,
+          ...(accessTokenIssuer !== undefined && { accessTokenIssuer }),
+        });
+      }
+      expect(await by({ kind: 'transmitter', issuer: server.url }).current()).to.deep.equal(described);
+    }
+    expect(log.lines).to.deep.equal([]);
+  });
+
+  it('logs once that no token can have the issuer, and again when it has become another such', async () => {
+    const template = 'https://login.example/{tenantid}/v2.0';
+    const publish = (members: object) => {
+      server.answer = answering({ issuer: server.url, jwks_uri: `${server.url}/keys`, ...members });
+    };
+    const metadata = by({ kind: 'metadata_url', url: `${server.url}/document` });
+    publish({ issuer: template });
+    expect((await metadata.refresh())?.issuer).to.equal(template);
+    await metadata.refresh();
+    const { host } = new URL(server.url);
+    const line = { level: 'warn', message: "The identity provider's metadata names an issuer that no token can have." };
+    const lines = () => log.lines.splice(0).map((one) => JSON.parse(one));
+    expect(lines()).to.deep.equal([{ ...line, host, fault: 'template' }]);
+    publish({ access_token_issuer: 'https://idp.example/ and more' });
+    await metadata.refresh();
+    await metadata.refresh();
+    expect(lines()).to.deep.equal([{ ...line, host, fault: 'no_uri' }]);
+    publish({});
+    await metadata.refresh();
+    expect(lines()).to.deep.equal([]);
+  });
+
+  it('says of a document of all tenants that its issuer is a template, if one issuer is expected', async () => {
+    server.answer = answering({ issuer: 'https://login.example/{tenantid}/v2.0', jwks_uri: `${server.url}/keys` });
+    expect(await by({ kind: 'issuer', issuer: server.url }).current()).to.equal(undefined);
+    expect(log.lines).to.have.length(1);
+    expect(JSON.parse(log.lines[0] ?? '').problem).to.match(
+      /no issuer, but a template for those of several tenants\.$/,
+    );
+  });
 
   it('refuses a jwks_uri over http in a document over https', async () => {
     const secure = await startLoopback(answering({}), { tls: true });

@@ -220,6 +220,22 @@ describe('The keys of an identity provider', () => {
     }
   });
 
+  it('belong to the issuers of the metadata, which are replaced with them', async () => {
+    const key = await makeSigningKey('ES256');
+    publish(key.publicJwk);
+    const keys = keysOf(server.url);
+    const metadata = '/.well-known/openid-configuration';
+    const document = documents[metadata];
+    for (const accessTokenIssuer of ['http://adfs.example/trust', 'http://adfs.example/moved']) {
+      documents[metadata] = { ...(document as object), access_token_issuer: accessTokenIssuer };
+      clock.advance(301);
+      await keys.refreshIfDue();
+      const expected = { kind: 'verified', issuer: server.url, accessTokenIssuer };
+      // The second answer is from the cache of verified tokens.
+      for (let time = 0; time < 2; time += 1) expect(await keys.verify(signedBy(key))).to.deep.equal(expected);
+    }
+  });
+
   it('are all tried for a token without a kid, and none is dropped because of its position', async () => {
     const { kid: _, ...nameless } = (await makeSigningKey('ES256')).publicJwk;
     const key = await makeSigningKey('ES256');

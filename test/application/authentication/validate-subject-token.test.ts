@@ -45,6 +45,7 @@ describe('validating a subject token', () => {
         sharedTime: agreeing({ now: () => NOON }),
         audience: good.aud,
         sponsorKeyClaim: 'oid',
+        refuseBound: false,
       },
       token,
     );
@@ -57,6 +58,7 @@ describe('validating a subject token', () => {
         ...{ subject: 'ada', sponsorKey: 'object-7', sessionId: undefined, scope: ['jira:read'] },
         issuedAt: instantFromSeconds(NOW - 5),
         authenticatedAt: undefined,
+        issuer: ISSUER,
       },
     });
   });
@@ -92,6 +94,13 @@ describe('validating a subject token', () => {
     verdict = { kind: 'verified', issuer: 'https://moved.example' };
     expect(await validate(signed())).to.deep.nested.include({ 'denial.reason': 'subject_untrusted_issuer' });
     expect((await validate(signed({ iss: 'https://moved.example' }))).kind).to.equal('allowed');
+    verdict = { ...verdict, accessTokenIssuer: 'http://adfs.example/trust' };
+    expect(await validate(signed({ iss: 'http://adfs.example/trust' }))).to.deep.nested.include({
+      ...{ kind: 'allowed', 'value.issuer': 'https://moved.example' },
+    });
+    for (const iss of ['https://moved.example', ISSUER]) {
+      expect(await validate(signed({ iss }))).to.deep.nested.include({ 'denial.reason': 'subject_untrusted_issuer' });
+    }
   });
 
   it('refuses with the first of several faults, and names the person only if that fault comes after the check of the sub', async () => {

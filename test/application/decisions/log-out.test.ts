@@ -62,7 +62,7 @@ describe('logOut', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
         const none = {
           ...{ remembered: undefined, closed: undefined, closedOperators: undefined },
-          operatorSessions: undefined,
+          ...{ operatorSessions: undefined, rememberedWithoutSession: undefined, isLeft: undefined },
         };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
@@ -81,10 +81,11 @@ describe('logOut', () => {
       it('from the client of the page closes and refuses its sessions, and reads and ends no task', () => {
         const page = { ...signal, keepsTasks: true, closesSessions: remember } as const;
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
-        const closed = ask('logout', pageName);
+        const closed = [ask('logout', pageName)];
         expect(logOut.asks(page)).to.deep.equal({
           ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
           ...{ closed, closedOperators: undefined, operatorSessions: undefined },
+          ...{ rememberedWithoutSession: undefined, isLeft: undefined },
         });
         const { verdict, effects } = logOut.judge(page, { accepted: false });
         expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
@@ -116,6 +117,95 @@ describe('logOut', () => {
       }
     });
   }
+
+  describe('of a person and a session', () => {
+    const both: LogoutSignal = { ...session, loggedOut: { kind: 'session', sessionId: 'session-1', subject: 'ada' } };
+    const ending: LogoutSignal = { ...both, endsTasksWithoutSession: true };
+    const remember = times(80, 86_400);
+
+    it('without the setting ends the tasks of the session, and reads whether tasks without a session go on', () => {
+      expect(lockNames(logOut.locks(both))).to.deep.equal(['exclusive session session-1', signalLock]);
+      expect(logOut.asks({ ...both, remember })).to.deep.include({
+        live: ask('live_tasks', { selection: { kind: 'session', sessionId: 'session-1' }, at }),
+        isLeft: ask('live_task_without_session', { subject: 'ada', at }),
+        rememberedWithoutSession: undefined,
+      });
+      expect(logOut.asks({ ...both, keepsTasks: true })).to.deep.include({ live: undefined, isLeft: undefined });
+      // A setting about tasks changes no logout for the client of the page.
+      expect(logOut.asks({ ...ending, keepsTasks: true })).to.deep.include({ live: undefined, isLeft: undefined });
+      expect(lockNames(logOut.locks({ ...ending, keepsTasks: true }))).to.deep.equal(lockNames(logOut.locks(both)));
+    });
+
+    for (const [title, ended, isLeft, recorded, verdict] of [
+      ['a task ended and none goes on', live, false, reason, { revokedTasks: 3 }],
+      ['a task ended and one goes on', live, true, reason, { revokedTasks: 3, leavesTasksWithoutSession: true }],
+      ['no task ended and none goes on', NO_TASKS, false, reason, { revokedTasks: 0 }],
+      [
+        ...(['no task ended and one goes on', NO_TASKS, true] as const),
+        ...(['sponsor_logged_out_no_tasks', { revokedTasks: 0, leavesTasksWithoutSession: true }] as const),
+      ],
+    ] as const) {
+      it(`records ${recorded} if ${title}`, () => {
+        const judged = logOut.judge(both, { accepted: false, live: ended, isLeft });
+        expect(judged.verdict).to.deep.equal({ kind: 'accepted', ...verdict });
+        const [append] = judged.effects.flatMap((one) => (one.effect === 'append' ? [one] : []));
+        expect(append?.entries).to.deep.equal([signalRecord('ada', at, recorded)]);
+        const ends = append?.ended?.tasks.map(({ end }) => end.record.reason) ?? [];
+        expect(ends).to.deep.equal(ended === live ? [reason, 'parent_revoked', reason] : []);
+      });
+    }
+
+    it('with the setting locks the person too, and ends and remembers what belongs to no session', () => {
+      expect(lockNames(logOut.locks(ending))).to.deep.equal([
+        ...['exclusive session session-1', 'exclusive sponsor ada', 'exclusive subject ada'],
+        signalLock,
+      ]);
+      const name = { kind: 'person_without_session', name: 'ada' } as const;
+      expect(logOut.asks({ ...ending, remember })).to.deep.include({
+        live: ask('live_tasks', { selection: { kind: 'session_or_none', sessionId: 'session-1', subject: 'ada' }, at }),
+        isLeft: undefined,
+        rememberedWithoutSession: ask('logout', name),
+      });
+      const known = { remembered: times(81, 1), rememberedWithoutSession: times(79, 86_401) };
+      const { effects } = logOut.judge({ ...ending, remember }, { accepted: false, ...known, live: NO_TASKS });
+      expect(effects.slice(1, -1)).to.deep.equal([
+        { effect: 'put_logout', kind: 'session', name: 'session-1', ...times(81, 86_400) },
+        { effect: 'put_logout', ...name, ...times(80, 86_401) },
+      ]);
+    });
+
+    it('from the client of a page locks the person, and refuses the person’s sign-ins without a session', () => {
+      for (const [page, closing] of [
+        ['me', { closesSessions: remember }],
+        ['operator', { closesOperatorSessions: remember }],
+      ] as const) {
+        const signal: LogoutSignal = { ...both, keepsTasks: true, ...closing };
+        expect(lockNames(logOut.locks(signal))).to.deep.equal([
+          ...['exclusive session session-1', 'exclusive subject ada'],
+          signalLock,
+        ]);
+        const names = [
+          { kind: `${page}_session`, name: 'session-1' },
+          { kind: `${page}_person_without_session`, name: 'ada' },
+        ] as const;
+        const key = page === 'me' ? 'closed' : 'closedOperators';
+        expect(logOut.asks(signal)).to.deep.include({ [key]: names.map((name) => ask('logout', name)) });
+        const { effects } = logOut.judge(signal, { accepted: false, [key]: [undefined, times(81, 1)] });
+        expect(effects.filter(({ effect }) => effect === 'put_logout')).to.deep.equal([
+          { effect: 'put_logout', ...names[0], ...remember },
+          { effect: 'put_logout', ...names[1], ...times(81, 86_400) },
+        ]);
+      }
+    });
+
+    it('with the setting is as before if it names the session or the person alone', () => {
+      for (const signal of [session, person]) {
+        const set: LogoutSignal = { ...signal, endsTasksWithoutSession: true };
+        expect(lockNames(logOut.locks(set))).to.deep.equal(lockNames(logOut.locks(signal)));
+        expect(logOut.asks({ ...set, remember })).to.deep.equal(logOut.asks({ ...signal, remember }));
+      }
+    });
+  });
 
   for (const [title, subject, sponsors, sponsor] of [
     ['the person of the signal', 'ada', [], 'ada'],

@@ -26,14 +26,23 @@ describe('Remembered logouts', () => {
     });
   }
 
+  it('of the tokens without a session refuse as a logout of the person does', () => {
+    const known = [undefined, undefined, { statedAt: NOON, forgetAt }];
+    expect(isLoggedOut(known, NOON, instantFromMicros(forgetAt - 1))).to.equal(true);
+    expect(isLoggedOut(known, undefined, instantFromMicros(forgetAt - 1))).to.equal(true);
+    expect(isLoggedOut(known, plusSeconds(NOON, 1), NOON)).to.equal(false);
+    expect(isLoggedOut(known, NOON, forgetAt)).to.equal(false);
+  });
+
   it('refuse no subject token if no logout was read', () => {
     expect(isLoggedOut([], NOON, NOON)).to.equal(false);
   });
 
-  it('are read for the person and, if the subject token names a session, for the session', () => {
+  it('are read for the person, and for the session of the subject token or for the tokens without one', () => {
     const ofPerson = ask('logout', { kind: 'person', name: 'ada' });
     const ofSession = ask('logout', { kind: 'session', name: 'session-1' });
-    expect(logoutQuestions({ subject: 'ada', sessionId: undefined })).to.deep.equal([ofPerson]);
+    const ofNone = ask('logout', { kind: 'person_without_session', name: 'ada' });
+    expect(logoutQuestions({ subject: 'ada', sessionId: undefined })).to.deep.equal([ofPerson, undefined, ofNone]);
     expect(logoutQuestions({ subject: 'ada', sessionId: 'session-1' })).to.deep.equal([ofPerson, ofSession]);
   });
 });

@@ -57,7 +57,7 @@ describe('The writes to the database in the report of doctor', () => {
       };
       const examinations = storageExaminations(Promise.resolve(opened), {
         ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
-        ...{ listEntries: undefined, kids: async () => [] },
+        ...{ listEntries: undefined, logoutsLeaveTasks: false, kids: async () => [] },
       });
       const found = await examinations.find(({ check }) => check === 'database writes')?.examine();
       expect(found?.status).to.equal(status);

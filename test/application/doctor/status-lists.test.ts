@@ -59,7 +59,7 @@ describe('The status lists in the report of doctor', () => {
       }),
       {
         ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
-        ...{ listEntries: ENTRIES, kids: async () => [] },
+        ...{ listEntries: ENTRIES, logoutsLeaveTasks: false, kids: async () => [] },
       },
     );
     const found = await examinations.find(({ check }) => check === 'status lists')?.examine();

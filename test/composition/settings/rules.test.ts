@@ -16,6 +16,11 @@ const incomplete: readonly BrokenRule[] = [
     'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut is true',
   ],
   [
+    'EndTasksWithoutSession without an audience of logout tokens',
+    { 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession': 'true' },
+    'Service:UpstreamIdp:BackchannelLogout:Audience: is required while Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession is true',
+  ],
+  [
     'Postgres without a connection string',
     { 'Service:Database:ConnectionString': undefined },
     'Service:Database:ConnectionString: is required while Service:Database:Provider is postgres',

@@ -15,13 +15,19 @@ const good = {
   scope: 'jira:read jira:comment',
 };
 
-function judge(changes: Record<string, unknown>, sponsorKeyClaim = 'oid', foreignAudience?: string): SubjectVerdict {
+function judge(
+  changes: Record<string, unknown>,
+  sponsorKeyClaim = 'oid',
+  foreignAudience?: string,
+  refuseBound = false,
+): SubjectVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   return judgeSubjectToken(claims as JsonObject, {
     issuer: 'https://idp.example',
     audience: 'https://mandate.example',
     foreignAudience,
     sponsorKeyClaim,
+    refuseBound,
     now: instantFromSeconds(NOW),
     latest: instantFromSeconds(NOW),
   });
@@ -84,6 +90,21 @@ describe('checking the claims of a subject token', () => {
       ],
       subject: undefined,
     });
+  });
+
+  for (const cnf of [{ jkt: 'thumbprint' }, { 'x5t#S256': 'hash' }, {}, [], '', 'key', 0, false]) {
+    it(`with the setting refuses a token that is bound to a key, also with a cnf of ${JSON.stringify(cnf)}`, () => {
+      const refused = { kind: 'refused', faults: ['subject_bound_to_key'], subject: 'ada' };
+      expect(judge({ cnf }, 'oid', undefined, true)).to.deep.equal(refused);
+      expect(judge({ cnf }).kind).to.equal('accepted');
+    });
+  }
+
+  it('with the setting accepts a token without a cnf, or with one of null', () => {
+    for (const cnf of [undefined, null]) expect(judge({ cnf }, 'oid', undefined, true).kind).to.equal('accepted');
+    const both = judge({ cnf: {}, act: {}, oid: undefined }, 'oid', undefined, true);
+    const faults = ['subject_already_delegated', 'subject_bound_to_key', 'sponsor_key_missing'];
+    expect(both).to.deep.equal({ kind: 'refused', faults, subject: 'ada' });
   });
 
   it('names the person of a refusal only if every check up to the sub passed', () => {

@@ -120,6 +120,7 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     sealingCondition: condition.sealing,
     outboxCondition: condition.outbox,
     isLoggedOut: condition.isLoggedOut,
+    logoutEndedNothing: condition.logoutEndedNothing,
   };
 }
 

@@ -46,6 +46,8 @@ const signal = () => ({ issuer: 'issuer', jti: randomUUID(), forgetAt: AT, at: A
 const KILL = { at: AT, reason: 'operator_kill_switch' } as const;
 const remember = { statedAt: AT, forgetAt: AT };
 
+const theSession = { kind: 'session', sessionId: 'the-one' } as const;
+
 const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Promise<unknown>>> = {
   'the end of a task': ({ decide }, { task: { taskId, sponsorKey } }) =>
     decide(endTasks, { selection: { kind: 'task', taskId, sponsorKey }, ...KILL }),
@@ -63,9 +65,16 @@ const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Pro
       reason: 'sponsor_blocked',
     }),
   'a logout of a session': ({ decide }) =>
-    decide(logOut, { ...signal(), loggedOut: { kind: 'session', sessionId: 'the-one', subject: undefined }, remember }),
+    decide(logOut, { ...signal(), loggedOut: { ...theSession, subject: undefined }, remember }),
   'a logout of a person': ({ decide }, { task }) =>
     decide(logOut, { ...signal(), loggedOut: { kind: 'person', subject: task.sponsor }, remember }),
+  'a logout of a person and a session': ({ decide }, { task }) =>
+    decide(logOut, { ...signal(), loggedOut: { ...theSession, subject: task.sponsor }, remember }),
+  'a logout of a person and a session that ends tasks without one': ({ decide }, { task: { sponsor } }) =>
+    decide(logOut, {
+      ...{ ...signal(), loggedOut: { ...theSession, subject: sponsor }, remember },
+      endsTasksWithoutSession: true,
+    }),
   'a write of a provisioned user': ({ decide }, { task: { sponsorKey } }) =>
     decide(addUser, {
       user: {
@@ -285,6 +294,21 @@ for (const [where, mode] of Object.entries(KEPT)) {
       await outside.sql(`delete from tasks where sponsor_key = '${sponsorKey}'`);
       const numbers = [...first, ...next].map(({ taskId }) => LIVE - Number(taskId.slice(-5)));
       expect(numbers).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      expect(measured.rows).to.be.at.most(FEW);
+      expect(measured.scans).to.equal(0);
+    });
+
+    it('are read to find no task without a session beside many of the person’s sessions', async () => {
+      const subject = 'a-person-of-many';
+      await outside.sql(`insert into tasks select copy.* from tasks t, generate_series(1, ${LIVE}) n,
+        jsonb_populate_record(t, jsonb_build_object('task_id', 'task_S' || lpad(n::text, 25, '0'), 'sponsor', '${subject}',
+          'session_id', 'session-' || n, 'parent_task_id', null)) copy
+        where t.task_id = '${theOne.task.taskId}'`);
+      asked = { tables: TASKS, query: 'select 1' };
+      const loggedOut = { kind: 'session', sessionId: 'unknown', subject } as const;
+      const verdict = await decisions.decide(logOut, { ...signal(), loggedOut });
+      await outside.sql(`delete from tasks where sponsor = '${subject}'`);
+      expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
       expect(measured.rows).to.be.at.most(FEW);
       expect(measured.scans).to.equal(0);
     });

@@ -149,6 +149,13 @@ describe('SQLite', () => {
       storage.sponsors.block({ sponsorKey, source: 'admin', kind: 'disabled', blockedAt: LATER }, 'sponsor_blocked'),
     'a logout of a session': ({ task: { sessionId = '' } }) =>
       storage.signals.logOut({ ...signal(), loggedOut: { kind: 'session', sessionId, subject: undefined } }),
+    'a logout of a person and a session': ({ task: { sponsor, sessionId = '' } }) =>
+      storage.signals.logOut({ ...signal(), loggedOut: { kind: 'session', sessionId, subject: sponsor } }),
+    'a logout of a person and a session that ends tasks without one': ({ task: { sponsor, sessionId = '' } }) =>
+      storage.signals.logOut({
+        ...{ ...signal(), loggedOut: { kind: 'session', sessionId, subject: sponsor } },
+        endsTasksWithoutSession: true,
+      }),
     'a logout of a person': ({ task: { sponsor } }) =>
       storage.signals.logOut({ ...signal(), loggedOut: { kind: 'person', subject: sponsor } }),
     'a security event': ({ task: { sponsorKey } }) =>
