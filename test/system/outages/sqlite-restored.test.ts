@@ -17,8 +17,8 @@ import { ADMIN_KEY, type Answer, type Mandate, type RegisteredAgent, startMandat
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const POLL_MS = 20;
-/** The limit of the supplement ("How it runs"). */
-const STOPPED_WITHIN_MS = 10_000;
+/** Their check takes several seconds. */
+const SLOW_ROWS = 50;
 /** After this time the check has begun. */
 const CHECKING_MS = 1_000;
 /** As many that the tables have more than one page each. */
@@ -234,12 +234,14 @@ describe('A backup of SQLite', function () {
     await mandate.stop();
     const handle = new Database(path);
     handles.push(handle);
-    // The check of the pages evaluates the constraint of each row, which takes some 0.1 s. All rows take a minute.
+    // The insertion and the check evaluate the column of each row, because it must not be null.
+    const inserting = performance.now();
     handle.exec(`create table filler (content);
       insert into filler values (zeroblob(${CHECKED_AT_ONCE_BYTES}));
-      pragma ignore_check_constraints = on;
-      create table slow (n integer check (length(hex(zeroblob(n))) > 0));
-      insert into slow select value from (with recursive c (value) as (select 30000000 union all select value from c limit 600) select value from c)`);
+      create table slow (n integer, m integer generated always as (length(hex(zeroblob(n)))) virtual not null);
+      insert into slow (n)
+        with recursive c (n) as (select 30000000 union all select n from c limit ${SLOW_ROWS}) select n from c`);
+    const checkMs = performance.now() - inserting;
     handle.close();
     const serving = startCommand(['serve'], { ...database.settings, ...sharedSigningKey(), ...needed(), PORT: '0' });
     await serving.said('"listening"');
@@ -248,7 +250,7 @@ describe('A backup of SQLite', function () {
     serving.child.kill('SIGTERM');
     const { code, out } = await serving.ended;
     expect([code, /could not be checked/.test(out)], out).to.deep.equal([0, false]);
-    expect(performance.now() - began).to.be.below(STOPPED_WITHIN_MS);
+    expect(performance.now() - began).to.be.below((checkMs - CHECKING_MS) / 2);
     mandate = await mandate.another({});
   });
 });
