@@ -14,8 +14,10 @@ import { type BuildOptions, buildSync } from 'esbuild';
 const FOLDER = 'MANDATE_PROGRAMS';
 /** Below the folder of package.json and node_modules, which programs look for in parent folders. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
-/** The database thread. A program that opens SQLite looks for its file in its own folder. */
-const THREAD = fileURLToPath(new URL('../adapters/storage/sqlite/worker/main.ts', import.meta.url));
+/** The database thread, and the process that checks pages. A program that opens SQLite looks for them in its own folder. */
+const WORKERS = ['main', 'check-pages'].map((name) =>
+  fileURLToPath(new URL(`../adapters/storage/sqlite/worker/${name}.ts`, import.meta.url)),
+);
 /** What pages load. Their code looks for them in the folder beside it. */
 const ASSETS = ['me/page', 'pages', 'console'].map((folder) =>
   fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
@@ -30,7 +32,7 @@ const STAYS_OUTSIDE = [
 export function processProgram(source: string | URL): string {
   return once(source, 'main.js', (entry, folder) => {
     build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
-    build({ entryPoints: [THREAD], outfile: join(folder, 'worker', 'main.js') });
+    build({ entryPoints: WORKERS, outdir: join(folder, 'worker') });
     copySchemas(folder);
     for (const assets of ASSETS) cpSync(assets, join(folder, 'assets'), { recursive: true });
   });

@@ -24,7 +24,8 @@ export interface Refusal {
 
 /**
  * `grant_exists`: the plain read was outdated, and nothing was written
- * (docs/decisions/0027-a-switch-that-finds-nothing.md). Every other verdict is the recorded reason. It differs from the entry's reason if an earlier check fails now:
+ * (docs/decisions/0027-a-switch-that-finds-nothing.md). Every other verdict is the recorded reason. It differs from the
+ * entry's reason if an earlier check fails now:
  * - `actor_replayed` if the assertion, or the client assertion sent with it, was used before. An unused one is used up.
  * - the block's reason if the person is blocked.
  */

@@ -3,7 +3,6 @@
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { type DecisionOutcomes, decisionOutcomes } from '../decision-outcomes.ts';
 import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
-import type { PageCheck } from './damaged-file.ts';
 import { asUnavailable, faultOf, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
@@ -21,8 +20,8 @@ export interface SqliteOptions {
   readonly readOnly?: boolean;
   /** Whether a service opens it, and other services on the same file are to be noticed. */
   readonly isServed?: boolean;
-  /** Whether the pages of the file are checked first. If one is damaged, the file is not opened. */
-  readonly pageCheck?: PageCheck;
+  /** Whether the pages of a file up to CHECKED_AT_ONCE_BYTES are checked first. If one is damaged, it is not opened. */
+  readonly pageCheck?: 'if_small';
   /** The file that an earlier thread opened at the path. No other is opened. */
   readonly opened?: FileIdentity | undefined;
   /** What earlier threads saw of the ledger. */

@@ -6,11 +6,6 @@
 import { statSync } from 'node:fs';
 import { CHECKED_AT_ONCE_BYTES } from './limits.ts';
 
-/** How far the pages are checked when a thread opens the file. */
-export type PageCheck =
-  /** Not if the file is larger than CHECKED_AT_ONCE_BYTES. */
-  'if_small' | 'always';
-
 /** The code of SQLite's own error, with which a damaged page is read. */
 const CODE = 'SQLITE_CORRUPT';
 

@@ -26,8 +26,8 @@ export const FILE_CHECK_MS = 500;
 
 /**
  * Up to this size of the file and its log, a start waits until every page was checked: 0.7 s from a slow disk (100 MB/s). The
- * ledger of 1 million records has 380 MB: 4.0 s from that disk, 0.3 to 0.4 s from memory. A second thread checks a larger
- * file while the service runs.
+ * ledger of 1 million records has 380 MB: 4.0 s from that disk, 0.3 to 0.4 s from memory. A process checks a larger file
+ * while the service runs.
  */
 export const CHECKED_AT_ONCE_BYTES = 64 * 1024 * 1024;
 

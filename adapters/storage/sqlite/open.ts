@@ -16,6 +16,7 @@ import { NO_ANSWER } from './no-answer.ts';
 import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
 import { sqliteOutbox } from './outbox.ts';
 import { memoryOfThreads } from './remembered-ledger.ts';
+import { checkLargeFile } from './worker/large-file-check.ts';
 import type { DatabaseMethods } from './worker/main.ts';
 import { type Call, type Client, connectTo } from './worker/rpc.ts';
 import { supervise } from './worker/supervisor.ts';
@@ -24,10 +25,12 @@ const OTHERS_SERVE =
   'another process serves the same SQLite file, which is meant for one: both wait for each other, and each has its own rate limits';
 
 /** The sources run as `.ts`, the build as `.js`. */
-const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker/main.ts' : './worker/main.js', import.meta.url);
+const ENDING = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const THREAD = new URL(`./worker/main.${ENDING}`, import.meta.url);
+const CHECK = new URL(`./worker/check-pages.${ENDING}`, import.meta.url);
 
 export function startDatabaseThread(options: SqliteOptions): Promise<Client<DatabaseMethods>> {
-  return connectTo<DatabaseMethods>(new Worker(ENTRY, { workerData: options }));
+  return connectTo<DatabaseMethods>(new Worker(THREAD, { workerData: options }));
 }
 
 /**
@@ -57,15 +60,12 @@ export async function openSqlite(
   const ask = callerOf(call);
   opened = await ask('openedFile')();
   if (await ask('othersServe')()) log.warn(OTHERS_SERVE);
-  const checking = options.isServed && path !== ':memory:' && isLarge(path) ? checkLarge() : undefined;
-  async function checkLarge(): Promise<void> {
-    try {
-      await (await startDatabaseThread({ path, readOnly: true, pageCheck: 'always' })).close();
-    } catch (error) {
-      isDamaged = isDamage(error);
-      log.error(isDamaged ? DAMAGED.detail : 'the pages of the database file could not be checked', error);
-    }
-  }
+  const checking = options.isServed && path !== ':memory:' && isLarge(path) ? checkLargeFile(CHECK, path) : undefined;
+  const checked = checking?.fault.then((fault) => {
+    if (fault === undefined) return;
+    isDamaged = isDamage(fault);
+    log.error(isDamaged ? DAMAGED.detail : 'the pages of the database file could not be checked', fault);
+  });
   const isReplaced = () => opened !== undefined && !isSameFile(opened, fileAt(path));
   return {
     async decide<Input, Verdict>(decision: Decision<Input, Verdict>, input: Input) {
@@ -122,8 +122,8 @@ export async function openSqlite(
     afterRestore: ask('afterRestore'),
     createPartitions: async () => undefined,
     async close() {
-      await thread.close();
-      await checking;
+      checking?.stop();
+      await Promise.all([thread.close(), checked]);
     },
   };
 }

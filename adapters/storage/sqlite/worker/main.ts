@@ -3,12 +3,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
-import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { RestoreRequest } from '../../../../application/ports/storage.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
-import { damage, isLarge } from '../damaged-file.ts';
+import { isLarge } from '../damaged-file.ts';
 import { sqliteDecisions } from '../decide.ts';
 import { sqliteLedger } from '../ledger.ts';
 import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
@@ -28,6 +27,7 @@ import { sqliteReadiness } from '../readiness.ts';
 import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteTransparencyLog } from '../transparency-log.ts';
+import { checkPages } from './page-check.ts';
 import { serve } from './rpc.ts';
 
 const decisions = new Map(catalogue.map((decision) => [decision.name, decision]));
@@ -126,12 +126,6 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
 
 export type DatabaseMethods = ReturnType<typeof methodsOf>;
 
-/** Stops at the first fault. Unlike `integrity_check`, it does not compare each index with its table, which takes longer. */
-async function checkPages({ read }: Connection): Promise<void> {
-  const found = await read((run) => run<{ quick_check: string }>('pragma quick_check(1)').rows[0]?.quick_check);
-  if (found !== 'ok') throw new StorageUnavailable('The SQLite file is damaged', { cause: damage() });
-}
-
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
 const { path, readOnly = false, isServed = false, pageCheck, opened, memory }: SqliteOptions = workerData;
 
@@ -141,7 +135,7 @@ await serve(parentPort, async () => {
     // SQLite reads the file at the first query, and only then detects that it is no database.
     // A database that went back in time is opened, so that readiness can say it.
     if (!connection.wentBack()) await connection.read((run) => run('select count(*) from sqlite_schema'));
-    if (pageCheck === 'always' || (pageCheck === 'if_small' && !isLarge(path))) await checkPages(connection);
+    if (pageCheck === 'if_small' && !isLarge(path)) await checkPages(connection);
   } catch (error) {
     await connection.close();
     throw error;
