@@ -1,5 +1,5 @@
 /**
- * Better Auth as the identity provider of everybody: an application's people, the page `/me` and the console. Its tokens are
+ * Better Auth as the identity provider of an application, of the page `/me` and of the console. Its tokens are
  * signed with EdDSA, and everything at the provider goes over https with a private certificate authority.
  */
 
@@ -9,15 +9,19 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Finding } from '../../application/doctor/examine.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { runCommand } from '../support/command-process.ts';
 import { operators, signedInOperator } from '../support/console/operators-browser.ts';
+import { POLL_SCOPE } from '../support/identity-provider/better-auth/setup.ts';
 import {
   type MandateWithBetterAuth,
   startWithBetterAuth,
 } from '../support/identity-provider/better-auth/with-mandate.ts';
 import { ada, grace } from '../support/identity-provider/people.ts';
+import { answering } from '../support/loopback.ts';
 import { fieldsOf, type RegisteredAgent } from '../support/mandate.ts';
 import { personBrowser } from '../support/me/person-browser.ts';
+import { startUserDirectory } from '../support/user-directory.ts';
 
 const AUTHORITY = new URL('../support/tls/ca.pem', import.meta.url);
 
@@ -106,6 +110,27 @@ describe('With Better Auth as the identity provider', function () {
       expect((await exchange(first)).body.error).to.equal('invalid_grant');
     });
     expect(fieldsOf(records, 'event', 'reason')).to.deep.equal([['token.denied', 'subject_unknown_key']]);
+  });
+
+  it('a service token of Better Auth, by private_key_jwt with a scope, opens the users service that is polled', async () => {
+    const { provider, mandate } = running;
+    const users = await startUserDirectory(answering({ enabled: true }));
+    const poll = {
+      ...users.settings,
+      'Service:UpstreamIdp:SponsorCheck:TokenUrl': `${provider.issuer}/oauth2/token`,
+      'Service:UpstreamIdp:SponsorCheck:ClientId': provider.clients.poll,
+      'Service:UpstreamIdp:SponsorCheck:Scope': POLL_SCOPE,
+      'Service:Console:Port': String(await freePort()),
+    };
+    const polling = await mandate.another(poll);
+    const form = agent.exchangeForm({ subject_token: await accessToken(), scope: 'jira:read' });
+    const issued = await polling.post('/oauth2/token', form);
+    expect(issued.status, issued.text).to.equal(200);
+    const [asked] = users.server.received;
+    expect(asked?.path).to.equal(`/users/${subjectOf(ada)}`);
+    expect(asked?.headers.authorization).to.match(/^Bearer \S{20,}$/);
+    await polling.stop();
+    await users.server.close();
   });
 
   it('mandate doctor complains of nothing, and accepts a token', async () => {

@@ -4,6 +4,7 @@
  */
 
 import type { RequestListener } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { sqliteFile } from '../../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
@@ -119,4 +120,43 @@ describe('With rotations of keys and outages at the identity provider', function
       );
     });
   }
+
+  it('a token is refused for none of them, if the provider answers no request for six seconds, and those never', async () => {
+    const known = tokens();
+    expectIssued(await exchange(known()));
+    provider.answerInstead(() => undefined);
+    await provider.rotateKeys({ keepFormer: true });
+    const start = performance.now();
+    let unavailable = 0;
+    let backAt = Number.POSITIVE_INFINITY;
+    const answers: Promise<void>[] = [];
+    const records = await mandate.recorded(async () => {
+      for (let turn = 0; turn < (6 + BACK_WITHIN_SECONDS + 2) * PER_SECOND; turn += 1) {
+        // The network's time limits are real time.
+        await pause(start + (turn * 1000) / PER_SECOND - performance.now());
+        const sentAt = performance.now();
+        if (turn === 6 * PER_SECOND) {
+          provider.answerInstead(undefined);
+          backAt = sentAt;
+        }
+        const isNew = turn % 2 === 1;
+        const check = async () => {
+          const answer = await exchange(isNew ? agent.subjectToken() : known());
+          if (!isNew || sentAt > backAt + BACK_WITHIN_SECONDS * 1000) expectIssued(answer);
+          else if (answer.status !== 200) {
+            expectUnavailable(answer);
+            unavailable += 1;
+          }
+          if (!isNew) expect(performance.now() - sentAt, 'no known key waits').to.be.below(1500);
+        };
+        answers.push(check());
+      }
+      await Promise.all(answers);
+    });
+    expect(unavailable).to.be.above(6);
+    const denied = records.filter(({ decision }) => decision === 'deny');
+    expect(denied.map(({ event, reason }) => `${event} ${reason}`)).to.deep.equal(
+      Array(unavailable).fill('token.denied subject_keys_unavailable'),
+    );
+  });
 });

@@ -35,7 +35,7 @@ export async function startBetterAuth(
   };
   const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData: setup });
   const [ready] = (await once(thread, 'message')) as [BetterAuthReady];
-  // The connections of a thread that crashes end, and the test fails there.
+  // A test that fails before `stop` does not keep the process alive.
   thread.unref();
   return {
     ...ready,
@@ -44,7 +44,7 @@ export async function startBetterAuth(
       signIn(
         { issuer: ready.issuer, clientId: ready.clients.application, redirectUri, audience: AUDIENCE },
         person,
-        // Without a refresh token Better Auth forgets that the application has the session, and sends no logout token.
+        // Without a refresh token Better Auth does not store which client has the session, and sends no logout token.
         ['offline_access', ...everyScope].join(' '),
       ),
     async changeKeys(change) {

@@ -22,10 +22,13 @@ export interface BetterAuthSetup {
 export interface BetterAuthReady {
   readonly issuer: string;
   /** The ids that Better Auth gave to the clients. */
-  readonly clients: { readonly application: string; readonly page: string; readonly console: string };
+  readonly clients: Readonly<Record<'application' | 'page' | 'console' | 'poll', string>>;
   /** The `sub` of each person, by username. */
   readonly subjects: Readonly<Record<string, string>>;
 }
 
 /** `rotate`: new tokens have a new key, and the former one stays published. `replace`: it is published no more. */
 export type KeyChange = 'rotate' | 'replace';
+
+/** The scope of the service token with which Mandate asks about people. */
+export const POLL_SCOPE = 'users:read';

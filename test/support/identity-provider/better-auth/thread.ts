@@ -1,7 +1,8 @@
 /**
- * Better Auth with its OAuth provider, on https at loopback, with SQLite in memory. It runs in a thread of its own,
+ * Better Auth with its OAuth provider, on https at loopback, with SQLite in memory. It runs in a thread,
  * because it fetches key sets and sends logout tokens with the global `fetch`, and refuses addresses that are not public.
- * So its clients are registered with a name of Mandate, and this thread's `fetch` replaces name service and TLS proxy.
+ * Its clients are registered with a public name of Mandate. The `fetch` of this thread maps that name to loopback, as the
+ * name service and the TLS proxy in front of Mandate would do.
  */
 
 import https from 'node:https';
@@ -14,7 +15,7 @@ import { jwt } from 'better-auth/plugins';
 import Database from 'better-sqlite3';
 import { listen } from '../../listening.ts';
 import { emailOf, pages } from './pages.ts';
-import type { BetterAuthReady, BetterAuthSetup, KeyChange } from './setup.ts';
+import { type BetterAuthReady, type BetterAuthSetup, type KeyChange, POLL_SCOPE } from './setup.ts';
 
 const { port, certificate, audience, scopes, people, mandate, consoleOrigin, redirectUri } =
   workerData as BetterAuthSetup;
@@ -26,9 +27,11 @@ const database = new Database(':memory:');
 const provider = oauthProvider({
   loginPage: `${origin}/sign-in`,
   consentPage: `${origin}/consent`,
-  scopes: ['openid', 'offline_access', ...scopes],
+  scopes: ['openid', 'offline_access', POLL_SCOPE, ...scopes],
   resources: [audience],
   enforcePerClientResources: false,
+  // Without this, Better Auth refuses to register scopes for client credentials.
+  clientPrivileges: () => true,
   customIdTokenClaims: ({ user }) => ({ ...people.find((person) => emailOf(person) === user.email)?.claims }),
 });
 const options: BetterAuthOptions = {
@@ -47,7 +50,7 @@ const options: BetterAuthOptions = {
   ],
 };
 
-// Better Auth reads its tables when it is made.
+// The constructor reads the tables.
 await (await getMigrations(options)).runMigrations();
 const auth = betterAuth(options);
 const subjects = Object.fromEntries(
@@ -92,7 +95,7 @@ async function registerClients(): Promise<BetterAuthReady['clients']> {
     enable_end_session: true,
   };
   const byKey = {
-    // Only such a client may have a redirect URI on loopback.
+    // Better Auth accepts a redirect URI on loopback only for a native client.
     application_type: 'native',
     token_endpoint_auth_method: 'private_key_jwt',
     jwks_uri: `${mandate.name}/.well-known/jwks.json`,
@@ -112,5 +115,11 @@ async function registerClients(): Promise<BetterAuthReady['clients']> {
     }),
     page: await register({ redirect_uris: [`${mandate.address}/me/callback`], ...byKey }),
     console: await register({ redirect_uris: [`${consoleOrigin}/callback`], ...byKey }),
+    poll: await register({
+      ...byKey,
+      grant_types: ['client_credentials'],
+      response_types: [],
+      client_credentials_scopes: [POLL_SCOPE],
+    }),
   };
 }

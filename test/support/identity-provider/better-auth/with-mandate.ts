@@ -1,4 +1,4 @@
-/** A running Mandate with Better Auth for everybody: the application, the page `/me` and the console. */
+/** A running Mandate with Better Auth as the identity provider of the application, the page `/me` and the console. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
