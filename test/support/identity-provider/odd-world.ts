@@ -40,6 +40,8 @@ export interface OddWorldOptions extends Pick<MandateOptions, 'requestLimitMs'> 
   readonly secret?: string;
   /** The secret that Mandate has. */
   readonly ownSecret?: string;
+  /** Whether Mandate is told where the metadata is, and not the issuer. */
+  readonly hasMetadataUrl?: boolean;
   /** By default `poll`. */
   readonly mode?: 'signals';
   readonly settings?: Readonly<Record<string, string>>;
@@ -63,6 +65,7 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
     'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
     'Service:Console:Port': String(consolePort),
     'Service:Console:Origin': origin,
+    ...(options.hasMetadataUrl && metadataUrlOf(provider)),
     ...{ ...secrets, ...options.settings },
   };
   const limits = options.requestLimitMs === undefined ? {} : { requestLimitMs: options.requestLimitMs };
@@ -100,6 +103,11 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
       await rm(folder, { recursive: true });
     },
   };
+}
+
+function metadataUrlOf({ issuer }: IdentityProvider): Readonly<Record<string, string>> {
+  const url = `${issuer}/.well-known/openid-configuration`;
+  return { 'Service:UpstreamIdp:Issuer': '', 'Service:UpstreamIdp:MetadataUrl': url };
 }
 
 /** The checks that say whether each works. */

@@ -41,6 +41,8 @@ export interface Oddities {
   /** The `auth_time` of ID tokens. */
   readonly authTime?: 0 | 'absent' | 'text' | 'future';
 
+  /** The `iss` of access tokens, which the metadata names in `access_token_issuer` (AD FS). */
+  readonly accessTokenIssuer?: string;
   /** These members of the metadata are replaced, or removed by `undefined`. */
   readonly metadata?: Members;
 
@@ -108,6 +110,7 @@ function oddAccessClaims({ scope, sid, ...claims }: Members, odd: Oddities): Mem
     ...claims,
     ...(odd.scopeClaim === 'absent' ? {} : { scope: odd.scopeClaim === 'list' ? list : scope }),
     ...(odd.noSession ? {} : { sid }),
+    ...(odd.accessTokenIssuer === undefined ? {} : { iss: odd.accessTokenIssuer }),
   };
 }
 
@@ -134,6 +137,7 @@ export function oddMetadata(document: Members, odd: Oddities): Members {
       ? { id_token_signing_alg_values_supported: [...algorithms, 'Ed25519'] }
       : {}),
     ...(odd.basicAsSent ? { token_endpoint_auth_methods_supported: ['client_secret_basic'] } : {}),
+    ...(odd.accessTokenIssuer === undefined ? {} : { access_token_issuer: odd.accessTokenIssuer }),
     ...odd.metadata,
   };
 }
