@@ -6,6 +6,7 @@ import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
+import { LONGEST_SIGN_IN_SECONDS } from '../application/me/pause.ts';
 import { closeMySession, openMySession, useMySession } from '../application/me/sessions.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { MeNeeds } from './parts.ts';
@@ -25,6 +26,7 @@ export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined):
     ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback` },
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    longestSignIn: LONGEST_SIGN_IN_SECONDS,
   };
   const provider = signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });
   return traceable(parts, (storage) => {

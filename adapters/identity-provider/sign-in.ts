@@ -48,6 +48,11 @@ export interface SignInClient {
   readonly sponsorKeyClaim: string;
   /** More claims that the ID token should have. The scope of a claim's name is asked for, if the provider has one. */
   readonly moreClaims?: readonly string[];
+  /**
+   * Seconds: the `max_age` of a sign-in without a maximum age. Without the parameter a provider may leave out `auth_time`
+   * (OpenID Connect Core 1.0 §3.1.2.1). `undefined` if nothing depends on that.
+   */
+  readonly longestSignIn?: number;
 }
 
 interface SignInParts {
@@ -93,13 +98,14 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
       const { configuration, document } = provider;
+      const askedAge = maxAge ?? client.longestSignIn;
       return buildAuthorizationUrl(configuration, {
         redirect_uri: client.redirectUri,
         scope: scopeFor(client, document),
         ...{ state, nonce },
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+        ...(askedAge === undefined ? {} : { max_age: String(askedAge) }),
       }).href;
     },
 

@@ -73,6 +73,8 @@ for (const database of databases) {
           response_type: 'code',
           scope: 'openid',
           code_challenge_method: 'S256',
+          // A year, so that the ID token says when the person signed in: a pause depends on that.
+          max_age: '31536000',
         });
         expect(new Set([state, nonce, code_challenge]).size).to.equal(3);
         for (const value of [state, nonce, code_challenge]) expect(value).to.match(/^[\w-]{43}$/);
@@ -225,6 +227,30 @@ for (const database of databases) {
       mandate.clock.advance(600);
       expectNotice(await person.finish(again), 403, 'href="/me/sign-in?to=resume"');
       mandate.clock.advance(-600);
+    });
+
+    it('offers no pause, and refuses one with its record, in a session that could never lift it', async () => {
+      const accept = 'text/html';
+      const cookie = await signedIn(grace);
+      const offers = async () => {
+        const { text } = await mandate.get('/me', { accept, cookie });
+        return [text.includes('action="/me/pause"'), text.includes('You cannot pause agents here.')];
+      };
+      expect(await offers()).to.deep.equal([true, false]);
+      await mandate.sql(`update me_sessions set authenticated_at = null where sponsor = '${grace.username}'`);
+      expect(await offers()).to.deep.equal([false, true]);
+      const token = formToken(cookie);
+      const headers = { cookie, origin: mandate.issuer };
+      const records = await mandate.recorded(async () => {
+        const form = { method: 'POST', headers: { ...headers, ...FORM, accept }, body: `form_token=${token}` };
+        expectNotice(await mandate.send('/me/pause', form), 409, 'You cannot pause agents');
+        const called = { method: 'PUT', headers: { ...headers, 'mandate-form-token': token } };
+        const { status, body } = await mandate.send('/me/pause', called);
+        expect([status, body.error]).to.deep.equal([409, 'pause_not_liftable']);
+      });
+      const denied = ['me.denied', 'deny', 'pause_not_liftable', grace.username];
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([denied, denied]);
+      expect((await mandate.admin('GET', `/admin/sponsors/${grace.username}`)).status).to.equal(404);
     });
 
     it('answers 405 to any other method', async () => {

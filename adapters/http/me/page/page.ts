@@ -95,7 +95,7 @@ ${body}
 
 function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {
   const mayBegin = view.pausedAt === undefined && !view.blockedByOthers;
-  return { mayBegin, mayPause: mayBegin && view.canPause };
+  return { mayBegin, mayPause: mayBegin && view.canPause && view.isPauseLiftable };
 }
 
 function banners(view: MeView, words: Texts, language: Language): Insert {
@@ -149,8 +149,9 @@ ${form(view, `/me/tasks/${encodeURIComponent(task.taskId)}/stop`, html`<button c
 
 function everything(view: MeView, words: Texts): Insert {
   const hasTasks = view.live.length > 0;
-  const mayPause = view.canPause && view.pausedAt === undefined;
-  if (!hasTasks && !mayPause) return undefined;
+  const wouldPause = view.canPause && view.pausedAt === undefined;
+  const mayPause = wouldPause && view.isPauseLiftable;
+  if (!hasTasks && !wouldPause) return undefined;
   const ask = (id: string, style: string, label: string, means: string, action: Html): Html =>
     html`<details class="ask" id="${id}"><summary class="button ${style}">${label}</summary><p>${means}</p>${action}</details>`;
   return html`<div class="all">
@@ -174,6 +175,7 @@ ${
     form(view, '/me/pause', html`<button class="danger">${words.pauseNow}</button>`),
   )
 }
+${wouldPause && !mayPause && html`<p class="quiet" id="no-pause">${words.noPause}</p>`}
 </div>`;
 }
 

@@ -18,6 +18,7 @@ export type MessageKind =
   | 'unknown_path'
   | 'malformed'
   | 'pause_elsewhere'
+  | 'pause_not_liftable'
   | 'rate_limited'
   | 'overloaded'
   | 'storage_unavailable'
@@ -58,6 +59,8 @@ export interface Texts {
   readonly pause: string;
   readonly pauseMeans: string;
   readonly pauseNow: string;
+  /** Why the page has no button for a pause. */
+  readonly noPause: string;
   readonly paused: string;
   readonly pausedSince: (since: Html) => Html;
   readonly resume: string;
@@ -109,6 +112,8 @@ const en: Texts = {
   pauseMeans:
     'This ends all tasks that act for you now, and no agent can begin another one until you allow it here. To allow it, you sign in again.',
   pauseNow: 'Pause all agents',
+  noPause:
+    'You cannot pause agents here. To lift a pause you would have to show that you have just signed in, and your organisation does not say when you signed in.',
   paused: 'Agents are paused',
   pausedSince: (since) => html`No agent can act for you. You paused them ${since}.`,
   resume: 'Let agents act again',
@@ -201,6 +206,11 @@ const en: Texts = {
       text: 'Your organisation has blocked agents for you. Nothing was changed.',
       action: 'Open my tasks',
     },
+    pause_not_liftable: {
+      title: 'You cannot pause agents',
+      text: 'You could never lift the pause: your organisation does not say when you signed in. Nothing was changed.',
+      action: 'Open my tasks',
+    },
     rate_limited: {
       title: 'Too many requests',
       text: 'Many requests came from your network in a short time. Nothing was changed. Please wait a minute.',
@@ -253,6 +263,8 @@ const de: Texts = {
   pauseMeans:
     'Das beendet alle Aufgaben, die jetzt für Sie laufen, und kein Agent kann eine neue beginnen, bis Sie es hier wieder erlauben. Dafür melden Sie sich neu an.',
   pauseNow: 'Alle Agenten pausieren',
+  noPause:
+    'Sie können Agenten hier nicht pausieren. Um eine Pause aufzuheben, müssten Sie zeigen, dass Sie sich gerade angemeldet haben, und Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben.',
   paused: 'Agenten sind pausiert',
   pausedSince: (since) => html`Kein Agent kann für Sie handeln. Von Ihnen pausiert: ${since}.`,
   resume: 'Agenten wieder erlauben',
@@ -349,6 +361,11 @@ const de: Texts = {
     pause_elsewhere: {
       title: 'Das kann nur Ihre Organisation ändern',
       text: 'Ihre Organisation hat Agenten für Sie gesperrt. Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    pause_not_liftable: {
+      title: 'Sie können Agenten nicht pausieren',
+      text: 'Sie könnten die Pause nie aufheben: Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben. Es wurde nichts geändert.',
       action: 'Meine Aufgaben öffnen',
     },
     rate_limited: {

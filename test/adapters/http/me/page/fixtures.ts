@@ -43,6 +43,7 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     pausedAt: undefined,
     blockedByOthers: false,
     canPause: true,
+    isPauseLiftable: true,
     mayResume: true,
     formToken: 'a-form-token',
     sessionTtl: 900,
