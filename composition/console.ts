@@ -146,7 +146,7 @@ function signIn(
           return { kind: 'refused', reason: 'no_role' };
         }
         const secret = await openOperatorsSession(service, operator, signedIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_refused' } : { kind: 'opened', secret };
+        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
       close: (secret) => closeOperatorsSession(service, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),

@@ -37,7 +37,7 @@ export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined):
       findSession: (cookies, trace) => sessions.find(cookies, trace),
       async open(signedIn, earlier) {
         const secret = await openMySession(service, signedIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_refused' } : { kind: 'opened', secret };
+        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
       close: (secret) => closeMySession(service, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),

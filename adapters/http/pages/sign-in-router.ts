@@ -24,7 +24,7 @@ export interface SignInSurface<Refusal extends string = never> {
   readonly randomness: Pick<Randomness, 'secret'>;
   findSession(cookies: string, trace?: Trace): Promise<{ readonly formToken: string } | undefined>;
   /**
-   * Opens a session, and closes the browser's earlier one. Refuses with `sign_in_refused` if the provider has ended the
+   * Opens a session, and closes the browser's earlier one. Refuses with `sign_in_ended` if the provider has ended the
    * sign-in meanwhile.
    */
   open(
@@ -39,12 +39,13 @@ export interface SignInSurface<Refusal extends string = never> {
 
 export type OpenedSession<Refusal extends string> =
   | { readonly kind: 'opened'; readonly secret: string }
-  | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_refused' };
+  | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
+/** What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. */
 export type SignInNotice<Refusal extends string> =
-  | ('signed_out' | 'form_refused' | 'sign_in_incomplete' | 'sign_in_refused' | 'sign_in_too_old')
-  | 'several_sessions'
-  | 'provider_unavailable'
+  | ('signed_out' | 'form_refused' | 'several_sessions')
+  | ('sign_in_incomplete' | 'sign_in_ended')
+  | SignInDenial
   | Refusal;
 
 /** The pages that a sign-in belongs to. */
@@ -66,12 +67,16 @@ export interface SignInPages<Place extends string, Refusal extends string> {
 
 const SIGN_IN_SECRET_BYTES = 32;
 
-const NOTICES = {
-  provider_unavailable: { status: 503, kind: 'provider_unavailable' },
-  sign_in_cancelled: { status: 400, kind: 'sign_in_incomplete' },
-  sign_in_refused: { status: 400, kind: 'sign_in_refused' },
-  sign_in_too_old: { status: 403, kind: 'sign_in_too_old' },
-} as const satisfies Readonly<Record<SignInDenial, { status: number; kind: SignInNotice<never> }>>;
+/** 503: the fault is the provider's, or in what it knows of this service. Nothing that the person does helps. */
+const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
+  ...{ provider_unavailable: 503, provider_unreadable: 503, client_refused: 503 },
+  ...{ sign_in_cancelled: 400, login_required: 400, sign_in_superseded: 400, sign_in_code_refused: 400 },
+  ...{ sign_in_answer_refused: 400, id_token_refused: 400 },
+  ...{ account_refused: 403, sign_in_undated: 403, sign_in_too_old: 403 },
+};
+
+/** Another window of the browser may have completed its sign-in. */
+const MAYBE_COMPLETE: readonly SignInDenial[] = ['sign_in_superseded', 'sign_in_code_refused'];
 
 export function signInRouter<Place extends string, Refusal extends string>(
   surface: Traceable<SignInSurface<Refusal>>,
@@ -90,7 +95,7 @@ export function signInRouter<Place extends string, Refusal extends string>(
     if (place === undefined) return again(response, pages, { status: 400, kind: 'sign_in_incomplete' });
     const begun = { place, secret: surface.randomness.secret(SIGN_IN_SECRET_BYTES) };
     const address = await surface.provider.begin(cookies.attemptOf(begun), request.trace);
-    if (address === undefined) return again(response, pages, NOTICES.provider_unavailable, place);
+    if (address === undefined) return again(response, pages, noticeOf('provider_unavailable'), place);
     redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), address);
   });
   router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, pages));
@@ -125,23 +130,34 @@ async function finish<Place extends string, Refusal extends string>(
   const { cookies, home, base } = pages;
   const { cookie = '' } = request.headers;
   const begun = cookies.begunSignIn(cookie);
+  const leadsHome = async () => {
+    const isSignedIn = (await surface.findSession(cookie, request.trace)) !== undefined;
+    if (isSignedIn) redirect(response, `${base}${cookies.places[home].path}`);
+    return isSignedIn;
+  };
   if (begun === undefined) {
     // The back button, or a second copy of the address: the sign-in has ended.
-    if ((await surface.findSession(cookie, request.trace)) !== undefined) {
-      return redirect(response, `${base}${cookies.places[home].path}`);
-    }
+    if (await leadsHome()) return;
     return again(response, pages, { status: 400, kind: 'sign_in_incomplete' });
   }
   const query = request.url.slice(request.path.length);
   const outcome = await surface.provider.finish(cookies.attemptOf(begun), query, request.trace);
-  if (outcome.kind === 'refused') return again(response, pages, NOTICES[outcome.reason], begun.place);
+  if (outcome.kind === 'refused') {
+    const { reason } = outcome;
+    if (begun.place === home && MAYBE_COMPLETE.includes(reason) && (await leadsHome())) return;
+    return again(response, pages, noticeOf(reason), begun.place);
+  }
   const opened = await surface.open(outcome, cookies.sessionSecret(cookie), request.trace);
   if (opened.kind === 'refused') {
-    const notice = opened.reason === 'sign_in_refused' ? NOTICES.sign_in_refused : { status: 403, kind: opened.reason };
-    return again(response, pages, notice, begun.place);
+    const status = opened.reason === 'sign_in_ended' ? 400 : 403;
+    return again(response, pages, { status, kind: opened.reason }, begun.place);
   }
   response.append('Set-Cookie', [cookies.set.session(opened.secret), cookies.set.noSignIn]);
   redirect(response, `${base}${cookies.places[begun.place].path}`);
+}
+
+function noticeOf(kind: SignInDenial): { readonly status: number; readonly kind: SignInDenial } {
+  return { status: STATUSES[kind], kind };
 }
 
 function again<Place extends string, Refusal extends string>(

@@ -174,7 +174,7 @@ for (const database of databases) {
         const address = await person.returnAddress();
         address.searchParams.delete('code');
         address.searchParams.set('error', 'access_denied');
-        expectNotice(await person.finish(address), 400, 'was not completed');
+        expectNotice(await person.finish(address), 400, 'The sign-in was cancelled');
       });
 
       it('whose provider has no time, and says so with 503', async () => {
@@ -528,7 +528,7 @@ for (const database of databases) {
         const iat = mandate.clock.seconds() + 30;
         const logout_token = page.provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'grace', iat, exp: iat + 120 });
         expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
-        expectNotice(await person.finish(address), 400, 'was refused');
+        expectNotice(await person.finish(address), 400, 'You were signed out meanwhile');
         expect(person.cookies()).not.to.include(SESSION);
       });
     });
@@ -540,7 +540,7 @@ for (const database of databases) {
       expect((await person.signIn()).status).to.equal(302);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
-      expectNotice(await personBrowser(missing.mandate).signIn(), 400, 'was refused');
+      expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');
       await missing.stop();
     });
 

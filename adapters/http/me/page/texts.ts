@@ -1,5 +1,6 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
+import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
 import type { EndReason, Language, Notice, Reach } from './view.ts';
@@ -8,9 +9,8 @@ import type { EndReason, Language, Notice, Reach } from './view.ts';
 export type MessageKind =
   | 'signed_out'
   | 'sign_in_incomplete'
-  | 'sign_in_refused'
-  | 'sign_in_too_old'
-  | 'provider_unavailable'
+  | 'sign_in_ended'
+  | SignInDenial
   | 'session_over'
   | 'several_sessions'
   | 'form_refused'
@@ -161,13 +161,58 @@ const en: Texts = {
     signed_out: { title: 'You are signed out', text: 'Agents go on with their tasks.', action: 'Sign in again' },
     sign_in_incomplete: {
       title: 'The sign-in was not completed',
-      text: 'It took too long, began in another browser, or was cancelled.',
+      text: 'It took more than ten minutes, began in another browser, or this browser keeps no cookies.',
       action: 'Begin again',
     },
-    sign_in_refused: {
-      title: 'The sign-in was refused',
-      text: 'Your organisation signed you in, but your account cannot use this page. Ask your administrator.',
+    sign_in_superseded: {
+      title: 'Another window began a sign-in',
+      text: 'A browser can complete only the sign-in that it began last. Nothing is wrong with your account.',
       action: 'Begin again',
+    },
+    sign_in_code_refused: {
+      title: 'This sign-in is over',
+      text: 'It was used before, or took too long. Nothing is wrong with your account.',
+      action: 'Begin again',
+    },
+    sign_in_cancelled: {
+      title: 'The sign-in was cancelled',
+      text: 'You, or your organisation for you, did not agree to it.',
+      action: 'Begin again',
+    },
+    login_required: {
+      title: 'Your organisation did not ask you to sign in',
+      text: 'It cannot sign you in without asking you. Begin again, and follow its pages to the end.',
+      action: 'Begin again',
+    },
+    sign_in_answer_refused: {
+      title: 'The answer of your organisation is incomplete',
+      text: 'Part of it is missing, or it is meant for another service. If this happens again, tell your administrator.',
+      action: 'Begin again',
+    },
+    sign_in_ended: {
+      title: 'You were signed out meanwhile',
+      text: 'Your organisation ended the sign-in before it was complete.',
+      action: 'Begin again',
+    },
+    id_token_refused: {
+      title: 'The sign-in was refused',
+      text: 'This service cannot trust what your organisation says about you. Tell your administrator: the log of this service has the reason.',
+      action: 'Begin again',
+    },
+    account_refused: {
+      title: 'Your account cannot use this page',
+      text: 'Your organisation signed you in, but does not say which person you are here. Ask your administrator.',
+      action: 'Begin again',
+    },
+    client_refused: {
+      title: 'Your organisation does not accept this service',
+      text: 'The sign-in of your organisation refuses this service, not you. Tell your administrator: the registration of this page there must be checked.',
+      action: 'Try again',
+    },
+    sign_in_undated: {
+      title: 'Your organisation does not say when you signed in',
+      text: 'To let agents act again, you must show that you have just signed in. Ask your administrator.',
+      action: 'Sign in again',
     },
     sign_in_too_old: {
       title: 'Please sign in again',
@@ -177,6 +222,11 @@ const en: Texts = {
     provider_unavailable: {
       title: 'The sign-in is not available',
       text: 'The sign-in of your organisation does not answer. Please try again in a minute.',
+      action: 'Try again',
+    },
+    provider_unreadable: {
+      title: 'The sign-in gave no usable answer',
+      text: 'This service cannot read what the sign-in of your organisation answered. Please try again in a minute. If this happens again, tell your administrator.',
       action: 'Try again',
     },
     session_over: {
@@ -314,12 +364,57 @@ const de: Texts = {
     signed_out: { title: 'Sie sind abgemeldet', text: 'Agenten setzen ihre Aufgaben fort.', action: 'Neu anmelden' },
     sign_in_incomplete: {
       title: 'Die Anmeldung wurde nicht abgeschlossen',
-      text: 'Sie dauerte zu lange, begann in einem anderen Browser oder wurde abgebrochen. Bitte beginnen Sie neu.',
-      action: 'Anmelden',
+      text: 'Sie dauerte mehr als zehn Minuten, begann in einem anderen Browser, oder dieser Browser behält keine Cookies.',
+      action: 'Neu beginnen',
     },
-    sign_in_refused: {
-      title: 'Diese Anmeldung gilt hier nicht',
-      text: 'Ihre Organisation hat Sie angemeldet, aber nicht für diese Seite. Bitte fragen Sie Ihre Administration.',
+    sign_in_superseded: {
+      title: 'Ein anderes Fenster hat eine Anmeldung begonnen',
+      text: 'Ein Browser kann nur die Anmeldung abschließen, die er zuletzt begonnen hat. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_code_refused: {
+      title: 'Diese Anmeldung ist vorbei',
+      text: 'Sie wurde schon verwendet, oder sie dauerte zu lange. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_cancelled: {
+      title: 'Die Anmeldung wurde abgebrochen',
+      text: 'Sie, oder Ihre Organisation für Sie, haben ihr nicht zugestimmt.',
+      action: 'Neu beginnen',
+    },
+    login_required: {
+      title: 'Ihre Organisation hat Sie nicht nach der Anmeldung gefragt',
+      text: 'Ohne Sie zu fragen, kann sie Sie nicht anmelden. Beginnen Sie neu, und folgen Sie ihren Seiten bis zum Ende.',
+      action: 'Neu beginnen',
+    },
+    sign_in_answer_refused: {
+      title: 'Die Antwort Ihrer Organisation ist unvollständig',
+      text: 'Ein Teil fehlt, oder sie gilt einem anderen Dienst. Geschieht das noch einmal, sagen Sie es Ihrer Administration.',
+      action: 'Neu beginnen',
+    },
+    sign_in_ended: {
+      title: 'Sie wurden inzwischen abgemeldet',
+      text: 'Ihre Organisation hat die Anmeldung beendet, bevor sie abgeschlossen war.',
+      action: 'Neu beginnen',
+    },
+    id_token_refused: {
+      title: 'Die Anmeldung wurde abgelehnt',
+      text: 'Dieser Dienst kann dem nicht trauen, was Ihre Organisation über Sie sagt. Sagen Sie es Ihrer Administration: Der Grund steht im Protokoll dieses Dienstes.',
+      action: 'Neu beginnen',
+    },
+    account_refused: {
+      title: 'Ihr Konto kann diese Seite nicht benutzen',
+      text: 'Ihre Organisation hat Sie angemeldet, sagt aber nicht, welche Person Sie hier sind. Bitte fragen Sie Ihre Administration.',
+      action: 'Neu beginnen',
+    },
+    client_refused: {
+      title: 'Ihre Organisation nimmt diesen Dienst nicht an',
+      text: 'Die Anmeldung Ihrer Organisation lehnt diesen Dienst ab, nicht Sie. Sagen Sie es Ihrer Administration: Die Registrierung dieser Seite dort muss geprüft werden.',
+      action: 'Noch einmal versuchen',
+    },
+    sign_in_undated: {
+      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
+      text: 'Um Agenten wieder zu erlauben, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Bitte fragen Sie Ihre Administration.',
       action: 'Neu anmelden',
     },
     sign_in_too_old: {
@@ -330,6 +425,11 @@ const de: Texts = {
     provider_unavailable: {
       title: 'Die Anmeldung ist nicht erreichbar',
       text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    provider_unreadable: {
+      title: 'Die Anmeldung gab keine brauchbare Antwort',
+      text: 'Dieser Dienst kann nicht lesen, was die Anmeldung Ihrer Organisation geantwortet hat. Bitte versuchen Sie es in einer Minute noch einmal. Geschieht das wieder, sagen Sie es Ihrer Administration.',
       action: 'Noch einmal versuchen',
     },
     session_over: {
