@@ -142,10 +142,19 @@ describe('The dates of a token', () => {
         const signing = signIn(
           {
             ...{ clientId: CLIENT, clientSecret: new Secret('a secret of thirty-two characters') },
-            ...{ redirectUri: `${HERE}/me/callback`, sponsorKeyClaim: 'sub', assertionAudience: 'issuer' },
+            ...{
+              redirectUri: `${HERE}/me/callback`,
+              signedOutUri: `${HERE}/me/signed-out`,
+              sponsorKeyClaim: 'sub',
+              assertionAudience: 'issuer',
+            },
           },
           {
-            ...{ metadata: { document: async () => document, isPlain: false }, providerKeys, log },
+            ...{
+              metadata: { document: async () => document, cachedDocument: () => document, isPlain: false },
+              providerKeys,
+              log,
+            },
             clock,
             network: { send: async () => ({ status: 200, body: JSON.stringify(answer) }) },
             assertion: async () => '',

@@ -30,7 +30,7 @@ import { isDocument, type Network, NetworkFailure } from '../../application/port
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
-import type { Secret } from '../../domain/secret.ts';
+import { Secret } from '../../domain/secret.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
@@ -44,6 +44,8 @@ export interface SignInClient {
   readonly clientSecret: Secret | undefined;
   readonly assertionAudience: AssertionAudience;
   readonly redirectUri: string;
+  /** Where the provider sends the browser back after a sign-out. */
+  readonly signedOutUri: string;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
   /** More claims that the ID token should have. The scope of a claim's name is asked for, if the provider has one. */
@@ -56,7 +58,7 @@ export interface SignInClient {
 }
 
 interface SignInParts {
-  readonly metadata: Pick<ProviderMetadata, 'document' | 'isPlain'>;
+  readonly metadata: Pick<ProviderMetadata, 'document' | 'cachedDocument' | 'isPlain'>;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly network: Network;
   readonly clock: Clock;
@@ -70,15 +72,16 @@ const MAX_BYTES = 64 * 1024;
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   const { metadata, log } = parts;
+  const issuerOf = (document: JsonObject) => textClaim(document, 'issuer') ?? '';
+  const maybePlain = (document: JsonObject) => metadata.isPlain && issuerOf(document).startsWith('http:');
 
   /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
   async function configured(trace: Trace | undefined) {
     const document = await metadata.document(trace);
     if (document === undefined) return undefined;
-    const issuer = textClaim(document, 'issuer') ?? '';
-    const maybePlain = metadata.isPlain && issuer.startsWith('http:');
+    const issuer = issuerOf(document);
     const missing = ['authorization_endpoint', 'token_endpoint'].find(
-      (name) => !isEndpoint(document, name, maybePlain),
+      (name) => !isEndpoint(document, name, maybePlain(document)),
     );
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
@@ -88,8 +91,8 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
     const auth = clientAuthentication(client, document, parts.assertion);
     const configuration = new Configuration(server, client.clientId, {}, auth);
     // Only a test's or a developer's provider has no TLS.
-    if (maybePlain) allowInsecureRequests(configuration);
-    return { configuration, issuer, document, maybePlain };
+    if (maybePlain(document)) allowInsecureRequests(configuration);
+    return { configuration, issuer, document };
   }
 
   return {
@@ -137,12 +140,23 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
       return verdict.kind === 'refused' ? refused(verdict.reason, { fault: verdict.fault }) : verdict;
     },
 
-    async signOutAddress(trace) {
+    async offersSignOut() {
+      const document = metadata.cachedDocument();
+      // For the next page.
+      if (document === undefined) void metadata.document();
+      return document !== undefined && isEndpoint(document, 'end_session_endpoint', maybePlain(document));
+    },
+
+    async signOutAddress(idToken, trace) {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
-      const { configuration, document, maybePlain } = provider;
-      if (!isEndpoint(document, 'end_session_endpoint', maybePlain)) return undefined;
-      return buildEndSessionUrl(configuration).href;
+      const { configuration, document } = provider;
+      if (!isEndpoint(document, 'end_session_endpoint', maybePlain(document))) return undefined;
+      // No `state`: the page after the sign-out says the same to everybody, and changes nothing.
+      return buildEndSessionUrl(configuration, {
+        post_logout_redirect_uri: client.signedOutUri,
+        ...(idToken && { id_token_hint: idToken.reveal() }),
+      }).href;
     },
   };
 }
@@ -208,7 +222,7 @@ async function judgeIdToken(
     }
   }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
-  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims };
+  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims, idToken: new Secret(idToken) };
 }
 
 /** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */

@@ -16,6 +16,8 @@ interface PageClient {
   readonly clientId: string;
   /** Where the provider sends browsers back. */
   readonly returnAddress: string;
+  /** Where the provider sends browsers after a sign-out there. */
+  readonly signedOutAddress: string;
   readonly hasSecret: boolean;
   /** `Service:UpstreamIdp:ClientAssertionAudience`. */
   readonly assertionAudience: 'issuer' | 'token_endpoint';
@@ -65,14 +67,14 @@ function judgeProvider({ check, hasSecret }: PageClient, document: JsonObject | 
       ? []
       : ['It announces no back-channel logout: a sign-out there does not close sessions here.']),
     ...(textClaim(document, 'end_session_endpoint') === undefined
-      ? ['It has no end_session_endpoint: a sign-out here does not end its own session.']
+      ? ['It has no end_session_endpoint: a sign-out here cannot end its own session, and is not offered everywhere.']
       : []),
   ];
   return ok([`By its metadata the provider offers what the sign-in at ${where} needs.`, ...logout].join(' '));
 }
 
 function describeClient(
-  { issuer, clientId, returnAddress, hasSecret, assertionAudience, claims }: PageClient,
+  { issuer, clientId, returnAddress, signedOutAddress, hasSecret, assertionAudience, claims }: PageClient,
   problem: string | undefined,
 ): Finding {
   if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
@@ -81,7 +83,7 @@ function describeClient(
   const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (${method})`;
   return ok(
     [
-      `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+      `At the provider the client ${clientId} needs the return address ${returnAddress}, the address after a sign-out ${signedOutAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
       ...(claims.length === 0 ? [] : [`Its ID tokens need these claims: ${claims.join(', ')}.`]),
     ].join(' '),
   );

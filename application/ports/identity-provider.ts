@@ -1,6 +1,7 @@
 /** The identity provider: its status of a person, and its metadata. */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { Secret } from '../../domain/secret.ts';
 import type { SignedInPerson } from '../../domain/sponsors/session.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -38,6 +39,8 @@ export interface ProviderMetadata {
   retryAfter(): number | undefined;
   /** The document that `current` describes, with all its members. */
   document(trace?: Trace): Promise<JsonObject | undefined>;
+  /** The cached document, without waiting for the provider. */
+  cachedDocument(): JsonObject | undefined;
   /** Whether the address of the document is plain http. What the document itself says about http then does no more harm. */
   readonly isPlain: boolean;
 }
@@ -91,6 +94,8 @@ export type SignInOutcome =
       readonly issuer: string;
       /** All claims of the ID token. */
       readonly claims: JsonObject;
+      /** For the sign-out. */
+      readonly idToken: Secret;
     }
   | { readonly kind: 'refused'; readonly reason: SignInDenial };
 
@@ -100,6 +105,13 @@ export interface SignIn {
   begin(attempt: SignInAttempt, trace?: Trace): Promise<string | undefined>;
   /** @param query the query of the return address, with `?` */
   finish(attempt: SignInAttempt, query: string, trace?: Trace): Promise<SignInOutcome>;
-  /** The address at which the provider ends its own session; `undefined` if it has none or is unavailable. */
-  signOutAddress(trace?: Trace): Promise<string | undefined>;
+  /** Whether the provider can end its own session, as far as the cached metadata says. It never waits for the provider. */
+  offersSignOut(): Promise<boolean>;
+  /**
+   * The address at which the provider ends its own session, and sends the browser back (OpenID Connect RP-Initiated Logout
+   * 1.0 §2). `undefined` if it has none or is unavailable.
+   *
+   * @param idToken that of the session
+   */
+  signOutAddress(idToken: Secret | undefined, trace?: Trace): Promise<string | undefined>;
 }

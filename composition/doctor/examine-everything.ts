@@ -170,6 +170,7 @@ function ofSignIn({ whole }: DoctorSettings, access: NetworkAccess): readonly Ex
   return signInExaminations({
     ...{ check: 'sign-in', issuer: whole['Service:Issuer'], clientId },
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
+    signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
     hasSecret: whole['Service:Me:ClientSecret:Path'] !== undefined,
     assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
     claims: claimsOf(whole),
@@ -226,6 +227,7 @@ function ofConsole({ whole }: DoctorSettings, access: NetworkAccess): readonly E
       hasSecret: whole['Service:Operators:ClientSecret:Path'] !== undefined,
       assertionAudience: whole['Service:UpstreamIdp:ClientAssertionAudience'],
       returnAddress: `${chosen.origin}/callback`,
+      signedOutAddress: `${chosen.origin}/signed-out`,
       claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
       fileProblem: () => consoleFileProblem(whole),
       document: () => provider.document(),

@@ -17,7 +17,22 @@ const TRY = { to: '/sign-in', action: 'Try again' };
 const NOW = { to: '/', action: 'Back to Now' };
 
 const messages = {
-  signed_out: { title: 'You are signed out', text: 'This browser no longer opens the console.', ...SIGN_IN },
+  signed_out: {
+    title: 'You are signed out here',
+    text: 'The identity provider may still know you in this browser. The next sign-in then asks for nothing.',
+    ...SIGN_IN,
+  },
+  signing_out: {
+    title: 'You are signed out here',
+    text: 'Now the identity provider ends its own session. If no page opens, follow the link.',
+    to: '/sign-in',
+    action: 'Sign out at the identity provider',
+  },
+  signed_out_everywhere: {
+    title: 'You are signed out',
+    text: 'The identity provider has sent you back here. If its page asked whether to sign you out and you did not agree, it still knows you in this browser.',
+    ...SIGN_IN,
+  },
   session_over: { title: 'Your session has ended', text: 'Nothing was changed. Sign in again.', ...SIGN_IN },
   several_sessions: {
     title: 'Your browser sends two sessions',

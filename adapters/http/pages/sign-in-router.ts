@@ -6,6 +6,7 @@
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { SignIn, SignInDenial, SignInOutcome } from '../../../application/ports/identity-provider.ts';
 import type { Randomness } from '../../../application/ports/runtime.ts';
+import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
@@ -22,7 +23,10 @@ export interface SignInSurface<Refusal extends string = never> {
   readonly origin: string;
   readonly provider: SignIn;
   readonly randomness: Pick<Randomness, 'secret'>;
-  findSession(cookies: string, trace?: Trace): Promise<{ readonly formToken: string } | undefined>;
+  findSession(
+    cookies: string,
+    trace?: Trace,
+  ): Promise<{ readonly formToken: string; readonly idToken?: Secret | undefined } | undefined>;
   /**
    * Opens a session, and closes the browser's earlier one. Refuses with `sign_in_ended` if the provider has ended the
    * sign-in meanwhile.
@@ -41,9 +45,13 @@ export type OpenedSession<Refusal extends string> =
   | { readonly kind: 'opened'; readonly secret: string }
   | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
-/** What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. */
+/**
+ * What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the session
+ * here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser back.
+ */
 export type SignInNotice<Refusal extends string> =
-  | ('signed_out' | 'form_refused' | 'several_sessions')
+  | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
+  | ('form_refused' | 'several_sessions')
   | ('sign_in_incomplete' | 'sign_in_ended')
   | SignInDenial
   | Refusal;
@@ -84,7 +92,7 @@ export function signInRouter<Place extends string, Refusal extends string>(
 ): Router {
   const { cookies, home, base } = pages;
   const router = express.Router({ caseSensitive: true, strict: true });
-  const paths = ['/sign-in', '/callback', '/sign-out'];
+  const paths = ['/sign-in', '/callback', '/sign-out', '/signed-out'];
   router.all(paths, neverStored, (_request, response, next) => {
     // The address of the callback holds the code.
     response.set({ 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' });
@@ -100,11 +108,17 @@ export function signInRouter<Place extends string, Refusal extends string>(
   });
   router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, pages));
   router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, pages));
+  // The provider sends the browser here after its own sign-out. Parameters of the address say nothing.
+  router.get('/signed-out', async (request, response) => {
+    const session = await forRequest(surface, request).findSession(request.headers.cookie ?? '', request.trace);
+    if (session !== undefined) return redirect(response, `${base}${cookies.places[home].path}`);
+    pages.say(response, { status: 200, kind: 'signed_out_everywhere', to: `${pages.mount}/sign-in` });
+  });
   // After a sign-out its address stays in the browser.
   router.get('/sign-out', (request, response, next) =>
     wantsPage(request) ? redirect(response, `${base}${cookies.places[home].path}`) : next(),
   );
-  router.all(['/sign-in', '/callback'], methodNotAllowed('GET, HEAD'));
+  router.all(['/sign-in', '/callback', '/signed-out'], methodNotAllowed('GET, HEAD'));
   router.all('/sign-out', methodNotAllowed('POST'));
   router.use(pages.faults);
   return router;
@@ -170,7 +184,10 @@ function again<Place extends string, Refusal extends string>(
   say(response, { ...notice, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` });
 }
 
-/** Ends the session here, then sends the browser to the provider, whose own session would sign the next person in. */
+/**
+ * Ends the session here. With the field `everywhere` the browser then goes to the provider, which ends its own session, and
+ * with it perhaps sessions of other applications and tasks.
+ */
 async function signOut<Place extends string, Refusal extends string>(
   surface: SignInSurface<Refusal>,
   request: Request,
@@ -198,8 +215,11 @@ async function signOut<Place extends string, Refusal extends string>(
   if (isOwn) await surface.close(secret);
   // A form of another site comes without the cookie (`SameSite`), and must not remove it.
   if (cookies.hasSession(cookie)) response.append('Set-Cookie', cookies.set.noSession);
-  const address = session === undefined ? undefined : await surface.provider.signOutAddress(request.trace);
+  const isEverywhere = form.kind === 'allowed' && form.value.get('everywhere') === 'yes';
+  const address =
+    isOwn && isEverywhere ? await surface.provider.signOutAddress(session?.idToken, request.trace) : undefined;
+  if (address === undefined) return say(response, { status: 200, kind: 'signed_out', to: `${mount}/sign-in` });
   // A redirect after a form would need the provider in the page's `form-action`, with all hosts that it redirects to.
-  if (address !== undefined) response.set('Refresh', `0; url=${address}`);
-  say(response, { status: 200, kind: 'signed_out', to: `${mount}/sign-in` });
+  response.set('Refresh', `0; url=${address}`);
+  say(response, { status: 200, kind: 'signing_out', to: address });
 }

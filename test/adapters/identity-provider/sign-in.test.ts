@@ -23,6 +23,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const CLIENT = 'mandate-page';
 const REDIRECT = 'https://mandate.test/me/callback';
+const SIGNED_OUT = 'https://mandate.test/me/signed-out';
 const TENANT = '7b1f1c1e-3a55-4b1e-9a52-0c2d7f3b6a10';
 
 /** What each provider publishes, and what its ID tokens hold beside the usual claims. */
@@ -146,7 +147,13 @@ describe('The sign-in', () => {
     const metadata = discovery(location, network, log);
     return signIn(
       {
-        ...{ clientId: CLIENT, clientSecret: undefined, assertionAudience: 'issuer', redirectUri: REDIRECT },
+        ...{
+          clientId: CLIENT,
+          clientSecret: undefined,
+          assertionAudience: 'issuer',
+          redirectUri: REDIRECT,
+          signedOutUri: SIGNED_OUT,
+        },
         ...{ sponsorKeyClaim: 'sub', ...changes },
       },
       { metadata, network, clock, log, assertion, providerKeys: providerKeys(metadata, network, clock, log) },
@@ -171,7 +178,11 @@ describe('The sign-in', () => {
           ...{ state: attempt.state, nonce: attempt.nonce, code_challenge_method: 'S256' },
           code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
         });
-        expect(await finish(signing)).to.deep.equal({
+        const outcome = await finish(signing);
+        if (outcome.kind !== 'signed_in') throw new Error(outcome.reason);
+        const { idToken, ...signedIn } = outcome;
+        expect(readCompactJws(idToken.reveal())?.claims).to.deep.equal(provider.claims);
+        expect(signedIn).to.deep.equal({
           kind: 'signed_in',
           person: {
             ...{ subject: 'ada', sponsorKey: 'ada', sessionId: claims.sid },
@@ -191,9 +202,13 @@ describe('The sign-in', () => {
         });
         const claimed = readCompactJws(client_assertion)?.claims;
         expect(claimed).to.include({ iss: CLIENT, sub: CLIENT, aud: provider.issuer });
-        expect(await signing.signOutAddress()).to.equal(
-          `${provider.metadata.end_session_endpoint}?client_id=${CLIENT}`,
-        );
+        expect(await signing.offersSignOut()).to.equal(true);
+        const end = new URL((await signing.signOutAddress(new Secret('an.id.token'))) ?? '');
+        expect(`${end.origin}${end.pathname}`).to.equal(provider.metadata.end_session_endpoint);
+        const named = { client_id: CLIENT, post_logout_redirect_uri: SIGNED_OUT };
+        expect(Object.fromEntries(end.searchParams)).to.deep.equal({ ...named, id_token_hint: 'an.id.token' });
+        const bare = new URL((await signing.signOutAddress(undefined)) ?? '');
+        expect(Object.fromEntries(bare.searchParams)).to.deep.equal(named);
       });
 
       it('authenticates by its client secret in a header, where it offers no other way', async () => {
@@ -441,7 +456,7 @@ describe('The sign-in', () => {
         shaped('Keycloak', change);
         expect(await page().begin(attempt)).to.equal(undefined);
         expect(await finish()).to.deep.equal(unavailable);
-        expect(await page().signOutAddress()).to.equal(undefined);
+        expect(await page().signOutAddress(undefined)).to.equal(undefined);
       }
     });
 
@@ -453,7 +468,7 @@ describe('The sign-in', () => {
       const signing = page({ clientSecret: secrets.secret }, { kind: 'metadata_url', url });
       expect(await signing.begin(attempt)).to.equal(undefined);
       expect(await finish(signing, answerOf({ iss: plain.url }))).to.deep.equal(unavailable);
-      expect(await signing.signOutAddress()).to.equal(undefined);
+      expect(await signing.signOutAddress(undefined)).to.equal(undefined);
       expect(plain.received).to.deep.equal([]);
       await plain.close();
     });
@@ -473,8 +488,13 @@ describe('The sign-in', () => {
     expect(log.lines.join('\n')).to.include('invalid_client').and.not.include(secret);
   });
 
-  it('leads to no sign-out at a provider that has none', async () => {
+  it('leads to no sign-out at a provider that has none, and offers none before its metadata is there', async () => {
+    shaped('Keycloak');
+    expect(await page().offersSignOut()).to.equal(false);
     shaped('Keycloak', { end_session_endpoint: undefined });
-    expect(await page().signOutAddress()).to.equal(undefined);
+    const without = page();
+    await without.begin(attempt);
+    expect(await without.offersSignOut()).to.equal(false);
+    expect(await page().signOutAddress(undefined)).to.equal(undefined);
   });
 });

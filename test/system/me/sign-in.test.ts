@@ -438,13 +438,60 @@ for (const database of databases) {
     });
 
     describe('ends', () => {
-      it('with a sign-out, here and at the provider', async () => {
+      const everywhere = (cookie: string) =>
+        postOwn(mandate, '/me/sign-out', cookie, { form_token: formToken(cookie), everywhere: 'yes' });
+
+      it('with a sign-out everywhere, whose ID token the database does not hold in the clear, nor the log', async () => {
+        const cookie = await signedIn();
+        const [{ sealed_id_token: kept } = {}] = await mandate.sql(
+          'select sealed_id_token from me_sessions order by created_at desc limit 1',
+        );
+        expect(kept).to.match(/^[\w-]{500,}$/);
+        const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });
+        const form = { form_token: formToken(cookie), everywhere: 'yes' };
+        const answer = await postOwn(replica, '/me/sign-out', cookie, form);
+        await replica.stop();
+        expectNotice(answer, 200, 'Now your organisation ends your session there.');
+        const end = new URL((answer.headers.get('refresh') ?? '').replace(/^0; url=/, ''));
+        expect(`${end.origin}${end.pathname}`).to.equal(`${page.provider.issuer}/session/end`);
+        const { id_token_hint = '', ...named } = Object.fromEntries(end.searchParams);
+        const post_logout_redirect_uri = `${mandate.issuer}/me/signed-out`;
+        expect(named).to.deep.equal({ client_id: PAGE_CLIENT_ID, post_logout_redirect_uri });
+        const claims = JSON.parse(Buffer.from(id_token_hint.split('.')[1] ?? '', 'base64url').toString());
+        expect(claims).to.include({ sub: 'ada', aud: PAGE_CLIENT_ID });
+        expect(kept).not.to.include(id_token_hint.slice(0, 40));
+        for (const log of [mandate.log, replica.log]) expect(log.lines.join('\n')).not.to.include('eyJ');
+        expect(await isSignedIn(mandate, cookie)).to.equal(false);
+        // A page from before still leads there, though nothing is known of its session.
+        const again = await everywhere(cookie);
+        expect(again.headers.get('refresh')).to.include('/session/end?').and.not.include('id_token_hint');
+      });
+
+      it('with a sign-out everywhere only here, for a form of another page or a provider that has none', async () => {
+        const cookie = await signedIn();
+        const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
+        expectNotice(foreign, 403, 'Nothing was changed');
+        expect(foreign.headers.get('refresh')).to.equal(null);
+        expect((await mandate.get('/me', { accept: 'text/html', cookie })).text).to.include('value="yes"');
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
+      });
+
+      it('and the way back says so, or leads to the page who is still signed in', async () => {
+        const cookie = await signedIn();
+        for (const path of ['/me/signed-out', '/me/signed-out?state=x&error=y']) {
+          expectNotice(await mandate.get(path), 200, 'Your organisation has sent you back here.');
+          const led = await mandate.get(path, { cookie });
+          expect([led.status, led.headers.get('location')]).to.deep.equal([302, '/me']);
+        }
+        expect((await mandate.send('/me/signed-out', { method: 'POST' })).status).to.equal(405);
+      });
+
+      it('with a sign-out, here alone', async () => {
         const [cookie, other] = [await signedIn(), await signedIn()];
         const records = await mandate.recorded(async () => {
           const answer = await signOut(mandate, cookie);
-          expectNotice(answer, 200, 'You are signed out');
-          const to = `${page.provider.issuer}/session/end?client_id=${PAGE_CLIENT_ID}`;
-          expect(answer.headers.get('refresh')).to.equal(`0; url=${to}`);
+          expectNotice(answer, 200, 'You are signed out here');
+          expect(answer.headers.get('refresh')).to.equal(null);
           expect(answer.headers.getSetCookie()[0]).to.match(/^__Host-mandate-me=; Max-Age=0; /);
         });
         expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, other)]).to.deep.equal([false, true]);

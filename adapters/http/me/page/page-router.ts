@@ -157,6 +157,7 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     pausedAt: pause.own?.blockedAt,
     blockedByOthers: pause.blockedByOthers,
     canPause: surface.canPause,
+    signsOutEverywhere: session.signsOutEverywhere === true,
     isPauseLiftable: isPauseLiftable(person, options.clock.now()),
     mayResume: mayResume(asked),
   };

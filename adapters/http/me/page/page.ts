@@ -33,6 +33,7 @@ ${pages(view, words)}
 <div class="heading"><h2 id="reach">${words.reach}</h2></div>
 <ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
+${view.signsOutEverywhere && signOutEverywhere(view, words)}
 </main>
 <template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
 <script type="module" src="${base}${assets.script.path}"></script>
@@ -205,6 +206,16 @@ function pages({ base, next, isFirst }: MeView, words: Texts): Insert {
 ${!isFirst && html`<a class="button" href="${base}/me">${words.first}</a>`}
 ${next !== undefined && html`<a class="button" href="${base}/me?after=${encodeURIComponent(next)}">${words.next}</a>`}
 </nav>`;
+}
+
+/** `data-signed-in`: the script removes it when the session is over. */
+function signOutEverywhere(view: MeView, words: Texts): Html {
+  const { title, means, now } = words.everywhere;
+  return html`<section aria-labelledby="everywhere" data-signed-in>
+<div class="heading"><h2 id="everywhere">${title}</h2></div>
+<p class="quiet">${means}</p>
+${form(view, '/me/sign-out', html`<input type="hidden" name="everywhere" value="yes"><button>${now}</button>`)}
+</section>`;
 }
 
 function overMessage(base: string, words: Texts): Html {

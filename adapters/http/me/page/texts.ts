@@ -7,7 +7,7 @@ import type { EndReason, Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */
 export type MessageKind =
-  | 'signed_out'
+  | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
   | 'sign_in_incomplete'
   | 'sign_in_ended'
   | SignInDenial
@@ -36,6 +36,8 @@ export interface Texts {
   readonly skip: string;
   readonly signedInAs: (person: Html) => Html;
   readonly signOut: string;
+  /** The sign-out at the identity provider too. */
+  readonly everywhere: { readonly title: string; readonly means: string; readonly now: string };
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;
@@ -89,6 +91,12 @@ const en: Texts = {
   skip: 'Skip to the tasks',
   signedInAs: (person) => html`Signed in as ${person}`,
   signOut: 'Sign out',
+  everywhere: {
+    title: 'Sign out everywhere',
+    means:
+      'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
+    now: 'Sign out here and at my organisation',
+  },
   live: 'Now',
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
@@ -158,7 +166,21 @@ const en: Texts = {
   signIn: 'Sign in',
   offline: 'This page could not be renewed. What it shows may be old.',
   messages: {
-    signed_out: { title: 'You are signed out', text: 'Agents go on with their tasks.', action: 'Sign in again' },
+    signed_out: {
+      title: 'You are signed out here',
+      text: 'Agents go on with their tasks. Your organisation may still know you in this browser, and then signs you in again without asking.',
+      action: 'Sign in again',
+    },
+    signing_out: {
+      title: 'You are signed out here',
+      text: 'Now your organisation ends your session there. Tasks that agents began in that session may end with it. If no page opens, follow the link.',
+      action: 'Sign out at my organisation',
+    },
+    signed_out_everywhere: {
+      title: 'You are signed out',
+      text: 'Your organisation has sent you back here. If its page asked whether to sign you out and you did not agree, it still knows you in this browser.',
+      action: 'Sign in again',
+    },
     sign_in_incomplete: {
       title: 'The sign-in was not completed',
       text: 'It took more than ten minutes, began in another browser, or this browser keeps no cookies.',
@@ -289,6 +311,12 @@ const de: Texts = {
   skip: 'Zu den Aufgaben',
   signedInAs: (person) => html`Angemeldet als ${person}`,
   signOut: 'Abmelden',
+  everywhere: {
+    title: 'Überall abmelden',
+    means:
+      'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
+    now: 'Hier und bei meiner Organisation abmelden',
+  },
   live: 'Jetzt',
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
@@ -361,7 +389,21 @@ const de: Texts = {
   signIn: 'Anmelden',
   offline: 'Diese Seite konnte nicht erneuert werden. Was hier steht, ist vielleicht veraltet.',
   messages: {
-    signed_out: { title: 'Sie sind abgemeldet', text: 'Agenten setzen ihre Aufgaben fort.', action: 'Neu anmelden' },
+    signed_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Agenten setzen ihre Aufgaben fort. Ihre Organisation kennt Sie vielleicht noch in diesem Browser und meldet Sie dann ohne Frage wieder an.',
+      action: 'Neu anmelden',
+    },
+    signing_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Jetzt beendet Ihre Organisation Ihre Sitzung dort. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden. Öffnet sich keine Seite, folgen Sie dem Link.',
+      action: 'Bei meiner Organisation abmelden',
+    },
+    signed_out_everywhere: {
+      title: 'Sie sind abgemeldet',
+      text: 'Ihre Organisation hat Sie hierher zurückgeschickt. Hat ihre Seite gefragt, ob sie Sie abmelden soll, und Sie haben nicht zugestimmt, kennt sie Sie noch in diesem Browser.',
+      action: 'Neu anmelden',
+    },
     sign_in_incomplete: {
       title: 'Die Anmeldung wurde nicht abgeschlossen',
       text: 'Sie dauerte mehr als zehn Minuten, begann in einem anderen Browser, oder dieser Browser behält keine Cookies.',

@@ -26,6 +26,8 @@ export interface MeView {
   /** Whether the person signed in lately enough to lift the pause. */
   readonly mayResume: boolean;
   readonly formToken: string;
+  /** Whether the provider can end its own session too. */
+  readonly signsOutEverywhere: boolean;
   /** Seconds that the session lasts without use. */
   readonly sessionTtl: number;
   readonly notice: Notice | undefined;

@@ -46,6 +46,7 @@ export function aView(changes: Partial<MeView> = {}): MeView {
     isPauseLiftable: true,
     mayResume: true,
     formToken: 'a-form-token',
+    signsOutEverywhere: false,
     sessionTtl: 900,
     notice: undefined,
     reach: { tokenTtl: 240, statusLists: undefined },

@@ -34,7 +34,7 @@ describe("The person's page", () => {
     idle: aView({ live: [], history: [] }),
     paused: aView({ live: [], pausedAt: plusSeconds(now, -90) }),
     blocked: aView({ live: [], blockedByOthers: true, canPause: false }),
-    'no pause': aBusyView({ isPauseLiftable: false }),
+    'no pause': aBusyView({ isPauseLiftable: false, signsOutEverywhere: true }),
   };
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
