@@ -9,18 +9,23 @@ import type { ConsoleSessions } from '../adapters/http/console/session.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
+import { sealing } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import {
   closeOperatorsSession,
+  type OperatorClaims,
   openOperatorsSession,
   operatorOf,
   peekOperatorsSession,
   useOperatorsSession,
 } from '../application/admin/operator-sessions.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
+import { keptIdToken } from '../application/me/sessions.ts';
+import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Digest } from '../application/ports/runtime.ts';
 import type { Secret } from '../domain/secret.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
@@ -35,23 +40,26 @@ export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefine
   const { settings, surfaces } = parts;
   const chosen = consoleChoice(settings);
   if (chosen === undefined) throw new Error('the console is opened without its settings');
+  const provider = consoleSignIn(parts, { ...chosen, clientSecret });
   return consoleApp({
     ...surfaces,
-    screens: screens(parts, chosen.origin),
-    signIn: signIn(parts, { ...chosen, clientSecret }),
+    screens: screens(parts, chosen.origin, provider),
+    signIn: signInSurface(parts, chosen.origin, provider),
   });
 }
 
-function screens(parts: ConsoleNeeds, origin: string): ConsoleSurface {
+function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): ConsoleSurface {
   const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
+  const sessionsOf = (trace: Trace | undefined) =>
+    sessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
   return {
     ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
-      find: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).find(cookies, trace),
-      peek: (cookies, trace) => sessions(parts, (trace && storageWithin?.(trace)) ?? storage).peek(cookies, trace),
+      find: (cookies, trace) => sessionsOf(trace).find(cookies, trace),
+      peek: (cookies, trace) => sessionsOf(trace).peek(cookies, trace),
     },
     examine: sharedExamination(async () => {
       // Loaded by the first operator who asks.
@@ -78,14 +86,15 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
   }));
 }
 
-function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
+function sessions(parts: ConsoleNeeds, storage: Storage, provider: SignIn): ConsoleSessions {
   const service = sessionService(parts, storage);
   const by = (read: typeof peekOperatorsSession) => async (cookies: string) => {
     const secret = consoleCookies.sessionSecret(cookies);
     const session = secret === undefined ? undefined : await read(service, secret);
-    return secret === undefined || session === undefined
-      ? undefined
-      : { operator: session.operator, formToken: formTokenOf(secret) };
+    if (secret === undefined || session === undefined) return undefined;
+    const idToken = keptIdToken(sealing, secret, session);
+    const signsOutEverywhere = await provider.offersSignOut();
+    return { operator: session.operator, formToken: formTokenOf(secret), idToken, signsOutEverywhere };
   };
   return {
     find: by((_part, secret) => useOperatorsSession(service, secret)),
@@ -95,7 +104,7 @@ function sessions(parts: ConsoleNeeds, storage: Storage): ConsoleSessions {
 
 function sessionService({ settings, clockWatch, randomness }: ConsoleNeeds, storage: Storage) {
   return {
-    ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness },
+    ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness, sealing },
     digest: consoleDigest(settings),
   };
 }
@@ -106,37 +115,48 @@ export function consoleDigest(settings: Settings): Digest {
   return sessionDigest(settings, [issuer, settings['Service:Operators:ClientId'], roleClaim, roles]);
 }
 
-function signIn(
+/** The client of the console at the operators' identity provider. */
+function consoleSignIn(
   parts: ConsoleNeeds,
   {
     origin,
     clientId,
     clientSecret,
   }: { readonly origin: string; readonly clientId: string; readonly clientSecret: Secret | undefined },
-): Traceable<SignInSurface<'no_role'>> {
-  const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
-  const chosen = operatorsChoice(settings);
-  const { operators } = surfaces.admin;
-  if (chosen === undefined || operators === undefined) throw new Error('the console is opened without operators');
-  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
-  const claims = { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
+): SignIn {
+  const { settings } = parts;
+  const { roleClaim } = operatorClaims(settings);
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${origin}/callback` },
+    ...{ clientId, clientSecret, redirectUri: `${origin}/callback`, signedOutUri: `${origin}/signed-out` },
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
-    moreClaims: [sponsorKeyClaim, ...chosen.roleClaim.split('.', 1)],
+    moreClaims: [settings['Service:UpstreamIdp:SponsorKeyClaim'], ...roleClaim.split('.', 1)],
   };
-  const provider = signInAtFirstUse(client, {
+  return signInAtFirstUse(client, {
     ...parts,
     metadata: parts.operatorMetadata ?? parts.providerMetadata,
     providerKeys: parts.operatorKeys ?? parts.providerKeys,
   });
+}
+
+function operatorClaims(settings: Settings): OperatorClaims {
+  const chosen = operatorsChoice(settings);
+  if (chosen === undefined) throw new Error('the console is opened without operators');
+  const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
+  return { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
+}
+
+function signInSurface(parts: ConsoleNeeds, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
+  const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
+  const claims = operatorClaims(settings);
+  const { operators } = surfaces.admin;
+  if (operators === undefined) throw new Error('the console is opened without operators');
   return traceable(parts, (storage) => {
     const service = sessionService(parts, storage);
     return {
       ...{ origin, provider, randomness },
-      findSession: (cookies, trace) => sessions(parts, storage).find(cookies, trace),
+      findSession: (cookies, trace) => sessions(parts, storage, provider).find(cookies, trace),
       async open(signedIn, earlier, trace) {
         const operator = operatorOf(signedIn, claims);
         if (operator.roles.length === 0) {
@@ -146,7 +166,7 @@ function signIn(
           return { kind: 'refused', reason: 'no_role' };
         }
         const secret = await openOperatorsSession(service, operator, signedIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_refused' } : { kind: 'opened', secret };
+        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
       close: (secret) => closeOperatorsSession(service, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),

@@ -12,10 +12,11 @@ import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
 import { myTasks } from '../application/me/my-tasks.ts';
 import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
+import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { MeNeeds } from './parts.ts';
-import { meSessions, signInSurface } from './sign-in.ts';
+import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
 /** What the files name that the settings name. */
@@ -27,10 +28,12 @@ interface MeFiles {
 
 export function openMe(parts: MeNeeds, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
   const page = mePage({ ...parts, scopeWords });
-  return { api: meApi(parts), signIn: signInSurface(parts, clientSecret), page, routes: meRoutes };
+  const provider = pageSignIn(parts, clientSecret);
+  const signIn = provider && signInSurface(parts, provider);
+  return { api: meApi(parts, provider), signIn, page, routes: meRoutes };
 }
 
-function meApi(parts: MeNeeds): Traceable<MeSurface> {
+function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurface> {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
@@ -46,7 +49,7 @@ function meApi(parts: MeNeeds): Traceable<MeSurface> {
     return {
       issuer: settings['Service:Issuer'],
       validate: validation && ((token, trace) => validateMeToken(validation, token, trace)),
-      sessions: settings['Service:Me:ClientId'] === undefined ? undefined : meSessions(parts, storage),
+      sessions: provider && meSessions(parts, storage, provider),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
       tasks: (person, question) => myTasks(service, person, question),
       stop: (person, selection) => stopMyTasks(service, person, selection),

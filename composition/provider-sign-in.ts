@@ -27,6 +27,7 @@ export function signInAtFirstUse(client: SignInClient, parts: Needed): SignIn {
   return {
     begin: async (...given) => (await loaded()).begin(...given),
     finish: async (...given) => (await loaded()).finish(...given),
+    offersSignOut: async () => (await loaded()).offersSignOut(),
     signOutAddress: async (...given) => (await loaded()).signOutAddress(...given),
   };
 }

@@ -5,8 +5,11 @@ import type { MeSessions } from '../adapters/http/me/identify.ts';
 import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
 import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
+import { sealing } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
-import { closeMySession, openMySession, useMySession } from '../application/me/sessions.ts';
+import { LONGEST_SIGN_IN_SECONDS } from '../application/me/pause.ts';
+import { closeMySession, keptIdToken, openMySession, useMySession } from '../application/me/sessions.ts';
+import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { MeNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
@@ -15,27 +18,36 @@ import { traceable } from './traces.ts';
 
 type SessionParts = Pick<MeNeeds, 'settings' | 'clockWatch' | 'randomness'>;
 
-/** @param clientSecret `undefined` for `private_key_jwt` */
-export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined): Traceable<MeSignIn> | undefined {
-  const { settings, randomness, anonymousDenials: anonymous, log } = parts;
+/**
+ * The client of the page at the identity provider. `undefined` without `Service:Me:ClientId`.
+ *
+ * @param clientSecret `undefined` for `private_key_jwt`
+ */
+export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): SignIn | undefined {
+  const { settings } = parts;
   const clientId = settings['Service:Me:ClientId'];
   if (clientId === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback` },
+    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback`, signedOutUri: `${issuer}/me/signed-out` },
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
+    longestSignIn: LONGEST_SIGN_IN_SECONDS,
   };
-  const provider = signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });
+  return signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });
+}
+
+export function signInSurface(parts: MeNeeds, provider: SignIn): Traceable<MeSignIn> {
+  const { settings, randomness, anonymousDenials: anonymous, log } = parts;
   return traceable(parts, (storage) => {
     const service = sessionService(parts, storage);
-    const sessions = meSessions(parts, storage);
+    const sessions = meSessions(parts, storage, provider);
     return {
-      ...{ origin: issuer, provider, randomness, log },
+      ...{ origin: settings['Service:Issuer'], provider, randomness, log },
       findSession: (cookies, trace) => sessions.find(cookies, trace),
       async open(signedIn, earlier) {
         const secret = await openMySession(service, signedIn, earlier);
-        return secret === undefined ? { kind: 'refused', reason: 'sign_in_refused' } : { kind: 'opened', secret };
+        return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
       close: (secret) => closeMySession(service, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
@@ -43,7 +55,7 @@ export function signInSurface(parts: MeNeeds, clientSecret: Secret | undefined):
   });
 }
 
-export function meSessions(parts: SessionParts, storage: Storage): MeSessions {
+export function meSessions(parts: SessionParts, storage: Storage, provider: SignIn): MeSessions {
   const service = sessionService(parts, storage);
   return {
     async find(cookies) {
@@ -52,7 +64,8 @@ export function meSessions(parts: SessionParts, storage: Storage): MeSessions {
       if (secret === undefined || session === undefined) return undefined;
       const { subject, sponsorKey, sessionId, authenticatedAt } = session;
       const person = { subject, sponsorKey, sessionId, authenticatedAt, by: 'session' } as const;
-      return { person, formToken: formTokenOf(secret) };
+      const idToken = keptIdToken(sealing, secret, session);
+      return { person, formToken: formTokenOf(secret), idToken, signsOutEverywhere: await provider.offersSignOut() };
     },
   };
 }
@@ -60,5 +73,5 @@ export function meSessions(parts: SessionParts, storage: Storage): MeSessions {
 function sessionService({ settings, clockWatch: sharedTime, randomness }: SessionParts, storage: Storage) {
   const ttl = settings['Service:Me:SessionTtl'];
   const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
-  return { decisions: storage, sessions: storage.sessions, digest, sharedTime, randomness, ttl };
+  return { decisions: storage, sessions: storage.sessions, digest, sealing, sharedTime, randomness, ttl };
 }

@@ -91,13 +91,14 @@ const ME_PROOF: Route = { ...ME, work: 'proof' };
  * provider would hold up stops, the key set and the ledger; with those of the console, its operators.
  */
 const ME_SIGN_IN: Route = { ...ME, work: 'sign_in', takesForm: false };
-/** Waits for the provider only for an address, after the session has ended. */
+/** Waits for the provider only for an address, after the session has ended; and the page after that. */
 const ME_SIGN_OUT: Route = { ...ME, work: 'other' };
 const SIGN_IN_PATHS: ReadonlySet<string> = new Set([`${ME_PATH}/sign-in`, `${ME_PATH}/callback`]);
+const SIGN_OUT_PATHS: ReadonlySet<string> = new Set([`${ME_PATH}/sign-out`, `${ME_PATH}/signed-out`]);
 
 function meRoute(path: string): Route {
   if (SIGN_IN_PATHS.has(path.replace(/\/$/, ''))) return ME_SIGN_IN;
-  if (path === `${ME_PATH}/sign-out`) return ME_SIGN_OUT;
+  if (SIGN_OUT_PATHS.has(path)) return ME_SIGN_OUT;
   if (!path.startsWith(`${ME_PATH}/records`)) return ME;
   return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
 }
@@ -112,7 +113,7 @@ const CONSOLE_PROOF: Route = { ...CONSOLE, work: 'proof' };
 const CONSOLE_PROOF_PATH = /^\/(?:tasks\/[^/]+\/records\/|ledger\/proofs$)/;
 /** Screens that only read, and may read much, and the sign-out, as at `/me`: they must not hold up stops. */
 const CONSOLE_READING_PATH =
-  /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out)(?:\/|$)/;
+  /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out|signed-out)(?:\/|$)/;
 
 /** Routes of the console's own listener. */
 export function consoleRouteOf(target: string): Route {

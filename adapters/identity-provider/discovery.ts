@@ -101,6 +101,7 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
   return {
     ...{ refresh, current, isPlain: urls.some(({ protocol }) => protocol === 'http:') },
     retryAfter: () => retryAfter,
+    cachedDocument: () => document,
     async document(trace) {
       await current(trace);
       return document;

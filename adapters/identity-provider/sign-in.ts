@@ -14,8 +14,8 @@ import {
   Configuration,
   type CustomFetch,
   calculatePKCECodeChallenge,
-  clockTolerance,
   customFetch,
+  ResponseBodyError,
   type ServerMetadata,
 } from 'openid-client';
 import type {
@@ -30,10 +30,10 @@ import { isDocument, type Network, NetworkFailure } from '../../application/port
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
-import type { Secret } from '../../domain/secret.ts';
+import { Secret } from '../../domain/secret.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
 import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
@@ -46,14 +46,21 @@ export interface SignInClient {
   readonly clientSecret: Secret | undefined;
   readonly assertionAudience: AssertionAudience;
   readonly redirectUri: string;
+  /** Where the provider sends the browser back after a sign-out. */
+  readonly signedOutUri: string;
   /** `Service:UpstreamIdp:SponsorKeyClaim`. */
   readonly sponsorKeyClaim: string;
   /** More claims that the ID token should have. The scope of a claim's name is asked for, if the provider has one. */
   readonly moreClaims?: readonly string[];
+  /**
+   * Seconds: the `max_age` of a sign-in without a maximum age. Without the parameter a provider may leave out `auth_time`
+   * (OpenID Connect Core 1.0 §3.1.2.1). `undefined` if nothing depends on that.
+   */
+  readonly longestSignIn?: number;
 }
 
 interface SignInParts {
-  readonly metadata: Pick<ProviderMetadata, 'document' | 'isPlain'>;
+  readonly metadata: Pick<ProviderMetadata, 'document' | 'cachedDocument' | 'isPlain'>;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
   readonly network: Network;
   readonly clock: Clock;
@@ -67,25 +74,25 @@ const MAX_BYTES = 64 * 1024;
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   const { metadata, log } = parts;
+  const issuerOf = (document: JsonObject) => textClaim(document, 'issuer') ?? '';
+  const maybePlain = (document: JsonObject) => acceptsPlain(document, metadata.isPlain);
 
   /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
   async function configured(trace: Trace | undefined) {
     const document = await metadata.document(trace);
     if (document === undefined) return undefined;
-    const issuer = textClaim(document, 'issuer') ?? '';
-    const maybePlain = acceptsPlain(document, metadata.isPlain);
+    const issuer = issuerOf(document);
     const [missing] = unusableEndpoints(document, metadata.isPlain);
     if (missing !== undefined) {
       log.warn("The sign-in is unavailable: the identity provider's metadata lacks an endpoint.", { missing });
       return undefined;
     }
     const server = { ...document, issuer } as ServerMetadata;
-    const options = { [clockTolerance]: CLOCK_SKEW_SECONDS };
     const auth = clientAuthentication(client, document, parts.assertion);
-    const configuration = new Configuration(server, client.clientId, options, auth);
+    const configuration = new Configuration(server, client.clientId, {}, auth);
     // Only a test's or a developer's provider has no TLS.
-    if (maybePlain) allowInsecureRequests(configuration);
-    return { configuration, issuer, document, maybePlain };
+    if (maybePlain(document)) allowInsecureRequests(configuration);
+    return { configuration, issuer, document };
   }
 
   return {
@@ -93,87 +100,129 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
       const { configuration, document } = provider;
+      const askedAge = maxAge ?? client.longestSignIn;
       return buildAuthorizationUrl(configuration, {
         redirect_uri: client.redirectUri,
         scope: scopeFor(client, document),
         ...{ state, nonce },
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
-        ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+        ...(askedAge === undefined ? {} : { max_age: String(askedAge) }),
       }).href;
     },
 
     async finish(attempt, query, trace) {
+      const refused = (reason: SignInDenial, why: Why): SignInOutcome => {
+        log.warn('A sign-in was refused.', { ...traceFields(trace), reason, ...why });
+        return { kind: 'refused', reason };
+      };
+      // First: an answer to another sign-in says nothing about this one, not even that it failed.
+      const states = new URLSearchParams(query).getAll('state');
+      if (states.length !== 1 || states[0] !== attempt.state) return refused('sign_in_superseded', { fault: 'state' });
       const provider = await configured(trace);
-      if (provider === undefined) return { kind: 'refused', reason: 'provider_unavailable' };
+      if (provider === undefined) return refused('provider_unavailable', { fault: 'metadata' });
       const { configuration, issuer } = provider;
       const exchange = fetchThrough(parts.network, trace);
       configuration[customFetch] = exchange.fetch;
-      const { state: expectedState, nonce: expectedNonce, codeVerifier: pkceCodeVerifier } = attempt;
-      let idToken: string | undefined;
       try {
-        const checks = { expectedState, expectedNonce, pkceCodeVerifier, idTokenExpected: true };
-        const answer = new URL(`${client.redirectUri}${query}`);
-        idToken = (await authorizationCodeGrant(configuration, answer, checks)).id_token;
+        const checks = { expectedState: attempt.state, pkceCodeVerifier: attempt.codeVerifier };
+        await authorizationCodeGrant(configuration, new URL(`${client.redirectUri}${query}`), checks);
       } catch (error) {
-        const reason = reasonOf(error, exchange.status());
+        const status = exchange.status();
         const sent = client.clientSecret === undefined ? [] : [client.clientSecret.reveal()];
         const said = wordOf(error, 'error');
         const shown = said === undefined || repeatsAny(said, sent) ? undefined : said;
-        const about = { reason, code: wordOf(error, 'code'), error: shown, status: exchange.status() };
-        log.warn('A sign-in was refused.', { ...traceFields(trace), ...about });
-        return { kind: 'refused', reason };
+        return refused(reasonOf(error, status), { code: wordOf(error, 'code'), error: shown, status });
       }
-      return judgeIdToken(client, parts, { issuer, idToken: idToken ?? '', attempt }, trace);
+      const idToken = exchange.idToken();
+      if (idToken === undefined) return refused('provider_unreadable', { fault: 'no_id_token' });
+      const verdict = await judgeIdToken(client, parts, { issuer, idToken, attempt }, trace);
+      return verdict.kind === 'refused' ? refused(verdict.reason, { fault: verdict.fault }) : verdict;
     },
 
-    async signOutAddress(trace) {
+    async offersSignOut() {
+      const document = metadata.cachedDocument();
+      // For the next page.
+      if (document === undefined) void metadata.document();
+      return document !== undefined && isEndpoint(document, 'end_session_endpoint', maybePlain(document));
+    },
+
+    async signOutAddress(idToken, trace) {
       const provider = await configured(trace);
       if (provider === undefined) return undefined;
-      const { configuration, document, maybePlain } = provider;
-      if (!isEndpoint(document, 'end_session_endpoint', maybePlain)) return undefined;
-      return buildEndSessionUrl(configuration).href;
+      const { configuration, document } = provider;
+      if (!isEndpoint(document, 'end_session_endpoint', maybePlain(document))) return undefined;
+      // No `state`: the page after the sign-out says the same to everybody, and changes nothing.
+      return buildEndSessionUrl(configuration, {
+        post_logout_redirect_uri: client.signedOutUri,
+        ...(idToken && { id_token_hint: idToken.reveal() }),
+      }).href;
     },
   };
 }
 
+/** What the log says about a refusal, beside its reason. */
+interface Why {
+  /** The first check that failed. */
+  readonly fault?: string;
+  /** The library's code. */
+  readonly code?: string | undefined;
+  /** The provider's own error code. */
+  readonly error?: string | undefined;
+  /** The status of the token endpoint. */
+  readonly status?: number | undefined;
+}
+
+type Verdict =
+  | Extract<SignInOutcome, { readonly kind: 'signed_in' }>
+  | { readonly kind: 'refused'; readonly reason: SignInDenial; readonly fault: string };
+
+/** These say whom the token is about. It is the provider's own, for this client. */
+const ACCOUNT_FAULTS: readonly string[] = [
+  ...['subject_is_agent', 'subject_not_a_person', 'subject_already_delegated', 'sponsor_key_missing'],
+];
+
 /**
- * The library has checked the claims of OpenID Connect. The provider's keys and the rules for subject tokens are checked
- * as for every other token of the provider: no delegation, no agent, a usable sponsor key.
+ * The checks of OpenID Connect Core 1.0 §3.1.3.7, and those of every other token of the provider: its keys, no delegation,
+ * no agent, a usable sponsor key.
  */
 async function judgeIdToken(
   { clientId: audience, sponsorKeyClaim }: SignInClient,
-  { providerKeys, clock, log }: SignInParts,
+  { providerKeys, clock }: Pick<SignInParts, 'providerKeys' | 'clock'>,
   { issuer, idToken, attempt }: { readonly issuer: string; readonly idToken: string; readonly attempt: SignInAttempt },
   trace: Trace | undefined,
-): Promise<SignInOutcome> {
-  const refused = (reason: SignInDenial, fault: string): SignInOutcome => {
-    log.warn('A sign-in was refused.', { ...traceFields(trace), reason, fault });
-    return { kind: 'refused', reason };
-  };
+): Promise<Verdict> {
+  const refused = (reason: SignInDenial, fault: string): Verdict => ({ kind: 'refused', reason, fault });
   const jws = readProviderJws(idToken);
-  if (jws === undefined) return refused('sign_in_refused', 'subject_malformed');
+  if (jws === undefined) return refused('id_token_refused', 'subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind === 'keys_unavailable' || signature.kind === 'no_registered_keys') {
     return refused('provider_unavailable', signature.kind);
   }
-  if (signature.kind !== 'verified') return refused('sign_in_refused', signature.kind);
-  // OpenID Connect Core 1.0 §3.1.3.7. The library checks `azp` only beside several audiences.
-  const usedBy = member(jws.claims, 'azp') ?? audience;
-  if (usedBy !== audience) return refused('sign_in_refused', 'other_azp');
+  if (signature.kind !== 'verified') return refused('id_token_refused', signature.kind);
+  if (member(jws.claims, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
+  const [audiences, usedBy] = [member(jws.claims, 'aud'), member(jws.claims, 'azp') ?? undefined];
+  const isForSeveral = Array.isArray(audiences) && audiences.length > 1;
+  if (usedBy === undefined ? isForSeveral : usedBy !== audience) return refused('id_token_refused', 'other_azp');
   const now = clock.now();
   const verdict = judgeSubjectToken(jws.claims, { issuer, audience, sponsorKeyClaim, now, latest: now });
-  if (verdict.kind === 'refused') return refused('sign_in_refused', verdict.faults.join(' '));
+  if (verdict.kind === 'refused') {
+    const isAccount = verdict.faults.every((fault) => ACCOUNT_FAULTS.includes(fault));
+    return refused(isAccount ? 'account_refused' : 'id_token_refused', verdict.faults.join(' '));
+  }
   const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
+  if (issuedAt === undefined) return refused('id_token_refused', 'no_issued_at');
   const authenticatedAt = usableTime(verdict.person.authenticatedAt, now);
   const { maxAge } = attempt;
-  // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1, §3.1.3.7).
-  const isOld =
-    maxAge !== undefined &&
-    (authenticatedAt === undefined || plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now);
-  if (isOld) return refused('sign_in_too_old', authenticatedAt === undefined ? 'no_auth_time' : 'old_auth_time');
+  if (maxAge !== undefined) {
+    // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1).
+    if (authenticatedAt === undefined) return refused('sign_in_undated', 'no_auth_time');
+    if (plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now) {
+      return refused('sign_in_too_old', 'old_auth_time');
+    }
+  }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
-  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims };
+  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims, idToken: new Secret(idToken) };
 }
 
 /** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */
@@ -232,9 +281,14 @@ function encodeReserved(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Sends the library's requests as all others of this service: with its limits, certificates and proxy. */
+/**
+ * Sends the library's requests as all others of this service: with its limits, certificates and proxy. The library gets
+ * what it needs of the answer. It would refuse an ID token for a claim that is null, or for an algorithm that the metadata
+ * does not list; `judgeIdToken` checks the token.
+ */
 function fetchThrough(network: Network, trace: Trace | undefined) {
   let status: number | undefined;
+  let idToken: string | undefined;
   const fetch: CustomFetch = async (url, options) => {
     // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
     const answer = await sendAgainIfCut(network, () => ({
@@ -242,23 +296,50 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
       ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
     }));
     status = isDocument(answer.status) ? 200 : answer.status;
-    // `Network` keeps no headers. A body that is not JSON is refused all the same.
-    const headers = { 'content-type': 'application/json' };
-    return new Response(answer.body === '' ? null : answer.body, { status, headers });
+    const document = parseStrictJson(answer.body);
+    if (!isJsonObject(document)) return new Response(null, { status, headers: JSON_TYPE });
+    idToken = textClaim(document, 'id_token');
+    const read = Object.fromEntries(READ_MEMBERS.map((name) => [name, member(document, name) ?? undefined]));
+    return new Response(JSON.stringify(read), { status, headers: JSON_TYPE });
   };
-  return { fetch, status: () => status };
+  return { fetch, status: () => status, idToken: () => idToken };
 }
+
+const READ_MEMBERS = ['access_token', 'token_type', 'error'] as const;
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Errors of the provider that pass (OpenID Connect Core 1.0 §3.1.2.6, RFC 6749 §4.1.2.1). */
 const PASSING = ['temporarily_unavailable', 'server_error'];
+/** The provider was not to ask the person, or did not (OpenID Connect Core 1.0 §3.1.2.6). */
+const UNASKED = ['login_required', 'interaction_required', 'account_selection_required', 'consent_required'];
+/** RFC 6749 §5.2, and Glewlwyd's word for it. */
+const UNKNOWN_CODE = ['invalid_grant', 'invalid_code'];
 
+/** @param status of the token endpoint. `undefined` if it sent no answer */
 function reasonOf(error: unknown, status: number | undefined): SignInDenial {
   if (error instanceof AuthorizationResponseError) {
     if (PASSING.includes(error.error)) return 'provider_unavailable';
-    return error.error === 'access_denied' ? 'sign_in_cancelled' : 'sign_in_refused';
+    if (UNASKED.includes(error.error)) return 'login_required';
+    return error.error === 'access_denied' ? 'sign_in_cancelled' : 'client_refused';
   }
-  const isSilent = error instanceof Error && error.cause instanceof NetworkFailure;
-  return isSilent || status === 429 || (status ?? 0) >= 500 ? 'provider_unavailable' : 'sign_in_refused';
+  const failure = error instanceof Error ? error.cause : undefined;
+  if (failure instanceof NetworkFailure) {
+    const isBusy = !failure.answered || isPassing(failure.status);
+    return isBusy ? 'provider_unavailable' : 'provider_unreadable';
+  }
+  // Nothing was sent: the library refused the return address.
+  if (status === undefined) return 'sign_in_answer_refused';
+  if (isPassing(status)) return 'provider_unavailable';
+  if (error instanceof ResponseBodyError) {
+    if (PASSING.includes(error.error)) return 'provider_unavailable';
+    return UNKNOWN_CODE.includes(error.error) ? 'sign_in_code_refused' : 'client_refused';
+  }
+  // A provider may refuse a client without a word.
+  return status === 401 || status === 403 ? 'client_refused' : 'provider_unreadable';
+}
+
+function isPassing(status: number | undefined): boolean {
+  return status === 429 || (status ?? 0) >= 500;
 }
 
 /** A code of OAuth or of the library. Other text of the provider is not logged. */

@@ -1,8 +1,16 @@
-/** Creates unpredictable values and hashes with node:crypto. */
+/** Creates unpredictable values, hashes and encrypts with node:crypto. */
 
-import { hash, randomBytes, randomFillSync, randomInt } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hash,
+  randomBytes,
+  randomFillSync,
+  randomInt,
+} from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import type { Digest, Hash, Randomness } from '../../application/ports/runtime.ts';
+import type { Digest, Hash, Randomness, Sealing } from '../../application/ports/runtime.ts';
 
 /** Random bytes are drawn in blocks: sixteen calls of the generator per ULID would cost more than the ULID. */
 const POOL_BYTES = 4096;
@@ -42,3 +50,34 @@ export const sha256: Digest = (text) => hash('sha256', text, 'hex');
  * millions of leaves and nodes.
  */
 export const sha256Bytes: Hash = (bytes) => Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');
+
+const CIPHER = 'aes-256-gcm';
+/** NIST SP 800-38D §5.2.1.1, §5.2.1.2. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The sealed text is nonce, tag and ciphertext in base64url. */
+export const sealing: Sealing = {
+  seal(secret, text) {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, sealingKey(secret), nonce, { authTagLength: TAG_BYTES });
+    const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
+  },
+  open(secret, sealed) {
+    const bytes = Buffer.from(sealed, 'base64url');
+    const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)];
+    try {
+      const cipher = createDecipheriv(CIPHER, sealingKey(secret), nonce, { authTagLength: TAG_BYTES }).setAuthTag(tag);
+      return cipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8');
+    } catch {
+      // Node throws if the tag does not fit.
+      return undefined;
+    }
+  },
+};
+
+/** Not the secret itself: the secret's hash is stored, and its form token is derived from it as well. */
+function sealingKey(secret: string): Buffer {
+  return createHmac('sha256', secret).update('sealing key').digest();
+}

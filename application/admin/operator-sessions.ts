@@ -8,11 +8,11 @@ import {
 } from '../../domain/operators/operator-session.ts';
 import { renewal, type SessionHash } from '../../domain/sponsors/session.ts';
 import { closeOperatorSession, openOperatorSession, useOperatorSession } from '../decisions/operator-sessions.ts';
-import { SESSION_SECRET_BYTES } from '../me/sessions.ts';
+import { keepIdToken, SESSION_SECRET_BYTES } from '../me/sessions.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { SignInOutcome } from '../ports/identity-provider.ts';
 import type { OperatorSessions } from '../ports/queries.ts';
-import type { Digest, Randomness, SharedTime } from '../ports/runtime.ts';
+import type { Digest, Randomness, Sealing, SharedTime } from '../ports/runtime.ts';
 
 interface Sessions {
   readonly decisions: Decisions;
@@ -21,6 +21,7 @@ interface Sessions {
   readonly sharedTime: SharedTime;
   readonly randomness: Pick<Randomness, 'secret'>;
   readonly digest: Digest;
+  readonly sealing: Sealing;
 }
 
 /** How the claims of an ID token say who an operator is. */
@@ -47,15 +48,19 @@ export function operatorOf({ issuer, person, claims }: SignedIn, names: Operator
  * @param earlier the secret of the browser's session
  */
 export async function openOperatorsSession(
-  { decisions, sharedTime, randomness, digest }: Omit<Sessions, 'operatorSessions'>,
+  { decisions, sharedTime, randomness, digest, sealing }: Omit<Sessions, 'operatorSessions'>,
   operator: OperatorPerson,
-  { person, issuedAt }: Pick<SignedIn, 'person' | 'issuedAt'>,
+  { person, issuedAt, idToken }: Pick<SignedIn, 'person' | 'issuedAt' | 'idToken'>,
   earlier: string | undefined,
 ): Promise<string | undefined> {
   const secret = randomness.secret(SESSION_SECRET_BYTES);
   const { sessionId } = person;
   const createdAt = await sharedTime.earliest();
-  const session = newOperatorSession(digest(secret) as SessionHash, { operator, sessionId }, createdAt);
+  const session = newOperatorSession(
+    digest(secret) as SessionHash,
+    { operator, sessionId, ...keepIdToken(sealing, secret, idToken) },
+    createdAt,
+  );
   const replaces = earlier === undefined ? undefined : (digest(earlier) as SessionHash);
   const verdict = await decisions.decide(openOperatorSession, { session, issuedAt, replaces });
   return verdict === 'opened' ? secret : undefined;
@@ -63,7 +68,7 @@ export async function openOperatorsSession(
 
 /** The session with this secret, which this use renews. `undefined` if it has ended. */
 export async function useOperatorsSession(
-  { decisions, operatorSessions, sharedTime, digest }: Omit<Sessions, 'randomness'>,
+  { decisions, operatorSessions, sharedTime, digest }: Omit<Sessions, 'randomness' | 'sealing'>,
   secret: string,
 ): Promise<OperatorSession | undefined> {
   const session = await operatorSessions.find(digest(secret) as SessionHash);

@@ -12,7 +12,7 @@ import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
 import { recordAct, refuseOperator } from './operator-act.ts';
 import { closeOperatorSession, openOperatorSession, useOperatorSession } from './operator-sessions.ts';
-import { placeBlock, placePause } from './place-block.ts';
+import { placeBlock, placePause, refusePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
 import { revokeGrant } from './revoke-grant.ts';
@@ -54,6 +54,7 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   recordAct,
   refuse,
   refuseOperator,
+  refusePause,
   renewGrant,
   revokeGrant,
   revokeSingleToken,

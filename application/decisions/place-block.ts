@@ -59,6 +59,16 @@ export const placeBlock = explained(
 /** The same for a person's own pause. */
 export const placePause: typeof placeBlock = { ...placeBlock, name: 'place_pause', transaction: 'person' };
 
+/** Records that a person may not pause: nobody could lift the block. */
+export const refusePause = decision({
+  name: 'refuse_pause',
+  transaction: 'shared',
+  locks: () => [],
+  asks: () => ({}),
+  judge: (entry: LedgerEntry) => ({ verdict: undefined, effects: recorded([entry]) }),
+  denial: ({ event }) => ({ event, reason: 'pause_not_liftable' }),
+});
+
 function withoutStatement({ sponsorKey, source, kind, blockedAt }: SponsorBlock): SponsorBlock {
   return { sponsorKey, source, kind, blockedAt };
 }

@@ -18,6 +18,8 @@ export interface PageClient {
   readonly clientId: string;
   /** Where the provider sends browsers back. */
   readonly returnAddress: string;
+  /** Where the provider sends browsers after a sign-out there. */
+  readonly signedOutAddress: string;
   readonly hasSecret: boolean;
   /** `Service:UpstreamIdp:ClientAssertionAudience`. */
   readonly assertionAudience: 'issuer' | 'token_endpoint';
@@ -79,7 +81,7 @@ function judgeProvider({ check, hasSecret, unusableEndpoints }: PageClient, docu
       ? []
       : ['It announces no back-channel logout: if it has none, a sign-out there does not close sessions here.']),
     ...(textClaim(document, 'end_session_endpoint') === undefined
-      ? ['It has no end_session_endpoint: a sign-out here does not end its own session.']
+      ? ['It has no end_session_endpoint: a sign-out here cannot end its own session, and is not offered everywhere.']
       : []),
   ];
   return ok([`By its metadata the provider offers what the sign-in at ${where} needs.`, ...logout].join(' '));
@@ -139,12 +141,12 @@ async function judgeTrial(client: PageClient, trial: ClientTrial): Promise<Findi
 
 /** What the client needs at the provider. */
 function registrationOf(client: PageClient): string {
-  const { issuer, clientId, returnAddress, hasSecret, assertionAudience, claims } = client;
+  const { issuer, clientId, returnAddress, signedOutAddress, hasSecret, assertionAudience, claims } = client;
   const method =
     assertionAudience === 'issuer' ? 'private_key_jwt, ES256' : 'private_key_jwt, ES256, aud token endpoint';
   const keys = hasSecret ? 'its secret' : `its key set ${issuer}/.well-known/jwks.json (${method})`;
   return [
-    `At the provider the client ${clientId} needs the return address ${returnAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
+    `At the provider the client ${clientId} needs the return address ${returnAddress}, the address after a sign-out ${signedOutAddress}, ${keys}, and for sign-outs the back-channel logout address ${issuer}/backchannel-logout.`,
     ...(claims.length === 0 ? [] : [`Its ID tokens need these claims: ${claims.join(', ')}.`]),
   ].join(' ');
 }

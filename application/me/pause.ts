@@ -1,12 +1,12 @@
 /** A person's own pause: a block of source `self`, which only the person places and lifts. */
 
-import { type Instant, toSeconds } from '../../domain/instant.ts';
+import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
-import { placePause } from '../decisions/place-block.ts';
+import { placePause, refusePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { Sponsors } from '../ports/queries.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
@@ -30,15 +30,38 @@ export async function findPause(
   return pauseAmong(await sponsors.findBlocks(sponsorKey));
 }
 
-export interface PauseOutcome {
-  readonly own: SponsorBlock | undefined;
-  readonly revokedTasks: number;
-}
+export type PauseOutcome =
+  | { readonly kind: 'paused'; readonly own: SponsorBlock | undefined; readonly revokedTasks: number }
+  /** The person could never lift the pause. Nothing was changed. */
+  | { readonly kind: 'pause_not_liftable' };
 
-export async function pauseAgents({ decisions, sharedTime }: Pausing, { sponsorKey }: MePerson): Promise<PauseOutcome> {
+/** Refuses a person whose sign-in does not say when it was: nobody could lift their pause. */
+export async function pauseAgents(
+  { decisions, clock, sharedTime }: Pausing & { readonly clock: Clock },
+  person: MePerson,
+): Promise<PauseOutcome> {
+  const { sponsorKey, subject } = person;
+  const at = clock.now();
+  if (!isPauseLiftable(person, at)) {
+    const reason = 'pause_not_liftable';
+    await decisions.decide(refusePause, { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason });
+    return { kind: reason };
+  }
   const block = { sponsorKey, source: 'self', kind: 'disabled', blockedAt: await sharedTime.earliest() } as const;
   const { blocks, revokedTasks } = await decisions.decide(placePause, { block, reason: 'sponsor_paused' });
-  return { own: pauseAmong(blocks).own, revokedTasks };
+  return { kind: 'paused', own: pauseAmong(blocks).own, revokedTasks };
+}
+
+/** A provider that does not know when a person signed in may send 0 or an invented time. No sign-in lasts a year. */
+export const LONGEST_SIGN_IN_SECONDS = 365 * 24 * 60 * 60;
+
+/** Whether the provider says when its people sign in. Lifting a pause needs that (`resumeAgents`). */
+export function isPauseLiftable({ authenticatedAt }: Pick<MePerson, 'authenticatedAt'>, now: Instant): boolean {
+  return (
+    authenticatedAt !== undefined &&
+    authenticatedAt > plusSeconds(now, -LONGEST_SIGN_IN_SECONDS) &&
+    authenticatedAt <= plusSeconds(now, CLOCK_SKEW_SECONDS)
+  );
 }
 
 /** How long after signing in a person may lift their pause (RFC 9470 `max_age`). */

@@ -1,6 +1,7 @@
 /** The identity provider: its status of a person, and its metadata. */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { Secret } from '../../domain/secret.ts';
 import type { SignedInPerson } from '../../domain/sponsors/session.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -40,6 +41,8 @@ export interface ProviderMetadata {
   retryAfter(): number | undefined;
   /** The document that `current` describes, with all its members. */
   document(trace?: Trace): Promise<JsonObject | undefined>;
+  /** The cached document, without waiting for the provider. */
+  cachedDocument(): JsonObject | undefined;
   /** Whether the address of the document is plain http. What the document itself says about http then does no more harm. */
   readonly isPlain: boolean;
 }
@@ -54,15 +57,34 @@ export interface SignInAttempt {
   readonly maxAge: number | undefined;
 }
 
-export type SignInDenial =
-  /** The provider, its metadata or its keys did not answer. */
-  | 'provider_unavailable'
+/** Why a sign-in failed: a fixed word for the log. The pages have a sentence for each (docs/people.md lists both). */
+export const signInDenials = [
+  /** The provider, its metadata or its keys did not answer, or the provider says that it has no time. */
+  'provider_unavailable',
+  /** The token endpoint answered something that is no answer to the request. */
+  'provider_unreadable',
+  /** The provider refuses this service: its client, or what it asked for. */
+  'client_refused',
   /** The person, or the provider for them, did not agree. */
-  | 'sign_in_cancelled'
-  /** The answer is not one to this attempt, or its ID token is refused. */
-  | 'sign_in_refused'
-  /** The ID token does not say when the person proved who they are, or that was too long ago. */
-  | 'sign_in_too_old';
+  'sign_in_cancelled',
+  /** The provider would have had to ask the person, and did not. */
+  'login_required',
+  /** The answer is to another sign-in than the newest one of this browser. */
+  'sign_in_superseded',
+  /** The provider does not know the code: it was used before, or is too old. */
+  'sign_in_code_refused',
+  /** The return address lacks a parameter, repeats one, or comes from another provider. */
+  'sign_in_answer_refused',
+  /** The ID token is refused. */
+  'id_token_refused',
+  /** The ID token is the provider's, and names nobody who may sign in here. */
+  'account_refused',
+  /** The ID token does not say when the person proved who they are. */
+  'sign_in_undated',
+  /** The person proved who they are too long ago. */
+  'sign_in_too_old',
+] as const;
+export type SignInDenial = (typeof signInDenials)[number];
 
 export type SignInOutcome =
   | {
@@ -74,6 +96,8 @@ export type SignInOutcome =
       readonly issuer: string;
       /** All claims of the ID token. */
       readonly claims: JsonObject;
+      /** For the sign-out. */
+      readonly idToken: Secret;
     }
   | { readonly kind: 'refused'; readonly reason: SignInDenial };
 
@@ -96,6 +120,13 @@ export interface SignIn {
   begin(attempt: SignInAttempt, trace?: Trace): Promise<string | undefined>;
   /** @param query the query of the return address, with `?` */
   finish(attempt: SignInAttempt, query: string, trace?: Trace): Promise<SignInOutcome>;
-  /** The address at which the provider ends its own session; `undefined` if it has none or is unavailable. */
-  signOutAddress(trace?: Trace): Promise<string | undefined>;
+  /** Whether the provider can end its own session, as far as the cached metadata says. It never waits for the provider. */
+  offersSignOut(): Promise<boolean>;
+  /**
+   * The address at which the provider ends its own session, and sends the browser back (OpenID Connect RP-Initiated Logout
+   * 1.0 §2). `undefined` if it has none or is unavailable.
+   *
+   * @param idToken that of the session
+   */
+  signOutAddress(idToken: Secret | undefined, trace?: Trace): Promise<string | undefined>;
 }

@@ -30,6 +30,13 @@ export interface Randomness {
 /** SHA-256 of a text's UTF-8 bytes, in lowercase hex. */
 export type Digest = (text: string) => string;
 
+/** Encrypts a text with the secret of its owner, so that what is stored is readable only together with that secret. */
+export interface Sealing {
+  seal(secret: string, text: string): string;
+  /** `undefined` if the sealed text was made with another secret, or altered. */
+  open(secret: string, sealed: string): string | undefined;
+}
+
 /** SHA-256 of bytes, for records and checkpoints. */
 export type { Hash } from '../../domain/ledger/merkle-tree.ts';
 

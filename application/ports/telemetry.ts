@@ -79,12 +79,13 @@ export const outcomes = [
 ] as const;
 export type RequestOutcome = (typeof outcomes)[number];
 
-/** A refusal that the transaction of the refused change records. */
+/** A refusal that a decision records, and that has no OAuth error. */
 export type ConflictReason =
   | 'agent_already_exists'
   | 'agent_has_tasks'
   | 'sponsor_block_not_owned'
   | 'sign_in_too_old'
+  | 'pause_not_liftable'
   | 'operator_is_sponsor'
   | 'operator_role_missing';
 

@@ -210,7 +210,9 @@ function ofSignIn(
   if (whole === undefined || clientId === undefined) return [];
   const client: ConfiguredClient = {
     ...{ check: 'sign-in', secretSetting: 'Service:Me:ClientSecret:Path', clientId },
-    ...{ returnAddress: `${whole['Service:Issuer']}/me/callback`, claims: claimsOf(whole) },
+    returnAddress: `${whole['Service:Issuer']}/me/callback`,
+    signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
+    claims: claimsOf(whole),
     fileProblem: () => pageFileProblem(whole),
   };
   const { provider } = identityProvider(whole, access);
@@ -225,7 +227,8 @@ interface SignInSources {
 }
 
 /** The client of the page, or of the console. */
-interface ConfiguredClient extends Pick<PageClient, 'check' | 'clientId' | 'returnAddress' | 'claims' | 'fileProblem'> {
+interface ConfiguredClient
+  extends Pick<PageClient, 'check' | 'clientId' | 'returnAddress' | 'signedOutAddress' | 'claims' | 'fileProblem'> {
   readonly secretSetting: (typeof CLIENT_SECRETS)[number];
 }
 
@@ -300,6 +303,7 @@ function ofConsole(
   const client: ConfiguredClient = {
     ...{ check: 'console', secretSetting: 'Service:Operators:ClientSecret:Path', clientId: chosen.clientId },
     returnAddress: `${chosen.origin}/callback`,
+    signedOutAddress: `${chosen.origin}/signed-out`,
     claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
     fileProblem: () => consoleFileProblem(whole),
   };

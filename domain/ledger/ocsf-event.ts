@@ -153,7 +153,12 @@ export function ocsfEvent(record: LedgerRecord, productVersion: string): Readonl
 }
 
 /** The reasons of changes that people make themselves, about themselves. */
-const OWN_CHANGES: readonly (string | undefined)[] = ['sponsor_paused', 'sponsor_resumed', 'sign_in_too_old'];
+const OWN_CHANGES: readonly (string | undefined)[] = [
+  'sponsor_paused',
+  'sponsor_resumed',
+  'sign_in_too_old',
+  'pause_not_liftable',
+];
 
 function mappingOf({ event, reason, sponsor }: LedgerRecord): Mapping {
   const mapping = Object.hasOwn(mappings, event) ? mappings[event as LedgerEvent] : UNKNOWN_EVENT;

@@ -17,7 +17,13 @@ export interface SessionTimes {
   readonly expiresAt: Instant;
 }
 
-export interface Session extends SignedInPerson, SessionTimes {
+/** What a session keeps of its sign-in for a sign-out at the provider. */
+export interface KeptIdToken {
+  /** The ID token, encrypted with the session's secret. `undefined` if it is too long to keep. */
+  readonly sealedIdToken: string | undefined;
+}
+
+export interface Session extends SignedInPerson, SessionTimes, KeptIdToken {
   readonly sessionHash: SessionHash;
 }
 
@@ -29,9 +35,14 @@ export const MOST_SESSIONS = 20;
 const RENEWED_EVERY_SECONDS = 60;
 
 /** @param ttl seconds: `Service:Me:SessionTtl` */
-export function newSession(sessionHash: SessionHash, person: SignedInPerson, at: Instant, ttl: number): Session {
-  const { subject, sponsorKey, sessionId, authenticatedAt } = person;
-  return { ...{ sessionHash, subject, sponsorKey, sessionId, authenticatedAt }, ...timesFrom(at, ttl) };
+export function newSession(
+  sessionHash: SessionHash,
+  signedIn: SignedInPerson & KeptIdToken,
+  at: Instant,
+  ttl: number,
+): Session {
+  const { subject, sponsorKey, sessionId, authenticatedAt, sealedIdToken } = signedIn;
+  return { ...{ sessionHash, subject, sponsorKey, sessionId, authenticatedAt, sealedIdToken }, ...timesFrom(at, ttl) };
 }
 
 /** @param ttl seconds */

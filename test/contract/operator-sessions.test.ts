@@ -43,7 +43,7 @@ function anOperator(changes: Partial<OperatorPerson> = {}): OperatorPerson {
 }
 
 function aSession(changes: Partial<OperatorSession> = {}): OperatorSession {
-  const who = { operator: anOperator(), sessionId: `sid-${randomUUID()}` };
+  const who = { operator: anOperator(), sessionId: `sid-${randomUUID()}`, sealedIdToken: `sealed-${randomUUID()}` };
   return { ...newOperatorSession(newHash(), who, NOON), ...changes };
 }
 
@@ -167,7 +167,7 @@ onEveryDatabase('the sessions of the console', ({ storage, database, kind, outsi
     ];
     const { task } = await openedTask(storage(), { sponsor: subject });
     const person = { subject, sponsorKey: newSponsorKey(), sessionId: one.sessionId, authenticatedAt: undefined };
-    const ofMe = newSession(newHash(), person, NOON, 900);
+    const ofMe = newSession(newHash(), { ...person, sealedIdToken: undefined }, NOON, 900);
     await storage().decide(openSession, { session: ofMe, issuedAt: NOON, replaces: undefined });
     const { sessionId = '' } = one;
     const ofSession = await recorded(() => storage().decide(logOut, logout({ kind: 'session', sessionId, subject })));

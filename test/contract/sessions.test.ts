@@ -16,7 +16,7 @@ const LATER = plusSeconds(NOON, 100);
 function aSession(changes: Partial<Session> = {}): Session {
   const person = {
     ...{ subject: `ada-${randomUUID()}-é😀`, sponsorKey: newSponsorKey(), sessionId: `sid-${randomUUID()}` },
-    authenticatedAt: plusSeconds(NOON, -30),
+    ...{ authenticatedAt: plusSeconds(NOON, -30), sealedIdToken: `sealed-${randomUUID()}` },
   };
   return { ...newSession(`hash-${randomUUID()}` as SessionHash, person, NOON, TTL), ...changes };
 }
@@ -42,7 +42,7 @@ onEveryDatabase('the sessions of the page', ({ storage, database }) => {
     const other = await database().open();
     const records = await recordedBy(storage(), async () => {
       const full = await opened();
-      const bare = await opened({ sessionId: undefined, authenticatedAt: undefined });
+      const bare = await opened({ sessionId: undefined, authenticatedAt: undefined, sealedIdToken: undefined });
       for (const session of [full, bare]) expect(await find(session, other)).to.deep.equal(session);
       expect(await storage().sessions.find('unknown' as SessionHash)).to.equal(undefined);
       await storage().decide(closeSession, full.sessionHash);

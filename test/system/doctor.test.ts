@@ -631,6 +631,7 @@ for (const kind of databases) {
       expect(client?.status).to.equal('ok');
       for (const part of [
         'the client mandate-console needs the return address https://console.mandate.example/callback',
+        'the address after a sign-out https://console.mandate.example/signed-out',
         `its key set ${mandate.issuer}/.well-known/jwks.json (private_key_jwt, ES256)`,
         `the back-channel logout address ${mandate.issuer}/backchannel-logout.`,
       ]) {

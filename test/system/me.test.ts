@@ -210,13 +210,13 @@ for (const database of databases) {
     it('pauses all agents: the tasks end, and no agent starts or renews one on any replica, until the person resumes', async () => {
       const issued = await begin();
       const lines = await mandate.recorded(async () => {
-        const paused = await my('PUT', '/me/pause');
+        const paused = await my('PUT', '/me/pause', signedIn(1000));
         expect(paused.status, paused.text).to.equal(200);
         const { sponsor, revoked_tasks } = paused.body as Record<string, Record<string, unknown>>;
         expect(Object.keys(sponsor ?? {})).to.deep.equal(['sponsor_key', 'source', 'kind', 'blocked_at']);
         expect(sponsor).to.include({ sponsor_key: person, source: 'self', kind: 'disabled' });
         expect(revoked_tasks).to.equal(1);
-        const again = await my('PUT', '/me/pause');
+        const again = await my('PUT', '/me/pause', signedIn(1000));
         expect(again.body).to.deep.equal({ sponsor, revoked_tasks: 0 });
       });
       expect(about(lines)).to.deep.equal([
@@ -247,7 +247,7 @@ for (const database of databases) {
       ['at a time that is not a number', () => ({ auth_time: String(mandate.clock.seconds()) })],
     ] as const) {
       it(`does not resume for a sign-in ${what}: 401 with max_age, recorded with the person`, async () => {
-        await my('PUT', '/me/pause');
+        await my('PUT', '/me/pause', signedIn(1000));
         const lines = await mandate.recorded(async () => {
           const refused = await my('DELETE', '/me/pause', claims());
           expect([refused.status, refused.body.error]).to.deep.equal([401, 'insufficient_user_authentication']);
@@ -261,11 +261,46 @@ for (const database of databases) {
       });
     }
 
+    for (const [what, isLiftable, claims] of [
+      ['without auth_time', false, () => ({})],
+      ['with auth_time null', false, () => ({ auth_time: null })],
+      ['at 0', false, () => ({ auth_time: 0 })],
+      ['at a time as text', false, () => ({ auth_time: String(mandate.clock.seconds()) })],
+      ['at a fraction of a second', false, () => ({ auth_time: mandate.clock.seconds() - 0.5 })],
+      ['a year ago', false, () => signedIn(365 * 86_400)],
+      ['in the future', false, () => signedIn(-90)],
+      ['just less than a year ago', true, () => signedIn(365 * 86_400 - 90)],
+      ['by a clock that is a little ahead', true, () => signedIn(-30)],
+    ] as const) {
+      it(`${isLiftable ? 'pauses' : 'does not pause'} for a sign-in ${what}${isLiftable ? '' : ': 409, recorded with the person, and their tasks go on'}`, async () => {
+        const issued = await begin();
+        const lines = await mandate.recorded(async () => {
+          const { status, body, headers } = await my('PUT', '/me/pause', claims());
+          if (isLiftable) {
+            expect([status, body.revoked_tasks]).to.deep.equal([200, 1]);
+          } else {
+            expect([status, body.error, headers.get('content-type')]).to.deep.equal([
+              ...[409, 'pause_not_liftable', 'application/problem+json; charset=utf-8'],
+            ]);
+          }
+        });
+        expect(about(lines)).to.deep.equal(
+          isLiftable
+            ? [
+                ['sponsor.blocked', 'allow', 'sponsor_paused', person],
+                ['task.revoked', 'allow', 'sponsor_paused', person],
+              ]
+            : [['me.denied', 'deny', 'pause_not_liftable', person]],
+        );
+        expect((await replica.introspect(issued)).active).to.equal(!isLiftable);
+      });
+    }
+
     it("lets neither the person lift another source's block nor that source theirs; a blocked person looks, stops and resumes nothing", async () => {
       const issued = await begin();
       await mandate.block(person, 'disabled');
       for (const paused of [false, true]) {
-        if (paused) await my('PUT', '/me/pause');
+        if (paused) await my('PUT', '/me/pause', signedIn(1000));
         const lines = await mandate.recorded(async () => {
           const refused = await my('DELETE', '/me/pause', signedIn(0));
           expect([refused.status, refused.headers.get('content-type')]).to.deep.equal([
@@ -285,11 +320,11 @@ for (const database of databases) {
     });
 
     it('with Pause false pauses nobody, but still lifts a pause from before', async () => {
-      await my('PUT', '/me/pause');
+      await my('PUT', '/me/pause', signedIn(1000));
       const without = await mandate.another({ 'Service:Me:Pause': 'false' });
       without.clock.advance(mandate.clock.seconds() - without.clock.seconds());
       try {
-        const refused = await withToken(tokenOf(), 'PUT', '/me/pause', without);
+        const refused = await withToken(tokenOf(signedIn(0)), 'PUT', '/me/pause', without);
         expect([refused.status, refused.body.title]).to.deep.equal([404, 'Not Found']);
         const resumed = await withToken(tokenOf(signedIn(0)), 'DELETE', '/me/pause', without);
         expect(resumed.status).to.equal(204);

@@ -197,7 +197,7 @@ for (const database of databases) {
       const operator = await own.signedIn('viewer');
       const lines = await own.mandate.recorded(async () => {
         let isAnswered = false;
-        const signedOut = operator.submit('/sign-out', {}).finally(() => {
+        const signedOut = operator.submit('/sign-out', { everywhere: 'yes' }).finally(() => {
           isAnswered = true;
         });
         await eventually(async () => (await operator.open('/')).headers.get('location') === '/sign-in');

@@ -377,7 +377,7 @@ for (const database of databases) {
     });
 
     const my = (sub: string, method: string, path: string) => {
-      const token = agent.subjectToken({ sub, aud: ME });
+      const token = agent.subjectToken({ sub, aud: ME, auth_time: mandate.clock.seconds() });
       return mandate.send(path, { method, headers: { authorization: `Bearer ${token}` } });
     };
     const KILLS: Readonly<Record<string, (person: string, task: Answer) => Promise<Answer>>> = {

@@ -21,6 +21,8 @@ export interface Asked {
   readonly now: Instant;
   /** Every form carries it. */
   readonly formToken: string;
+  /** Whether the provider can end its own session too. */
+  readonly signsOutEverywhere?: boolean | undefined;
   /** The use cases of `/admin`. In a form, its decisions record the operator, the role and the reason. */
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */

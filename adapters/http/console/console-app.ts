@@ -44,8 +44,8 @@ function sayNotice(
   response: Response,
   { status, kind, to }: { readonly status: number; readonly kind: SignInNotice<'no_role'>; readonly to?: string },
 ): void {
-  // Only a sign-in with a maximum age answers with it, and none here has one.
-  const message = kind === 'sign_in_too_old' ? 'sign_in_refused' : kind;
+  // Only a sign-in with a maximum age is refused for its age, and none here has one.
+  const message = kind === 'sign_in_too_old' || kind === 'sign_in_undated' ? 'id_token_refused' : kind;
   answer(response, { status, reason: kind }, renderMessage(message, undefined, to));
 }
 

@@ -175,14 +175,14 @@ function sessionOf(
 
 function askedOf(
   surface: ConsoleSurface,
-  { operator, formToken }: ConsoleSession,
+  { operator, formToken, signsOutEverywhere }: ConsoleSession,
   route: AdminRoute,
   request: Request,
   act?: RequestedAct,
 ): Asked {
   const { trace } = request;
   return {
-    ...{ operator, formToken, now: surface.clock.now() },
+    ...{ operator, formToken, signsOutEverywhere, now: surface.clock.now() },
     may: (role) => roleFor(operator, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),

@@ -1,10 +1,11 @@
 /** The document of every page of the console: who is signed in, the navigation, a notice, and the way to the kill switch. */
 
-import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
+import { type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
 import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
 import { type Html, html, type Insert } from '../pages/html.ts';
 import { roleOf, type ScreenName, screens } from './screens.ts';
+import type { ConsoleSession } from './session.ts';
 
 export const assets = {
   common: readCommonStyle(''),
@@ -22,7 +23,7 @@ export interface Frame {
   /** The screen that the navigation marks. */
   readonly screen?: ScreenName | undefined;
   /** `undefined` on a page without a session. */
-  readonly signedIn?: { readonly operator: OperatorPerson; readonly formToken: string } | undefined;
+  readonly signedIn?: Pick<ConsoleSession, 'operator' | 'formToken' | 'signsOutEverywhere'> | undefined;
   /** What the operator has just done. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
@@ -51,6 +52,7 @@ ${signedIn === undefined ? bareHeader() : header(signedIn, screen)}
 <div role="status">${notice !== undefined && html`<p class="banner good">${notice}</p>`}</div>
 ${body}
 </main>
+${signedIn?.signsOutEverywhere && signOutEverywhere(signedIn.formToken)}
 ${scripts.map(({ path }) => html`<script type="module" src="${path}"></script>`)}
 </body>
 </html>
@@ -76,6 +78,12 @@ ${may(roleOf(stop)) && link(stop.path, stop.title, current === 'stop', 'button k
 <div class="who" data-signed-in><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
+}
+
+function signOutEverywhere(formToken: string): Html {
+  return html`<footer data-signed-in><details class="ask"><summary class="button">Sign out everywhere</summary>
+<p>This ends your session here and at the identity provider. Tasks that agents began for you in that session may end with it. The other button, <em>Sign out</em>, ends your session here only.</p>
+${form(formToken, '/sign-out', html`<input type="hidden" name="everywhere" value="yes"><button>Sign out here and at the identity provider</button>`)}</details></footer>`;
 }
 
 function link(path: string, title: string, isCurrent: boolean, style: string): Html {

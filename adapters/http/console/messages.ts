@@ -12,10 +12,27 @@ interface Message {
 }
 
 const SIGN_IN = { to: '/sign-in', action: 'Sign in' };
+const BEGIN = { to: '/sign-in', action: 'Begin again' };
+const TRY = { to: '/sign-in', action: 'Try again' };
 const NOW = { to: '/', action: 'Back to Now' };
 
 const messages = {
-  signed_out: { title: 'You are signed out', text: 'This browser no longer opens the console.', ...SIGN_IN },
+  signed_out: {
+    title: 'You are signed out here',
+    text: 'The identity provider may still know you in this browser. The next sign-in then asks for nothing.',
+    ...SIGN_IN,
+  },
+  signing_out: {
+    title: 'You are signed out here',
+    text: 'Now the identity provider ends its own session. If no page opens, follow the link.',
+    to: '/sign-in',
+    action: 'Sign out at the identity provider',
+  },
+  signed_out_everywhere: {
+    title: 'You are signed out',
+    text: 'The identity provider has sent you back here. If its page asked whether to sign you out and you did not agree, it still knows you in this browser.',
+    ...SIGN_IN,
+  },
   session_over: { title: 'Your session has ended', text: 'Nothing was changed. Sign in again.', ...SIGN_IN },
   several_sessions: {
     title: 'Your browser sends two sessions',
@@ -25,13 +42,53 @@ const messages = {
   },
   sign_in_incomplete: {
     title: 'The sign-in was not finished',
-    text: 'It was cancelled, took too long, or began in another browser.',
-    ...SIGN_IN,
+    text: 'It took more than ten minutes, began in another browser, or this browser keeps no cookies.',
+    ...BEGIN,
   },
-  sign_in_refused: {
+  sign_in_superseded: {
+    title: 'Another window began a sign-in',
+    text: 'A browser can complete only the sign-in that it began last.',
+    ...BEGIN,
+  },
+  sign_in_code_refused: {
+    title: 'This sign-in is over',
+    text: 'The identity provider no longer knows its code: it was used before, or took too long.',
+    ...BEGIN,
+  },
+  sign_in_cancelled: {
+    title: 'The sign-in was cancelled',
+    text: 'You, or the identity provider for you, did not agree to it.',
+    ...BEGIN,
+  },
+  login_required: {
+    title: 'The identity provider did not ask you to sign in',
+    text: 'It cannot sign you in without asking you. Begin again, and follow its pages to the end.',
+    ...BEGIN,
+  },
+  sign_in_answer_refused: {
+    title: 'The answer of the identity provider is incomplete',
+    text: 'Part of it is missing, or it is meant for another service. The log of the service says more.',
+    ...BEGIN,
+  },
+  sign_in_ended: {
+    title: 'You were signed out meanwhile',
+    text: 'The identity provider ended the sign-in before it was complete.',
+    ...BEGIN,
+  },
+  id_token_refused: {
     title: 'The sign-in was refused',
-    text: 'The answer of the identity provider could not be accepted. The log of the service says why.',
-    ...SIGN_IN,
+    text: 'The ID token of the identity provider could not be accepted. The log of the service says why.',
+    ...BEGIN,
+  },
+  account_refused: {
+    title: 'Your account cannot use the console',
+    text: 'The identity provider signed you in, but its ID token names no person. The log of the service says why.',
+    ...BEGIN,
+  },
+  client_refused: {
+    title: 'The identity provider refuses the console',
+    text: 'It refuses the client of this service, not you. Look at its registration there. The log of the service has the error.',
+    ...TRY,
   },
   no_role: {
     title: 'You have no role here',
@@ -41,8 +98,12 @@ const messages = {
   provider_unavailable: {
     title: 'The identity provider does not answer',
     text: 'No operator can sign in until it answers. Calls with the admin key still work.',
-    to: '/sign-in',
-    action: 'Try again',
+    ...TRY,
+  },
+  provider_unreadable: {
+    title: 'The identity provider gave no usable answer',
+    text: 'No operator can sign in until its answer can be read. Calls with the admin key still work. The log of the service says more.',
+    ...TRY,
   },
   role_missing: {
     title: 'Your roles do not allow this',

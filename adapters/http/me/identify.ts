@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
+import type { Secret } from '../../../domain/secret.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { bearerCredential } from '../message/bearer.ts';
@@ -17,6 +18,10 @@ export interface MeSession {
   readonly person: MePerson;
   /** Every write of the session must carry it: `form_token` in a form, or the header `Mandate-Form-Token`. */
   readonly formToken: string;
+  /** That of the sign-in, for a sign-out at the provider. `undefined` if it was too long to keep. */
+  readonly idToken?: Secret | undefined;
+  /** Whether the provider can end its own session too. */
+  readonly signsOutEverywhere?: boolean;
 }
 
 export interface MeSessions {

@@ -238,8 +238,13 @@ async function pause({ surface, person }: Asked, _request: Request, response: Re
     const detail = 'People cannot pause their agents here: Service:Me:Pause is false.';
     return answerProblem(response, { status: 404, detail, reason: 'pause_disabled' });
   }
-  const { own, revokedTasks } = await surface.pause(person);
-  response.json({ sponsor: own && presentBlock(own), revoked_tasks: revokedTasks });
+  const outcome = await surface.pause(person);
+  if (outcome.kind === 'pause_not_liftable') {
+    const error = outcome.kind;
+    const detail = 'Your sign-in does not say when it was, so you could never lift the pause. Nothing was changed.';
+    return answerProblem(response, { status: 409, error, detail, reason: error });
+  }
+  response.json({ sponsor: outcome.own && presentBlock(outcome.own), revoked_tasks: outcome.revokedTasks });
 }
 
 async function resume({ surface, person }: Asked, _request: Request, response: Response): Promise<void> {

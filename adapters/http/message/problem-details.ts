@@ -12,8 +12,10 @@ import type { ServedResponse } from '../server/message-classes.ts';
 import { discardRest } from './body.ts';
 import { DATABASE_RETRY_AFTER, type FaultAnswers, faultHandler } from './faults.ts';
 
-/** The error codes of `/me`: of RFC 6750 §3.1 and RFC 9470 §3, and two of this service. */
-type MeError = 'missing_token' | 'invalid_token' | 'insufficient_user_authentication' | 'invalid_form_token';
+/** The error codes of `/me`: of RFC 6750 §3.1 and RFC 9470 §3, and three of this service. */
+type MeError =
+  | ('missing_token' | 'invalid_token' | 'insufficient_user_authentication')
+  | ('invalid_form_token' | 'pause_not_liftable');
 
 interface Problem {
   readonly status: number;

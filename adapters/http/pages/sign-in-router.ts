@@ -6,6 +6,7 @@
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { SignIn, SignInDenial, SignInOutcome } from '../../../application/ports/identity-provider.ts';
 import type { Randomness } from '../../../application/ports/runtime.ts';
+import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
@@ -22,9 +23,12 @@ export interface SignInSurface<Refusal extends string = never> {
   readonly origin: string;
   readonly provider: SignIn;
   readonly randomness: Pick<Randomness, 'secret'>;
-  findSession(cookies: string, trace?: Trace): Promise<{ readonly formToken: string } | undefined>;
+  findSession(
+    cookies: string,
+    trace?: Trace,
+  ): Promise<{ readonly formToken: string; readonly idToken?: Secret | undefined } | undefined>;
   /**
-   * Opens a session, and closes the browser's earlier one. Refuses with `sign_in_refused` if the provider has ended the
+   * Opens a session, and closes the browser's earlier one. Refuses with `sign_in_ended` if the provider has ended the
    * sign-in meanwhile.
    */
   open(
@@ -39,12 +43,17 @@ export interface SignInSurface<Refusal extends string = never> {
 
 export type OpenedSession<Refusal extends string> =
   | { readonly kind: 'opened'; readonly secret: string }
-  | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_refused' };
+  | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
+/**
+ * What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the session
+ * here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser back.
+ */
 export type SignInNotice<Refusal extends string> =
-  | ('signed_out' | 'form_refused' | 'sign_in_incomplete' | 'sign_in_refused' | 'sign_in_too_old')
-  | 'several_sessions'
-  | 'provider_unavailable'
+  | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
+  | ('form_refused' | 'several_sessions')
+  | ('sign_in_incomplete' | 'sign_in_ended')
+  | SignInDenial
   | Refusal;
 
 /** The pages that a sign-in belongs to. */
@@ -66,12 +75,16 @@ export interface SignInPages<Place extends string, Refusal extends string> {
 
 const SIGN_IN_SECRET_BYTES = 32;
 
-const NOTICES = {
-  provider_unavailable: { status: 503, kind: 'provider_unavailable' },
-  sign_in_cancelled: { status: 400, kind: 'sign_in_incomplete' },
-  sign_in_refused: { status: 400, kind: 'sign_in_refused' },
-  sign_in_too_old: { status: 403, kind: 'sign_in_too_old' },
-} as const satisfies Readonly<Record<SignInDenial, { status: number; kind: SignInNotice<never> }>>;
+/** 503: the fault is the provider's, or in what it knows of this service. Nothing that the person does helps. */
+const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
+  ...{ provider_unavailable: 503, provider_unreadable: 503, client_refused: 503 },
+  ...{ sign_in_cancelled: 400, login_required: 400, sign_in_superseded: 400, sign_in_code_refused: 400 },
+  ...{ sign_in_answer_refused: 400, id_token_refused: 400 },
+  ...{ account_refused: 403, sign_in_undated: 403, sign_in_too_old: 403 },
+};
+
+/** Another window of the browser may have completed its sign-in. */
+const MAYBE_COMPLETE: readonly SignInDenial[] = ['sign_in_superseded', 'sign_in_code_refused'];
 
 export function signInRouter<Place extends string, Refusal extends string>(
   surface: Traceable<SignInSurface<Refusal>>,
@@ -79,7 +92,7 @@ export function signInRouter<Place extends string, Refusal extends string>(
 ): Router {
   const { cookies, home, base } = pages;
   const router = express.Router({ caseSensitive: true, strict: true });
-  const paths = ['/sign-in', '/callback', '/sign-out'];
+  const paths = ['/sign-in', '/callback', '/sign-out', '/signed-out'];
   router.all(paths, neverStored, (_request, response, next) => {
     // The address of the callback holds the code.
     response.set({ 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' });
@@ -90,16 +103,22 @@ export function signInRouter<Place extends string, Refusal extends string>(
     if (place === undefined) return again(response, pages, { status: 400, kind: 'sign_in_incomplete' });
     const begun = { place, secret: surface.randomness.secret(SIGN_IN_SECRET_BYTES) };
     const address = await surface.provider.begin(cookies.attemptOf(begun), request.trace);
-    if (address === undefined) return again(response, pages, NOTICES.provider_unavailable, place);
+    if (address === undefined) return again(response, pages, noticeOf('provider_unavailable'), place);
     redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), address);
   });
   router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, pages));
   router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, pages));
+  // The provider sends the browser here after its own sign-out. Parameters of the address say nothing.
+  router.get('/signed-out', async (request, response) => {
+    const session = await forRequest(surface, request).findSession(request.headers.cookie ?? '', request.trace);
+    if (session !== undefined) return redirect(response, `${base}${cookies.places[home].path}`);
+    pages.say(response, { status: 200, kind: 'signed_out_everywhere', to: `${pages.mount}/sign-in` });
+  });
   // After a sign-out its address stays in the browser.
   router.get('/sign-out', (request, response, next) =>
     wantsPage(request) ? redirect(response, `${base}${cookies.places[home].path}`) : next(),
   );
-  router.all(['/sign-in', '/callback'], methodNotAllowed('GET, HEAD'));
+  router.all(['/sign-in', '/callback', '/signed-out'], methodNotAllowed('GET, HEAD'));
   router.all('/sign-out', methodNotAllowed('POST'));
   router.use(pages.faults);
   return router;
@@ -125,23 +144,34 @@ async function finish<Place extends string, Refusal extends string>(
   const { cookies, home, base } = pages;
   const { cookie = '' } = request.headers;
   const begun = cookies.begunSignIn(cookie);
+  const leadsHome = async () => {
+    const isSignedIn = (await surface.findSession(cookie, request.trace)) !== undefined;
+    if (isSignedIn) redirect(response, `${base}${cookies.places[home].path}`);
+    return isSignedIn;
+  };
   if (begun === undefined) {
     // The back button, or a second copy of the address: the sign-in has ended.
-    if ((await surface.findSession(cookie, request.trace)) !== undefined) {
-      return redirect(response, `${base}${cookies.places[home].path}`);
-    }
+    if (await leadsHome()) return;
     return again(response, pages, { status: 400, kind: 'sign_in_incomplete' });
   }
   const query = request.url.slice(request.path.length);
   const outcome = await surface.provider.finish(cookies.attemptOf(begun), query, request.trace);
-  if (outcome.kind === 'refused') return again(response, pages, NOTICES[outcome.reason], begun.place);
+  if (outcome.kind === 'refused') {
+    const { reason } = outcome;
+    if (begun.place === home && MAYBE_COMPLETE.includes(reason) && (await leadsHome())) return;
+    return again(response, pages, noticeOf(reason), begun.place);
+  }
   const opened = await surface.open(outcome, cookies.sessionSecret(cookie), request.trace);
   if (opened.kind === 'refused') {
-    const notice = opened.reason === 'sign_in_refused' ? NOTICES.sign_in_refused : { status: 403, kind: opened.reason };
-    return again(response, pages, notice, begun.place);
+    const status = opened.reason === 'sign_in_ended' ? 400 : 403;
+    return again(response, pages, { status, kind: opened.reason }, begun.place);
   }
   response.append('Set-Cookie', [cookies.set.session(opened.secret), cookies.set.noSignIn]);
   redirect(response, `${base}${cookies.places[begun.place].path}`);
+}
+
+function noticeOf(kind: SignInDenial): { readonly status: number; readonly kind: SignInDenial } {
+  return { status: STATUSES[kind], kind };
 }
 
 function again<Place extends string, Refusal extends string>(
@@ -154,7 +184,10 @@ function again<Place extends string, Refusal extends string>(
   say(response, { ...notice, to: `${mount}/sign-in${place === home ? '' : `?to=${place}`}` });
 }
 
-/** Ends the session here, then sends the browser to the provider, whose own session would sign the next person in. */
+/**
+ * Ends the session here. With the field `everywhere` the browser then goes to the provider, which ends its own session, and
+ * with it perhaps sessions of other applications and tasks.
+ */
 async function signOut<Place extends string, Refusal extends string>(
   surface: SignInSurface<Refusal>,
   request: Request,
@@ -182,8 +215,11 @@ async function signOut<Place extends string, Refusal extends string>(
   if (isOwn) await surface.close(secret);
   // A form of another site comes without the cookie (`SameSite`), and must not remove it.
   if (cookies.hasSession(cookie)) response.append('Set-Cookie', cookies.set.noSession);
-  const address = session === undefined ? undefined : await surface.provider.signOutAddress(request.trace);
+  const isEverywhere = form.kind === 'allowed' && form.value.get('everywhere') === 'yes';
+  const address =
+    isOwn && isEverywhere ? await surface.provider.signOutAddress(session?.idToken, request.trace) : undefined;
+  if (address === undefined) return say(response, { status: 200, kind: 'signed_out', to: `${mount}/sign-in` });
   // A redirect after a form would need the provider in the page's `form-action`, with all hosts that it redirects to.
-  if (address !== undefined) response.set('Refresh', `0; url=${address}`);
-  say(response, { status: 200, kind: 'signed_out', to: `${mount}/sign-in` });
+  response.set('Refresh', `0; url=${address}`);
+  say(response, { status: 200, kind: 'signing_out', to: address });
 }

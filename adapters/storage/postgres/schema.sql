@@ -540,7 +540,9 @@ create table @schema@.me_sessions (
   authenticated_at timestamptz,
   created_at timestamptz not null,
   last_used_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- Encrypted with the secret.
+  sealed_id_token text collate "C"
 );
 create index me_sessions_by_sid on @schema@.me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on @schema@.me_sessions (sponsor);
@@ -559,7 +561,9 @@ create table @schema@.operator_sessions (
   sid text collate "C",
   created_at timestamptz not null,
   last_used_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  -- Encrypted with the secret.
+  sealed_id_token text collate "C"
 );
 create index operator_sessions_by_sid on @schema@.operator_sessions (sid) where sid is not null;
 create index operator_sessions_by_sub on @schema@.operator_sessions (sub);

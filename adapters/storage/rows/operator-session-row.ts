@@ -18,6 +18,7 @@ export interface OperatorSessionRow {
   readonly created_at: Instant;
   readonly last_used_at: Instant;
   readonly expires_at: Instant;
+  readonly sealed_id_token: string | null;
 }
 
 export const operatorSessionColumnNames = [
@@ -30,6 +31,7 @@ export const operatorSessionColumnNames = [
   'created_at',
   'last_used_at',
   'expires_at',
+  'sealed_id_token',
 ] as const satisfies readonly (keyof OperatorSessionRow)[];
 
 /** Which sessions a decision asks for: the column, and the values of its condition. */
@@ -62,6 +64,7 @@ export function operatorSessionColumns(
     created_at: bind(session.createdAt),
     last_used_at: bind(session.lastUsedAt),
     expires_at: bind(session.expiresAt),
+    sealed_id_token: storableOrNull('sealed_id_token', session.sealedIdToken),
   };
 }
 
@@ -80,5 +83,6 @@ export function toOperatorSession(row: OperatorSessionRow): OperatorSession {
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
+    sealedIdToken: row.sealed_id_token ?? undefined,
   };
 }

@@ -14,6 +14,7 @@ export interface SessionRow {
   readonly created_at: Instant;
   readonly last_used_at: Instant;
   readonly expires_at: Instant;
+  readonly sealed_id_token: string | null;
 }
 
 export const sessionColumnNames = [
@@ -25,6 +26,7 @@ export const sessionColumnNames = [
   'created_at',
   'last_used_at',
   'expires_at',
+  'sealed_id_token',
 ] as const satisfies readonly (keyof SessionRow)[];
 
 export function sessionColumns(session: Session, bind: BindInstant): Record<keyof SessionRow, Bound> {
@@ -37,6 +39,7 @@ export function sessionColumns(session: Session, bind: BindInstant): Record<keyo
     created_at: bind(session.createdAt),
     last_used_at: bind(session.lastUsedAt),
     expires_at: bind(session.expiresAt),
+    sealed_id_token: storableOrNull('sealed_id_token', session.sealedIdToken),
   };
 }
 
@@ -50,5 +53,6 @@ export function toSession(row: SessionRow): Session {
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
+    sealedIdToken: row.sealed_id_token ?? undefined,
   };
 }

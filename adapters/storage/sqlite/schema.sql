@@ -218,7 +218,9 @@ create table me_sessions (
   authenticated_at integer,
   created_at integer not null,
   last_used_at integer not null,
-  expires_at integer not null
+  expires_at integer not null,
+  -- Encrypted with the secret.
+  sealed_id_token text
 ) strict, without rowid;
 create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
 create index me_sessions_by_sponsor on me_sessions (sponsor);
@@ -237,7 +239,9 @@ create table operator_sessions (
   sid text,
   created_at integer not null,
   last_used_at integer not null,
-  expires_at integer not null
+  expires_at integer not null,
+  -- Encrypted with the secret.
+  sealed_id_token text
 ) strict, without rowid;
 create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
 create index operator_sessions_by_sub on operator_sessions (sub);

@@ -10,7 +10,7 @@ import { generateSigningKey } from '../../../adapters/jose/signing-key.ts';
 import { signingKeys } from '../../../adapters/jose/signing-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
-import type { SignIn, SignInOutcome } from '../../../application/ports/identity-provider.ts';
+import type { SignIn, SignInDenial, SignInOutcome } from '../../../application/ports/identity-provider.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
@@ -23,6 +23,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const CLIENT = 'mandate-page';
 const REDIRECT = 'https://mandate.test/me/callback';
+const SIGNED_OUT = 'https://mandate.test/me/signed-out';
 const TENANT = '7b1f1c1e-3a55-4b1e-9a52-0c2d7f3b6a10';
 
 /** What each provider publishes, and what its ID tokens hold beside the usual claims. */
@@ -81,7 +82,15 @@ describe('The sign-in', () => {
   let log: CapturedLog;
   let key: SigningKey;
   let assertion: ReturnType<typeof serviceAssertion>;
-  let provider: { metadata: Members; claims: Members; answer: Members; status: number; issuer: string };
+  /** `body`: the whole answer of the token endpoint, in place of its members. */
+  let provider: {
+    metadata: Members;
+    claims: Members;
+    answer: Members;
+    body?: string;
+    status: number;
+    issuer: string;
+  };
 
   before(async () => {
     key = await makeSigningKey('RS256');
@@ -123,7 +132,9 @@ describe('The sign-in', () => {
         answering({ keys: [{ kty, n, e, kid: key.kid, alg: key.alg, use: 'sig' }] })(request, response);
       } else {
         const tokens = { access_token: 'opaque', token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599 };
-        answering({ ...tokens, id_token: idToken(), ...provider.answer }, provider.status)(request, response);
+        const members = { ...tokens, id_token: idToken(), ...provider.answer };
+        if (provider.body === undefined) answering(members, provider.status)(request, response);
+        else response.writeHead(provider.status, { 'content-type': 'text/html' }).end(provider.body);
       }
     };
   }
@@ -136,7 +147,13 @@ describe('The sign-in', () => {
     const metadata = discovery(location, network, log);
     return signIn(
       {
-        ...{ clientId: CLIENT, clientSecret: undefined, assertionAudience: 'issuer', redirectUri: REDIRECT },
+        ...{
+          clientId: CLIENT,
+          clientSecret: undefined,
+          assertionAudience: 'issuer',
+          redirectUri: REDIRECT,
+          signedOutUri: SIGNED_OUT,
+        },
         ...{ sponsorKeyClaim: 'sub', ...changes },
       },
       { metadata, network, clock, log, assertion, providerKeys: providerKeys(metadata, network, clock, log) },
@@ -161,7 +178,11 @@ describe('The sign-in', () => {
           ...{ state: attempt.state, nonce: attempt.nonce, code_challenge_method: 'S256' },
           code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
         });
-        expect(await finish(signing)).to.deep.equal({
+        const outcome = await finish(signing);
+        if (outcome.kind !== 'signed_in') throw new Error(outcome.reason);
+        const { idToken, ...signedIn } = outcome;
+        expect(readCompactJws(idToken.reveal())?.claims).to.deep.equal(provider.claims);
+        expect(signedIn).to.deep.equal({
           kind: 'signed_in',
           person: {
             ...{ subject: 'ada', sponsorKey: 'ada', sessionId: claims.sid },
@@ -181,9 +202,13 @@ describe('The sign-in', () => {
         });
         const claimed = readCompactJws(client_assertion)?.claims;
         expect(claimed).to.include({ iss: CLIENT, sub: CLIENT, aud: provider.issuer });
-        expect(await signing.signOutAddress()).to.equal(
-          `${provider.metadata.end_session_endpoint}?client_id=${CLIENT}`,
-        );
+        expect(await signing.offersSignOut()).to.equal(true);
+        const end = new URL((await signing.signOutAddress(new Secret('an.id.token'))) ?? '');
+        expect(`${end.origin}${end.pathname}`).to.equal(provider.metadata.end_session_endpoint);
+        const named = { client_id: CLIENT, post_logout_redirect_uri: SIGNED_OUT };
+        expect(Object.fromEntries(end.searchParams)).to.deep.equal({ ...named, id_token_hint: 'an.id.token' });
+        const bare = new URL((await signing.signOutAddress(undefined)) ?? '');
+        expect(Object.fromEntries(bare.searchParams)).to.deep.equal(named);
       });
 
       it('authenticates by its client secret in a header, where it offers no other way', async () => {
@@ -232,7 +257,7 @@ describe('The sign-in', () => {
       shaped();
       provider.status = 400;
       provider.answer = { error };
-      expect(await finish(page({ clientSecret }))).to.deep.equal(refused('sign_in_refused'));
+      expect(await finish(page({ clientSecret }))).to.deep.equal(refused('client_refused'));
       expect(log.lines.join('\n').includes(error)).to.equal(isShown);
     }
   });
@@ -253,27 +278,45 @@ describe('The sign-in', () => {
     expect(begun.searchParams.get('scope')).to.equal('openid email roles');
   });
 
-  const claims: Readonly<Record<string, (now: number) => Members>> = {
-    'for another client': () => ({ aud: 'people-desk' }),
-    'for several clients, used by another': () => ({ aud: [CLIENT, 'people-desk'], azp: 'people-desk' }),
-    'for this client alone, used by another': () => ({ azp: 'people-desk' }),
-    'of another issuer': () => ({ iss: 'https://other.example' }),
-    'that is over': (now) => ({ iat: now - 900, exp: now - 300 }),
-    'without a nonce': () => ({ nonce: undefined }),
-    'with the nonce of another sign-in': () => ({ nonce: 'x'.repeat(43) }),
-    'of an agent': () => ({ sub: 'AGENT:jira-triage' }),
-    'of the client itself': () => ({ sub: CLIENT, azp: CLIENT }),
-    'of a grant without a user': () => ({ gty: 'client-credentials' }),
-    'that is delegated': () => ({ act: { sub: 'agent:jira-triage' } }),
-    'without a person': () => ({ sub: undefined }),
-    'whose sid no logout could name': () => ({ sid: 7 }),
+  /** The changed claims, and what the log says is wrong. */
+  const claims: Readonly<Record<string, readonly [SignInDenial, string, (now: number) => Members]>> = {
+    'for another client': ['id_token_refused', 'subject_audience_mismatch', () => ({ aud: 'people-desk' })],
+    'for several clients, used by another': [
+      'id_token_refused',
+      'other_azp',
+      () => ({ aud: [CLIENT, 'people-desk'], azp: 'people-desk' }),
+    ],
+    'for several clients, used by none': [
+      'id_token_refused',
+      'other_azp',
+      () => ({ aud: [CLIENT, 'people-desk'], azp: undefined }),
+    ],
+    'for this client alone, used by another': ['id_token_refused', 'other_azp', () => ({ azp: 'people-desk' })],
+    'of another issuer': ['id_token_refused', 'subject_untrusted_issuer', () => ({ iss: 'https://other.example' })],
+    'that is over': ['id_token_refused', 'subject_expired', (now) => ({ iat: now - 900, exp: now - 300 })],
+    'without an end': ['id_token_refused', 'subject_missing_expiry', () => ({ exp: undefined })],
+    'without a beginning': ['id_token_refused', 'no_issued_at', () => ({ iat: undefined })],
+    'without a nonce': ['id_token_refused', 'other_nonce', () => ({ nonce: undefined })],
+    'with the nonce of another sign-in': ['id_token_refused', 'other_nonce', () => ({ nonce: 'x'.repeat(43) })],
+    'of an agent': ['account_refused', 'subject_is_agent', () => ({ sub: 'AGENT:jira-triage' })],
+    'of the client itself': ['account_refused', 'subject_not_a_person', () => ({ sub: CLIENT, azp: CLIENT })],
+    'of a grant without a user': ['account_refused', 'subject_not_a_person', () => ({ gty: 'client-credentials' })],
+    'that is delegated': [
+      'account_refused',
+      'subject_already_delegated',
+      () => ({ act: { sub: 'agent:jira-triage' } }),
+    ],
+    'without a person': ['id_token_refused', 'subject_missing_subject', () => ({ sub: undefined })],
+    'whose sid no logout could name': ['id_token_refused', 'subject_malformed', () => ({ sid: 7 })],
   };
-  for (const [what, change] of Object.entries(claims)) {
-    it(`refuses an ID token ${what}`, async () => {
+  for (const [what, [reason, fault, change]] of Object.entries(claims)) {
+    it(`refuses an ID token ${what}, and logs ${reason} with ${fault}`, async () => {
       shaped();
       provider.claims = { ...provider.claims, ...change(clock.seconds()) };
-      expect(await finish()).to.deep.equal(refused('sign_in_refused'));
-      expect(log.lines.join('\n')).to.include('A sign-in was refused.').and.not.include('eyJ');
+      expect(await finish()).to.deep.equal(refused(reason));
+      const [line = ''] = log.lines.filter((each) => each.includes('A sign-in was refused.'));
+      expect(JSON.parse(line)).to.include({ level: 'warn', reason, fault });
+      expect(log.lines.join('\n')).not.to.include('eyJ');
     });
   }
 
@@ -283,21 +326,103 @@ describe('The sign-in', () => {
     const unsigned = [{ alg: 'none' }, provider.claims].map((part) =>
       Buffer.from(JSON.stringify(part)).toString('base64url'),
     );
-    for (const id_token of [
-      foreign.sign({ alg: 'RS256', kid: key.kid, typ: 'JWT' }, provider.claims),
-      `${unsigned.join('.')}.`,
-      undefined,
+    for (const [id_token, reason] of [
+      [foreign.sign({ alg: 'RS256', kid: key.kid, typ: 'JWT' }, provider.claims), 'id_token_refused'],
+      [`${unsigned.join('.')}.`, 'id_token_refused'],
+      ['no token', 'id_token_refused'],
+      [undefined, 'provider_unreadable'],
+      [null, 'provider_unreadable'],
+      [7, 'provider_unreadable'],
     ]) {
       provider.answer = { id_token };
-      expect(await finish()).to.deep.equal(refused('sign_in_refused'));
+      expect(await finish()).to.deep.equal(refused(String(reason)));
     }
   });
 
-  it('refuses an answer that does not name the issuer, if the provider always does (RFC 9207)', async () => {
+  it('accepts members that are null, of odd forms, or more than are needed, and metadata that lists no algorithm', async () => {
+    shaped('Keycloak', { id_token_signing_alg_values_supported: undefined });
+    provider.answer = { refresh_token: null, scope: ['openid'], expires_in: '3599', id_token_hint: {} };
+    for (const auth_time of [null, String(clock.seconds()), -1, 0.5]) {
+      provider.claims = { ...provider.claims, auth_time, azp: null, acr: null };
+      expect(await finish(), String(auth_time)).to.have.nested.property('person.authenticatedAt', undefined);
+    }
+  });
+
+  it('refuses an answer that does not name the issuer, if the provider always does, or names another (RFC 9207)', async () => {
     shaped();
-    expect(await finish(page(), `?code=a-code&state=${attempt.state}`)).to.deep.equal(refused('sign_in_refused'));
+    for (const query of [`?code=a-code&state=${attempt.state}`, answerOf({ iss: 'https://other.example' })]) {
+      expect(await finish(page(), query)).to.deep.equal(refused('sign_in_answer_refused'));
+    }
     expect(tokenRequest()).to.equal(undefined);
   });
+
+  it('takes an answer with the state of another sign-in, without one or with two for the answer to another', async () => {
+    shaped();
+    const another = answerOf({ state: 'x'.repeat(43) });
+    for (const query of [another, `${answerOf()}&state=${attempt.state}`, '?error=access_denied', '?', '']) {
+      expect(await finish(page(), query), query).to.deep.equal(refused('sign_in_superseded'));
+    }
+    expect(server.received).to.deep.equal([]);
+  });
+
+  /** An error in the return address, and the reason for the log. */
+  const errors: Readonly<Record<string, SignInDenial>> = {
+    ...{ temporarily_unavailable: 'provider_unavailable', server_error: 'provider_unavailable' },
+    ...{ access_denied: 'sign_in_cancelled', login_required: 'login_required', consent_required: 'login_required' },
+    ...{ interaction_required: 'login_required', account_selection_required: 'login_required' },
+    ...{ unauthorized_client: 'client_refused', invalid_scope: 'client_refused', invalid_request: 'client_refused' },
+    'an error of its own': 'client_refused',
+  };
+  for (const [error, reason] of Object.entries(errors)) {
+    it(`logs ${reason} if the provider sends the person back with ${error}, and nothing else that it sent`, async () => {
+      shaped();
+      const error_description = `secret-${randomUUID()}`.padEnd(12_000, 'x');
+      expect(await finish(page(), answerOf({ error, error_description }))).to.deep.equal(refused(reason));
+      const [line = ''] = log.lines;
+      expect(JSON.parse(line)).to.include({ level: 'warn', reason });
+      expect(JSON.parse(line).error).to.equal(error.includes(' ') ? undefined : error);
+      expect(line).not.to.include('secret-');
+      expect(tokenRequest()).to.equal(undefined);
+    });
+  }
+
+  const long = `${'x'.repeat(64 * 1024)}`;
+  /** What the token endpoint answers, and the reason for the log. */
+  const answers: Readonly<Record<string, readonly [SignInDenial, number, string | Members]>> = {
+    'that it does not know the client': ['client_refused', 401, { error: 'invalid_client', error_description: 'y' }],
+    'that the client may not do this': ['client_refused', 400, { error: 'unauthorized_client' }],
+    'that the request lacks a parameter': ['client_refused', 400, { error: 'invalid_request' }],
+    'a 401 without a word': ['client_refused', 401, ''],
+    'a 403 without a word': ['client_refused', 403, ''],
+    'a 403 as a page': ['client_refused', 403, '<html>Forbidden</html>'],
+    'that it does not know the code': ['sign_in_code_refused', 400, { error: 'invalid_grant' }],
+    'the same in another word': ['sign_in_code_refused', 400, { error: 'invalid_code' }],
+    'that it has no time': ['provider_unavailable', 400, { error: 'temporarily_unavailable' }],
+    'a 500': ['provider_unavailable', 500, '<html>Error</html>'],
+    'a 503': ['provider_unavailable', 503, ''],
+    'a 429': ['provider_unavailable', 429, { error: 'slow_down' }],
+    'a page': ['provider_unreadable', 200, '<html>Sign in</html>'],
+    nothing: ['provider_unreadable', 200, ''],
+    'no content': ['provider_unreadable', 204, ''],
+    'a list': ['provider_unreadable', 200, '[]'],
+    'a redirect': ['provider_unreadable', 302, ''],
+    'that there is nothing': ['provider_unreadable', 404, '<html>Not found</html>'],
+    'no access token': ['provider_unreadable', 200, { access_token: null }],
+    'an error of 64 KiB': ['provider_unreadable', 400, { error: 'invalid_client', error_description: long }],
+  };
+  for (const [what, [reason, status, body]] of Object.entries(answers)) {
+    it(`logs ${reason} if the token endpoint answers ${what}`, async () => {
+      shaped();
+      provider.status = status;
+      if (typeof body === 'string') provider.body = body;
+      else provider.answer = body;
+      expect(await finish()).to.deep.equal(refused(reason));
+      const [line = ''] = log.lines;
+      expect(line.length).to.be.below(500);
+      expect(JSON.parse(line)).to.include({ level: 'warn', message: 'A sign-in was refused.', reason });
+      expect(line).not.to.match(/eyJ|a-code|xxxx|html/);
+    });
+  }
 
   describe('within a time since the person entered credentials', () => {
     const withAge = (auth_time: number | undefined) => {
@@ -318,8 +443,9 @@ describe('The sign-in', () => {
 
     it('refuses an older one, one far in the future, and a provider that does not say when', async () => {
       expect(await withAge(clock.seconds() - 400)).to.deep.equal(refused('sign_in_too_old'));
-      expect(await withAge(clock.seconds() + 90)).to.deep.equal(refused('sign_in_too_old'));
-      expect(await withAge(undefined)).to.deep.equal(refused('sign_in_too_old'));
+      expect(await withAge(clock.seconds() + 90)).to.deep.equal(refused('sign_in_undated'));
+      expect(await withAge(undefined)).to.deep.equal(refused('sign_in_undated'));
+      expect(await withAge(0)).to.deep.equal(refused('sign_in_too_old'));
     });
   });
 
@@ -336,7 +462,7 @@ describe('The sign-in', () => {
         shaped('Keycloak', change);
         expect(await page().begin(attempt)).to.equal(undefined);
         expect(await finish()).to.deep.equal(unavailable);
-        expect(await page().signOutAddress()).to.equal(undefined);
+        expect(await page().signOutAddress(undefined)).to.equal(undefined);
       }
     });
 
@@ -348,24 +474,9 @@ describe('The sign-in', () => {
       const signing = page({ clientSecret: secrets.secret }, { kind: 'metadata_url', url });
       expect(await signing.begin(attempt)).to.equal(undefined);
       expect(await finish(signing, answerOf({ iss: plain.url }))).to.deep.equal(unavailable);
-      expect(await signing.signOutAddress()).to.equal(undefined);
+      expect(await signing.signOutAddress(undefined)).to.equal(undefined);
       expect(plain.received).to.deep.equal([]);
       await plain.close();
-    });
-
-    it('if its token endpoint fails or is busy', async () => {
-      for (const status of [500, 503, 429]) {
-        shaped();
-        provider.status = status;
-        expect(await finish(), `${status}`).to.deep.equal(unavailable);
-      }
-    });
-
-    it('if it says so', async () => {
-      shaped();
-      for (const error of ['temporarily_unavailable', 'server_error']) {
-        expect(await finish(page(), answerOf({ error })), error).to.deep.equal(unavailable);
-      }
     });
 
     it('if its keys are not there', async () => {
@@ -379,12 +490,17 @@ describe('The sign-in', () => {
     const secret = `secret-${randomUUID()}`;
     provider.status = 401;
     provider.answer = { error: 'invalid_client', error_description: secret };
-    expect(await finish()).to.deep.equal(refused('sign_in_refused'));
+    expect(await finish()).to.deep.equal(refused('client_refused'));
     expect(log.lines.join('\n')).to.include('invalid_client').and.not.include(secret);
   });
 
-  it('leads to no sign-out at a provider that has none', async () => {
+  it('leads to no sign-out at a provider that has none, and offers none before its metadata is there', async () => {
+    shaped('Keycloak');
+    expect(await page().offersSignOut()).to.equal(false);
     shaped('Keycloak', { end_session_endpoint: undefined });
-    expect(await page().signOutAddress()).to.equal(undefined);
+    const without = page();
+    await without.begin(attempt);
+    expect(await without.offersSignOut()).to.equal(false);
+    expect(await page().signOutAddress(undefined)).to.equal(undefined);
   });
 });

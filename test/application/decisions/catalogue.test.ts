@@ -37,6 +37,7 @@ describe('The catalogue of decisions', () => {
       open_task: 'shared',
       refuse: 'shared',
       refuse_operator: 'shared',
+      refuse_pause: 'shared',
       renew_grant: 'shared',
       revoke_single_token: 'shared',
       spend_assertion: 'shared',

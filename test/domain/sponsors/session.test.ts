@@ -9,13 +9,13 @@ const person = {
   ...{ subject: 'ada', sponsorKey: 'object-7' as SponsorKey, sessionId: 'session-3' },
   authenticatedAt: plusSeconds(NOON, -20),
 };
-const opened = (ttl: number) => newSession('hash' as SessionHash, person, NOON, ttl);
+const opened = (ttl: number) => newSession('hash' as SessionHash, { ...person, sealedIdToken: 'sealed' }, NOON, ttl);
 const later = (seconds: number) => plusSeconds(NOON, seconds);
 
 describe('A session of the page', () => {
   it('keeps the person of the sign-in, and ends after the TTL', () => {
     expect(opened(900)).to.deep.equal({
-      ...{ sessionHash: 'hash', ...person },
+      ...{ sessionHash: 'hash', ...person, sealedIdToken: 'sealed' },
       ...{ createdAt: NOON, lastUsedAt: NOON, expiresAt: later(900) },
     });
   });

@@ -1,10 +1,11 @@
 /** A running Mandate with its console, and operators with sessions of it. */
 
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
-import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
+import { sealing, systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { openOperatorsSession } from '../../../application/admin/operator-sessions.ts';
 import { consoleDigest } from '../../../composition/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
+import { Secret } from '../../../domain/secret.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../databases.ts';
 import { type Mandate, startMandate, type Times } from '../mandate.ts';
@@ -59,7 +60,13 @@ export async function startConsole(
   });
   const storage = await fresh.open();
   const digest = consoleDigest(mandate.settings);
-  const parts = { decisions: storage, sharedTime: agreeing(mandate.clock), randomness: systemRandomness(), digest };
+  const parts = {
+    decisions: storage,
+    sharedTime: agreeing(mandate.clock),
+    randomness: systemRandomness(),
+    digest,
+    sealing,
+  };
   return {
     ...{ mandate, origin },
     async signedIn(...roles) {
@@ -67,7 +74,8 @@ export async function startConsole(
       const subject = `olga-${roles.join('-')}`;
       const operator = { kind: 'person', issuer, subject, sponsorKey: subject, roles } as const;
       const person = { subject, sponsorKey: undefined, sessionId: undefined } as never;
-      const secret = await openOperatorsSession(parts, operator, { person, issuedAt: mandate.clock.now() }, undefined);
+      const signIn = { person, issuedAt: mandate.clock.now(), idToken: new Secret('an.id.token') };
+      const secret = await openOperatorsSession(parts, operator, signIn, undefined);
       if (secret === undefined) throw new Error('no session was opened');
       return operatorWith(origin, secret);
     },

@@ -80,6 +80,7 @@ function consoleClient(client: ConsoleClient, alg: SigningKey['alg']): ClientMet
   return {
     client_id: CONSOLE_CLIENT_ID,
     redirect_uris: [`${origin}/callback`],
+    post_logout_redirect_uris: [`${origin}/signed-out`],
     id_token_signed_response_alg: alg,
     ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,
@@ -92,6 +93,7 @@ function pageClient(client: PageClient, alg: SigningKey['alg']): ClientMetadata 
   return {
     client_id: PAGE_CLIENT_ID,
     redirect_uris: [`${issuer}/me/callback`],
+    post_logout_redirect_uris: [`${issuer}/me/signed-out`],
     id_token_signed_response_alg: alg,
     ...authentication(client),
     backchannel_logout_uri: `${issuer}/backchannel-logout`,

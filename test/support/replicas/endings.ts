@@ -159,7 +159,8 @@ function byOperator(method: string, path: string, body?: unknown): SendTo {
 }
 
 function byPerson({ provider }: Replicas, { subject, key }: Target, method: string, path: string): SendTo {
-  const token = provider.mintAccessToken({ sub: subject, [PERSON_CLAIM]: key, aud: ME_AUDIENCE });
+  const auth_time = Math.floor(Date.now() / 1000);
+  const token = provider.mintAccessToken({ sub: subject, [PERSON_CLAIM]: key, aud: ME_AUDIENCE, auth_time });
   return (at) => at.send(method, path, { authorization: `Bearer ${token}` });
 }
 

@@ -168,12 +168,20 @@ for (const database of databases) {
       }
     });
 
-    it('signs out here and at the provider, and opens nothing afterwards', async () => {
+    it('signs out here, and at the provider only if asked, which sends the operator back', async () => {
       const page = await signedIn(operators.viewer);
       await press(page, 'Sign out');
+      await page.getByRole('heading', { name: 'You are signed out here' }).waitFor();
+      // The provider still knows the operator.
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.waitForURL(`${running.origin}/`);
+      await page.locator('summary', { hasText: 'Sign out everywhere' }).click();
+      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      await press(page, 'Sign out here and at the identity provider');
       await page.waitForURL((url) => url.origin === running.operatorsProvider.issuer);
       await press(page, 'Sign out');
-      await page.getByText('You are signed out.').waitFor();
+      await page.waitForURL(`${running.origin}/signed-out`);
+      expect(await page.getByRole('heading').allTextContents()).to.deep.equal(['You are signed out']);
       await page.goto(running.origin);
       expect(await page.getByLabel('Password').isVisible()).to.equal(true);
       await page.context().close();

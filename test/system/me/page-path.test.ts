@@ -38,11 +38,13 @@ for (const database of databases) {
       await page.getByText('1 task stopped.').waitFor();
       await page.locator('summary', { hasText: 'Pause agents' }).click();
       await page.getByRole('button', { name: 'Pause all agents' }).click();
-      await page.getByRole('link', { name: 'Let agents act again' }).click();
+      await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);
       await page.getByRole('button', { name: 'Let agents act for me again' }).click();
       expect(page.url()).to.equal(`${mandate.issuer}/me`);
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out here and at my organisation' }).click();
       await page.waitForURL((url) => url.origin === mandate.provider.issuer);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.waitForURL(`${mandate.issuer}/me/signed-out`);
       expect({ outside, failed }).to.deep.equal({ outside: [], failed: [] });
       await page.context().close();
     });

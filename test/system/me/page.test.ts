@@ -77,11 +77,16 @@ for (const database of databases) {
       expect(await page.locator('#history ~ *, .history li').first().isVisible()).to.equal(true);
       expect(await page.locator('.history').textContent()).to.contain('You stopped it');
       await shot(page, '4 nothing live');
-      await press(page, 'Sign out');
-      // The provider asks whether to end its own session too, which would sign the person in again.
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('heading', { name: 'You are signed out here' }).waitFor();
+      // The provider still knows the person.
+      await page.goto(`${mandate.issuer}/me`);
+      await shot(page, '4 sign out everywhere');
+      await press(page, 'Sign out here and at my organisation');
       await page.waitForURL((url) => url.origin === mandate.provider.issuer);
       await press(page, 'Sign out');
-      await page.getByText('You are signed out.').waitFor();
+      await page.waitForURL(`${mandate.issuer}/me/signed-out`);
+      expect(await page.getByRole('heading').allTextContents()).to.deep.equal(['You are signed out']);
       await page.goto(`${mandate.issuer}/me`);
       expect(await page.getByLabel('Password').isVisible()).to.equal(true);
       await page.context().close();
@@ -202,7 +207,9 @@ for (const database of databases) {
       } while ((await page.locator('.task[id]').count()) > 0);
       expect(shown.size).to.equal(1000);
       // A page without live tasks does not say that none acts.
-      expect(await page.locator('h2').allTextContents()).to.deep.equal(['Ended', 'What a stop reaches']);
+      expect(await page.locator('h2').allTextContents()).to.deep.equal([
+        ...['Ended', 'What a stop reaches', 'Sign out everywhere'],
+      ]);
       await page.getByRole('link', { name: 'Newest tasks' }).click();
       await page.locator('summary', { hasText: 'Stop everything' }).click();
       const records = await mandate.recorded(async () => {
@@ -255,9 +262,7 @@ for (const database of databases) {
       await page.locator('summary', { hasText: 'Agenten pausieren' }).click();
       await press(page, 'Alle Agenten pausieren');
       await expectSaid(page, 'Agenten sind pausiert. Es lief keine Aufgabe.');
-      // The provider dates a sign-in only if it is asked, so the person goes there once more.
-      await page.getByRole('link', { name: 'Agenten wieder erlauben' }).click();
-      await press(page, 'Agenten dürfen wieder für mich handeln');
+      await press(page, 'Agenten wieder erlauben');
       await expectSaid(page, 'Agenten dürfen wieder für Sie handeln.');
       await page.context().close();
     });
@@ -383,7 +388,7 @@ for (const database of databases) {
       await forms(() => pauseAll(page));
       await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);
       await forms(() => press(page, 'Let agents act for me again'));
-      await forms(() => press(page, 'Sign out'));
+      await forms(() => page.getByRole('button', { name: 'Sign out', exact: true }).click());
       expect(origins).to.deep.equal(origins.map(() => mandate.issuer));
       await page.context().close();
     });

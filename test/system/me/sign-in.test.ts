@@ -73,6 +73,8 @@ for (const database of databases) {
           response_type: 'code',
           scope: 'openid',
           code_challenge_method: 'S256',
+          // A year, so that the ID token says when the person signed in: a pause depends on that.
+          max_age: '31536000',
         });
         expect(new Set([state, nonce, code_challenge]).size).to.equal(3);
         for (const value of [state, nonce, code_challenge]) expect(value).to.match(/^[\w-]{43}$/);
@@ -172,7 +174,7 @@ for (const database of databases) {
         const address = await person.returnAddress();
         address.searchParams.delete('code');
         address.searchParams.set('error', 'access_denied');
-        expectNotice(await person.finish(address), 400, 'was not completed');
+        expectNotice(await person.finish(address), 400, 'The sign-in was cancelled');
       });
 
       it('whose provider has no time, and says so with 503', async () => {
@@ -225,6 +227,30 @@ for (const database of databases) {
       mandate.clock.advance(600);
       expectNotice(await person.finish(again), 403, 'href="/me/sign-in?to=resume"');
       mandate.clock.advance(-600);
+    });
+
+    it('offers no pause, and refuses one with its record, in a session that could never lift it', async () => {
+      const accept = 'text/html';
+      const cookie = await signedIn(grace);
+      const offers = async () => {
+        const { text } = await mandate.get('/me', { accept, cookie });
+        return [text.includes('action="/me/pause"'), text.includes('You cannot pause agents here.')];
+      };
+      expect(await offers()).to.deep.equal([true, false]);
+      await mandate.sql(`update me_sessions set authenticated_at = null where sponsor = '${grace.username}'`);
+      expect(await offers()).to.deep.equal([false, true]);
+      const token = formToken(cookie);
+      const headers = { cookie, origin: mandate.issuer };
+      const records = await mandate.recorded(async () => {
+        const form = { method: 'POST', headers: { ...headers, ...FORM, accept }, body: `form_token=${token}` };
+        expectNotice(await mandate.send('/me/pause', form), 409, 'You cannot pause agents');
+        const called = { method: 'PUT', headers: { ...headers, 'mandate-form-token': token } };
+        const { status, body } = await mandate.send('/me/pause', called);
+        expect([status, body.error]).to.deep.equal([409, 'pause_not_liftable']);
+      });
+      const denied = ['me.denied', 'deny', 'pause_not_liftable', grace.username];
+      expect(fieldsOf(records, 'event', 'decision', 'reason', 'sponsor')).to.deep.equal([denied, denied]);
+      expect((await mandate.admin('GET', `/admin/sponsors/${grace.username}`)).status).to.equal(404);
     });
 
     it('answers 405 to any other method', async () => {
@@ -412,13 +438,60 @@ for (const database of databases) {
     });
 
     describe('ends', () => {
-      it('with a sign-out, here and at the provider', async () => {
+      const everywhere = (cookie: string) =>
+        postOwn(mandate, '/me/sign-out', cookie, { form_token: formToken(cookie), everywhere: 'yes' });
+
+      it('with a sign-out everywhere, whose ID token the database does not hold in the clear, nor the log', async () => {
+        const cookie = await signedIn();
+        const [{ sealed_id_token: kept } = {}] = await mandate.sql(
+          'select sealed_id_token from me_sessions order by created_at desc limit 1',
+        );
+        expect(kept).to.match(/^[\w-]{500,}$/);
+        const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });
+        const form = { form_token: formToken(cookie), everywhere: 'yes' };
+        const answer = await postOwn(replica, '/me/sign-out', cookie, form);
+        await replica.stop();
+        expectNotice(answer, 200, 'Now your organisation ends your session there.');
+        const end = new URL((answer.headers.get('refresh') ?? '').replace(/^0; url=/, ''));
+        expect(`${end.origin}${end.pathname}`).to.equal(`${page.provider.issuer}/session/end`);
+        const { id_token_hint = '', ...named } = Object.fromEntries(end.searchParams);
+        const post_logout_redirect_uri = `${mandate.issuer}/me/signed-out`;
+        expect(named).to.deep.equal({ client_id: PAGE_CLIENT_ID, post_logout_redirect_uri });
+        const claims = JSON.parse(Buffer.from(id_token_hint.split('.')[1] ?? '', 'base64url').toString());
+        expect(claims).to.include({ sub: 'ada', aud: PAGE_CLIENT_ID });
+        expect(kept).not.to.include(id_token_hint.slice(0, 40));
+        for (const log of [mandate.log, replica.log]) expect(log.lines.join('\n')).not.to.include('eyJ');
+        expect(await isSignedIn(mandate, cookie)).to.equal(false);
+        // A page from before still leads there, though nothing is known of its session.
+        const again = await everywhere(cookie);
+        expect(again.headers.get('refresh')).to.include('/session/end?').and.not.include('id_token_hint');
+      });
+
+      it('with a sign-out everywhere only here, for a form of another page or a provider that has none', async () => {
+        const cookie = await signedIn();
+        const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
+        expectNotice(foreign, 403, 'Nothing was changed');
+        expect(foreign.headers.get('refresh')).to.equal(null);
+        expect((await mandate.get('/me', { accept: 'text/html', cookie })).text).to.include('value="yes"');
+        expect(await isSignedIn(mandate, cookie)).to.equal(true);
+      });
+
+      it('and the way back says so, or leads to the page who is still signed in', async () => {
+        const cookie = await signedIn();
+        for (const path of ['/me/signed-out', '/me/signed-out?state=x&error=y']) {
+          expectNotice(await mandate.get(path), 200, 'Your organisation has sent you back here.');
+          const led = await mandate.get(path, { cookie });
+          expect([led.status, led.headers.get('location')]).to.deep.equal([302, '/me']);
+        }
+        expect((await mandate.send('/me/signed-out', { method: 'POST' })).status).to.equal(405);
+      });
+
+      it('with a sign-out, here alone', async () => {
         const [cookie, other] = [await signedIn(), await signedIn()];
         const records = await mandate.recorded(async () => {
           const answer = await signOut(mandate, cookie);
-          expectNotice(answer, 200, 'You are signed out');
-          const to = `${page.provider.issuer}/session/end?client_id=${PAGE_CLIENT_ID}`;
-          expect(answer.headers.get('refresh')).to.equal(`0; url=${to}`);
+          expectNotice(answer, 200, 'You are signed out here');
+          expect(answer.headers.get('refresh')).to.equal(null);
           expect(answer.headers.getSetCookie()[0]).to.match(/^__Host-mandate-me=; Max-Age=0; /);
         });
         expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, other)]).to.deep.equal([false, true]);
@@ -502,7 +575,7 @@ for (const database of databases) {
         const iat = mandate.clock.seconds() + 30;
         const logout_token = page.provider.signLogoutToken({ aud: PAGE_CLIENT_ID, sub: 'grace', iat, exp: iat + 120 });
         expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
-        expectNotice(await person.finish(address), 400, 'was refused');
+        expectNotice(await person.finish(address), 400, 'You were signed out meanwhile');
         expect(person.cookies()).not.to.include(SESSION);
       });
     });
@@ -514,7 +587,7 @@ for (const database of databases) {
       expect((await person.signIn()).status).to.equal(302);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
-      expectNotice(await personBrowser(missing.mandate).signIn(), 400, 'was refused');
+      expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');
       await missing.stop();
     });
 

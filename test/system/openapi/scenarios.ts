@@ -152,6 +152,10 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     await mandate.block('ada', 'disabled');
     return { followUp: () => mandate.admin('DELETE', '/admin/sponsors/ada/block') };
   },
+  'pauseMyAgents 409 pause_not_liftable': ({ mandate }) => {
+    const token = mandate.provider.mintAccessToken({ aud: ME_AUDIENCE });
+    return sent({ headers: { authorization: `Bearer ${token}` } });
+  },
   async 'pauseMyAgents 200 paused'(world) {
     await freshTask(world, 'ada');
     return {};

@@ -5,7 +5,7 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { MyTasksCursor } from '../../../../application/me/my-tasks.ts';
-import { RESUME_MAX_AGE_SECONDS } from '../../../../application/me/pause.ts';
+import { isPauseLiftable, RESUME_MAX_AGE_SECONDS } from '../../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../../application/ports/runtime.ts';
 import { parseAgentId, parseTaskId } from '../../../../domain/identifiers.ts';
@@ -157,6 +157,8 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     pausedAt: pause.own?.blockedAt,
     blockedByOthers: pause.blockedByOthers,
     canPause: surface.canPause,
+    signsOutEverywhere: session.signsOutEverywhere === true,
+    isPauseLiftable: isPauseLiftable(person, options.clock.now()),
     mayResume: mayResume(asked),
   };
   response.set(FORM_PAGE_HEADERS).send(renderMe(view, languageOf(request)));
@@ -188,8 +190,11 @@ async function stop({ surface, person }: Asked, selection: MyStopSelection | und
 
 async function pause({ surface, person }: Asked): Promise<Outcome> {
   if (!surface.canPause) return { kind: 'refused', notice: { status: 404, kind: 'unknown_path' } };
-  const { revokedTasks } = await surface.pause(person);
-  return { kind: 'done', notice: { kind: 'paused', tasks: revokedTasks } };
+  const outcome = await surface.pause(person);
+  if (outcome.kind === 'pause_not_liftable') {
+    return { kind: 'refused', notice: { status: 409, kind: 'pause_not_liftable' } };
+  }
+  return { kind: 'done', notice: { kind: 'paused', tasks: outcome.revokedTasks } };
 }
 
 async function resume({ surface, person }: Asked): Promise<Outcome> {

@@ -33,6 +33,7 @@ ${pages(view, words)}
 <div class="heading"><h2 id="reach">${words.reach}</h2></div>
 <ul class="points quiet">${words.reaches(view.reach, whatAgentsMay(view)).map((point) => html`<li>${point}</li>`)}</ul>
 </section>
+${view.signsOutEverywhere && signOutEverywhere(view, words)}
 </main>
 <template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
 <script type="module" src="${base}${assets.script.path}"></script>
@@ -95,7 +96,7 @@ ${body}
 
 function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {
   const mayBegin = view.pausedAt === undefined && !view.blockedByOthers;
-  return { mayBegin, mayPause: mayBegin && view.canPause };
+  return { mayBegin, mayPause: mayBegin && view.canPause && view.isPauseLiftable };
 }
 
 function banners(view: MeView, words: Texts, language: Language): Insert {
@@ -149,8 +150,9 @@ ${form(view, `/me/tasks/${encodeURIComponent(task.taskId)}/stop`, html`<button c
 
 function everything(view: MeView, words: Texts): Insert {
   const hasTasks = view.live.length > 0;
-  const mayPause = view.canPause && view.pausedAt === undefined;
-  if (!hasTasks && !mayPause) return undefined;
+  const wouldPause = view.canPause && view.pausedAt === undefined;
+  const mayPause = wouldPause && view.isPauseLiftable;
+  if (!hasTasks && !wouldPause) return undefined;
   const ask = (id: string, style: string, label: string, means: string, action: Html): Html =>
     html`<details class="ask" id="${id}"><summary class="button ${style}">${label}</summary><p>${means}</p>${action}</details>`;
   return html`<div class="all">
@@ -174,6 +176,7 @@ ${
     form(view, '/me/pause', html`<button class="danger">${words.pauseNow}</button>`),
   )
 }
+${wouldPause && !mayPause && html`<p class="quiet" id="no-pause">${words.noPause}</p>`}
 </div>`;
 }
 
@@ -203,6 +206,16 @@ function pages({ base, next, isFirst }: MeView, words: Texts): Insert {
 ${!isFirst && html`<a class="button" href="${base}/me">${words.first}</a>`}
 ${next !== undefined && html`<a class="button" href="${base}/me?after=${encodeURIComponent(next)}">${words.next}</a>`}
 </nav>`;
+}
+
+/** `data-signed-in`: the script removes it when the session is over. */
+function signOutEverywhere(view: MeView, words: Texts): Html {
+  const { title, means, now } = words.everywhere;
+  return html`<section aria-labelledby="everywhere" data-signed-in>
+<div class="heading"><h2 id="everywhere">${title}</h2></div>
+<p class="quiet">${means}</p>
+${form(view, '/me/sign-out', html`<input type="hidden" name="everywhere" value="yes"><button>${now}</button>`)}
+</section>`;
 }
 
 function overMessage(base: string, words: Texts): Html {

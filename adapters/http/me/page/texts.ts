@@ -1,16 +1,16 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
+import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
 import type { EndReason, Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */
 export type MessageKind =
-  | 'signed_out'
+  | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
   | 'sign_in_incomplete'
-  | 'sign_in_refused'
-  | 'sign_in_too_old'
-  | 'provider_unavailable'
+  | 'sign_in_ended'
+  | SignInDenial
   | 'session_over'
   | 'several_sessions'
   | 'form_refused'
@@ -18,6 +18,7 @@ export type MessageKind =
   | 'unknown_path'
   | 'malformed'
   | 'pause_elsewhere'
+  | 'pause_not_liftable'
   | 'rate_limited'
   | 'overloaded'
   | 'storage_unavailable'
@@ -35,6 +36,8 @@ export interface Texts {
   readonly skip: string;
   readonly signedInAs: (person: Html) => Html;
   readonly signOut: string;
+  /** The sign-out at the identity provider too. */
+  readonly everywhere: { readonly title: string; readonly means: string; readonly now: string };
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;
@@ -58,6 +61,8 @@ export interface Texts {
   readonly pause: string;
   readonly pauseMeans: string;
   readonly pauseNow: string;
+  /** Why the page has no button for a pause. */
+  readonly noPause: string;
   readonly paused: string;
   readonly pausedSince: (since: Html) => Html;
   readonly resume: string;
@@ -86,6 +91,12 @@ const en: Texts = {
   skip: 'Skip to the tasks',
   signedInAs: (person) => html`Signed in as ${person}`,
   signOut: 'Sign out',
+  everywhere: {
+    title: 'Sign out everywhere',
+    means:
+      'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
+    now: 'Sign out here and at my organisation',
+  },
   live: 'Now',
   history: 'Ended',
   nothingLive: 'No agent acts for you right now.',
@@ -109,6 +120,8 @@ const en: Texts = {
   pauseMeans:
     'This ends all tasks that act for you now, and no agent can begin another one until you allow it here. To allow it, you sign in again.',
   pauseNow: 'Pause all agents',
+  noPause:
+    'You cannot pause agents here. To lift a pause you would have to show that you have just signed in, and your organisation does not say when you signed in.',
   paused: 'Agents are paused',
   pausedSince: (since) => html`No agent can act for you. You paused them ${since}.`,
   resume: 'Let agents act again',
@@ -153,16 +166,75 @@ const en: Texts = {
   signIn: 'Sign in',
   offline: 'This page could not be renewed. What it shows may be old.',
   messages: {
-    signed_out: { title: 'You are signed out', text: 'Agents go on with their tasks.', action: 'Sign in again' },
+    signed_out: {
+      title: 'You are signed out here',
+      text: 'Agents go on with their tasks. Your organisation may still know you in this browser, and then signs you in again without asking.',
+      action: 'Sign in again',
+    },
+    signing_out: {
+      title: 'You are signed out here',
+      text: 'Now your organisation ends your session there. Tasks that agents began in that session may end with it. If no page opens, follow the link.',
+      action: 'Sign out at my organisation',
+    },
+    signed_out_everywhere: {
+      title: 'You are signed out',
+      text: 'Your organisation has sent you back here. If its page asked whether to sign you out and you did not agree, it still knows you in this browser.',
+      action: 'Sign in again',
+    },
     sign_in_incomplete: {
       title: 'The sign-in was not completed',
-      text: 'It took too long, began in another browser, or was cancelled.',
+      text: 'It took more than ten minutes, began in another browser, or this browser keeps no cookies.',
       action: 'Begin again',
     },
-    sign_in_refused: {
-      title: 'The sign-in was refused',
-      text: 'Your organisation signed you in, but your account cannot use this page. Ask your administrator.',
+    sign_in_superseded: {
+      title: 'Another window began a sign-in',
+      text: 'A browser can complete only the sign-in that it began last. Nothing is wrong with your account.',
       action: 'Begin again',
+    },
+    sign_in_code_refused: {
+      title: 'This sign-in is over',
+      text: 'It was used before, or took too long. Nothing is wrong with your account.',
+      action: 'Begin again',
+    },
+    sign_in_cancelled: {
+      title: 'The sign-in was cancelled',
+      text: 'You, or your organisation for you, did not agree to it.',
+      action: 'Begin again',
+    },
+    login_required: {
+      title: 'Your organisation did not ask you to sign in',
+      text: 'It cannot sign you in without asking you. Begin again, and follow its pages to the end.',
+      action: 'Begin again',
+    },
+    sign_in_answer_refused: {
+      title: 'The answer of your organisation is incomplete',
+      text: 'Part of it is missing, or it is meant for another service. If this happens again, tell your administrator.',
+      action: 'Begin again',
+    },
+    sign_in_ended: {
+      title: 'You were signed out meanwhile',
+      text: 'Your organisation ended the sign-in before it was complete.',
+      action: 'Begin again',
+    },
+    id_token_refused: {
+      title: 'The sign-in was refused',
+      text: 'This service cannot trust what your organisation says about you. Tell your administrator: the log of this service has the reason.',
+      action: 'Begin again',
+    },
+    account_refused: {
+      title: 'Your account cannot use this page',
+      text: 'Your organisation signed you in, but does not say which person you are here. Ask your administrator.',
+      action: 'Begin again',
+    },
+    client_refused: {
+      title: 'Your organisation does not accept this service',
+      text: 'The sign-in of your organisation refuses this service, not you. Tell your administrator: the registration of this page there must be checked.',
+      action: 'Try again',
+    },
+    sign_in_undated: {
+      title: 'Your organisation does not say when you signed in',
+      text: 'To let agents act again, you must show that you have just signed in. Ask your administrator.',
+      action: 'Sign in again',
     },
     sign_in_too_old: {
       title: 'Please sign in again',
@@ -172,6 +244,11 @@ const en: Texts = {
     provider_unavailable: {
       title: 'The sign-in is not available',
       text: 'The sign-in of your organisation does not answer. Please try again in a minute.',
+      action: 'Try again',
+    },
+    provider_unreadable: {
+      title: 'The sign-in gave no usable answer',
+      text: 'This service cannot read what the sign-in of your organisation answered. Please try again in a minute. If this happens again, tell your administrator.',
       action: 'Try again',
     },
     session_over: {
@@ -199,6 +276,11 @@ const en: Texts = {
     pause_elsewhere: {
       title: 'Only your organisation can lift this',
       text: 'Your organisation has blocked agents for you. Nothing was changed.',
+      action: 'Open my tasks',
+    },
+    pause_not_liftable: {
+      title: 'You cannot pause agents',
+      text: 'You could never lift the pause: your organisation does not say when you signed in. Nothing was changed.',
       action: 'Open my tasks',
     },
     rate_limited: {
@@ -229,6 +311,12 @@ const de: Texts = {
   skip: 'Zu den Aufgaben',
   signedInAs: (person) => html`Angemeldet als ${person}`,
   signOut: 'Abmelden',
+  everywhere: {
+    title: 'Überall abmelden',
+    means:
+      'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
+    now: 'Hier und bei meiner Organisation abmelden',
+  },
   live: 'Jetzt',
   history: 'Beendet',
   nothingLive: 'Gerade handelt kein Agent für Sie.',
@@ -253,6 +341,8 @@ const de: Texts = {
   pauseMeans:
     'Das beendet alle Aufgaben, die jetzt für Sie laufen, und kein Agent kann eine neue beginnen, bis Sie es hier wieder erlauben. Dafür melden Sie sich neu an.',
   pauseNow: 'Alle Agenten pausieren',
+  noPause:
+    'Sie können Agenten hier nicht pausieren. Um eine Pause aufzuheben, müssten Sie zeigen, dass Sie sich gerade angemeldet haben, und Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben.',
   paused: 'Agenten sind pausiert',
   pausedSince: (since) => html`Kein Agent kann für Sie handeln. Von Ihnen pausiert: ${since}.`,
   resume: 'Agenten wieder erlauben',
@@ -299,15 +389,74 @@ const de: Texts = {
   signIn: 'Anmelden',
   offline: 'Diese Seite konnte nicht erneuert werden. Was hier steht, ist vielleicht veraltet.',
   messages: {
-    signed_out: { title: 'Sie sind abgemeldet', text: 'Agenten setzen ihre Aufgaben fort.', action: 'Neu anmelden' },
+    signed_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Agenten setzen ihre Aufgaben fort. Ihre Organisation kennt Sie vielleicht noch in diesem Browser und meldet Sie dann ohne Frage wieder an.',
+      action: 'Neu anmelden',
+    },
+    signing_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Jetzt beendet Ihre Organisation Ihre Sitzung dort. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden. Öffnet sich keine Seite, folgen Sie dem Link.',
+      action: 'Bei meiner Organisation abmelden',
+    },
+    signed_out_everywhere: {
+      title: 'Sie sind abgemeldet',
+      text: 'Ihre Organisation hat Sie hierher zurückgeschickt. Hat ihre Seite gefragt, ob sie Sie abmelden soll, und Sie haben nicht zugestimmt, kennt sie Sie noch in diesem Browser.',
+      action: 'Neu anmelden',
+    },
     sign_in_incomplete: {
       title: 'Die Anmeldung wurde nicht abgeschlossen',
-      text: 'Sie dauerte zu lange, begann in einem anderen Browser oder wurde abgebrochen. Bitte beginnen Sie neu.',
-      action: 'Anmelden',
+      text: 'Sie dauerte mehr als zehn Minuten, begann in einem anderen Browser, oder dieser Browser behält keine Cookies.',
+      action: 'Neu beginnen',
     },
-    sign_in_refused: {
-      title: 'Diese Anmeldung gilt hier nicht',
-      text: 'Ihre Organisation hat Sie angemeldet, aber nicht für diese Seite. Bitte fragen Sie Ihre Administration.',
+    sign_in_superseded: {
+      title: 'Ein anderes Fenster hat eine Anmeldung begonnen',
+      text: 'Ein Browser kann nur die Anmeldung abschließen, die er zuletzt begonnen hat. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_code_refused: {
+      title: 'Diese Anmeldung ist vorbei',
+      text: 'Sie wurde schon verwendet, oder sie dauerte zu lange. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_cancelled: {
+      title: 'Die Anmeldung wurde abgebrochen',
+      text: 'Sie, oder Ihre Organisation für Sie, haben ihr nicht zugestimmt.',
+      action: 'Neu beginnen',
+    },
+    login_required: {
+      title: 'Ihre Organisation hat Sie nicht nach der Anmeldung gefragt',
+      text: 'Ohne Sie zu fragen, kann sie Sie nicht anmelden. Beginnen Sie neu, und folgen Sie ihren Seiten bis zum Ende.',
+      action: 'Neu beginnen',
+    },
+    sign_in_answer_refused: {
+      title: 'Die Antwort Ihrer Organisation ist unvollständig',
+      text: 'Ein Teil fehlt, oder sie gilt einem anderen Dienst. Geschieht das noch einmal, sagen Sie es Ihrer Administration.',
+      action: 'Neu beginnen',
+    },
+    sign_in_ended: {
+      title: 'Sie wurden inzwischen abgemeldet',
+      text: 'Ihre Organisation hat die Anmeldung beendet, bevor sie abgeschlossen war.',
+      action: 'Neu beginnen',
+    },
+    id_token_refused: {
+      title: 'Die Anmeldung wurde abgelehnt',
+      text: 'Dieser Dienst kann dem nicht trauen, was Ihre Organisation über Sie sagt. Sagen Sie es Ihrer Administration: Der Grund steht im Protokoll dieses Dienstes.',
+      action: 'Neu beginnen',
+    },
+    account_refused: {
+      title: 'Ihr Konto kann diese Seite nicht benutzen',
+      text: 'Ihre Organisation hat Sie angemeldet, sagt aber nicht, welche Person Sie hier sind. Bitte fragen Sie Ihre Administration.',
+      action: 'Neu beginnen',
+    },
+    client_refused: {
+      title: 'Ihre Organisation nimmt diesen Dienst nicht an',
+      text: 'Die Anmeldung Ihrer Organisation lehnt diesen Dienst ab, nicht Sie. Sagen Sie es Ihrer Administration: Die Registrierung dieser Seite dort muss geprüft werden.',
+      action: 'Noch einmal versuchen',
+    },
+    sign_in_undated: {
+      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
+      text: 'Um Agenten wieder zu erlauben, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Bitte fragen Sie Ihre Administration.',
       action: 'Neu anmelden',
     },
     sign_in_too_old: {
@@ -318,6 +467,11 @@ const de: Texts = {
     provider_unavailable: {
       title: 'Die Anmeldung ist nicht erreichbar',
       text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    provider_unreadable: {
+      title: 'Die Anmeldung gab keine brauchbare Antwort',
+      text: 'Dieser Dienst kann nicht lesen, was die Anmeldung Ihrer Organisation geantwortet hat. Bitte versuchen Sie es in einer Minute noch einmal. Geschieht das wieder, sagen Sie es Ihrer Administration.',
       action: 'Noch einmal versuchen',
     },
     session_over: {
@@ -349,6 +503,11 @@ const de: Texts = {
     pause_elsewhere: {
       title: 'Das kann nur Ihre Organisation ändern',
       text: 'Ihre Organisation hat Agenten für Sie gesperrt. Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    pause_not_liftable: {
+      title: 'Sie können Agenten nicht pausieren',
+      text: 'Sie könnten die Pause nie aufheben: Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben. Es wurde nichts geändert.',
       action: 'Meine Aufgaben öffnen',
     },
     rate_limited: {

@@ -21,9 +21,13 @@ export interface MeView {
   /** Whether another source than the person blocks agents. */
   readonly blockedByOthers: boolean;
   readonly canPause: boolean;
+  /** Whether the person could lift a pause. Without that they cannot place one, and the page says why. */
+  readonly isPauseLiftable: boolean;
   /** Whether the person signed in lately enough to lift the pause. */
   readonly mayResume: boolean;
   readonly formToken: string;
+  /** Whether the provider can end its own session too. */
+  readonly signsOutEverywhere: boolean;
   /** Seconds that the session lasts without use. */
   readonly sessionTtl: number;
   readonly notice: Notice | undefined;

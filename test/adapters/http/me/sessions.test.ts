@@ -151,7 +151,7 @@ describe('A session at /me', () => {
       ['token', -61, 'sign_in_too_old'],
     ] as const) {
       const person = { ...ada, by, authenticatedAt: plusSeconds(at, -age) };
-      await pauseAgents(pausing, person);
+      await pauseAgents(pausing, ada);
       expect(await resumeAgents(pausing, person), `${by} ${age}`).to.equal(verdict);
     }
   });

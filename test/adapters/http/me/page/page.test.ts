@@ -34,6 +34,7 @@ describe("The person's page", () => {
     idle: aView({ live: [], history: [] }),
     paused: aView({ live: [], pausedAt: plusSeconds(now, -90) }),
     blocked: aView({ live: [], blockedByOthers: true, canPause: false }),
+    'no pause': aBusyView({ isPauseLiftable: false, signsOutEverywhere: true }),
   };
   const documents: Readonly<Record<string, (language: Language) => string>> = {
     ...Object.fromEntries(Object.entries(views).map(([name, view]) => [name, (to: Language) => renderMe(view, to)])),
@@ -106,9 +107,24 @@ describe("The person's page", () => {
       ['en', 'Pause agents to prevent that.'],
       ['de', 'Pausieren Sie Agenten'],
     ] as const) {
-      const views = [{}, { canPause: false }, { pausedAt: now }, { blockedByOthers: true }];
+      const views = [{}, { canPause: false }, { pausedAt: now }, { blockedByOthers: true }, { isPauseLiftable: false }];
       const saysSo = views.map((changes) => renderMe(aView(changes), language).includes(advice));
-      expect(saysSo).to.deep.equal([true, false, false, false]);
+      expect(saysSo).to.deep.equal([true, false, false, false, false]);
+    }
+  });
+
+  it('offers no pause that the person could never lift, and says why, with tasks and without', () => {
+    for (const language of languages) {
+      for (const live of [[], [aTask()]]) {
+        const offers = (changes: Partial<MeView>) => {
+          const page = renderMe(aView({ live, ...changes }), language);
+          return [page.includes('/me/pause"'), page.includes('id="no-pause"')];
+        };
+        expect(offers({})).to.deep.equal([true, false]);
+        expect(offers({ isPauseLiftable: false })).to.deep.equal([false, true]);
+        expect(offers({ isPauseLiftable: false, canPause: false })).to.deep.equal([false, false]);
+        expect(offers({ isPauseLiftable: false, pausedAt: now })).to.deep.equal([false, false]);
+      }
     }
   });
 
