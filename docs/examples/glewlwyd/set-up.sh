@@ -9,13 +9,14 @@ portal=${PORTAL:-http://127.0.0.1:5300}
 
 # Sends the JSON of the standard input.
 send() {
-  curl --silent --show-error --fail-with-body --retry 20 --retry-delay 1 --retry-connrefused \
-    --cookie admin.cookies --cookie-jar admin.cookies \
+  curl --silent --show-error --fail-with-body --cookie admin.cookies --cookie-jar admin.cookies \
     --header 'Content-Type: application/json' --request "$1" --data @- "$glewlwyd$2"
 }
 # The file as one JSON text.
 json_text() { awk 'BEGIN { printf "\"" } { printf "%s\\n", $0 } END { printf "\"" }' "$1"; }
 
+# Until it listens.
+curl --silent --output /dev/null --retry 20 --retry-delay 1 --retry-connrefused "$glewlwyd/oidc"
 echo '{ "username": "admin", "password": "password" }' | send POST /auth/
 
 # Users and clients have only the properties that are named here. The package's own list has no

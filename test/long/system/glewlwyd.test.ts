@@ -19,6 +19,7 @@ import { passGlewlwyd } from '../../support/identity-provider/glewlwyd-sign-in.t
 import { ada, edsger, grace } from '../../support/identity-provider/people.ts';
 import {
   PORTAL,
+  SCIM_TOKEN,
   SERVICE_CLIENT,
   startWithGlewlwyd,
   type WithGlewlwyd,
@@ -85,6 +86,39 @@ describe('With Glewlwyd', function () {
         const records = await mandate.recorded(async () => expect((await exchange(token)).body.error).to.equal(error));
         expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([['token.denied', 'deny', reason]]);
       }
+    });
+
+    it('gets no scope that Glewlwyd does not know, whatever the application requests', async () => {
+      const { accessToken } = await running.signIn(ada, 'jira:read nothing:here');
+      expect(decodeJwt(accessToken).scope).to.equal('openid jira:read');
+    });
+
+    it('is stopped by two requests of a script that disables a person', async () => {
+      const [gone, other] = [await begun(), await begun(grace)];
+      const scim = (method: string, path: string, body: unknown) =>
+        mandate.send(`/scim/v2/Users${path}`, {
+          method,
+          headers: { authorization: `Bearer ${SCIM_TOKEN}`, 'content-type': 'application/scim+json' },
+          body: JSON.stringify(body),
+        });
+      const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User'];
+      const { body: user } = await scim('POST', '', { schemas, userName: ada.username, active: true });
+      const patch = (value: boolean) =>
+        scim('PATCH', `/${user.id}`, {
+          schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+          Operations: [{ op: 'replace', path: 'active', value }],
+        });
+      try {
+        const records = await mandate.recorded(() => patch(false));
+        expect(fieldsOf(records, 'event', 'reason', 'task_id')).to.deep.include.members([
+          ['task.revoked', 'scim_deactivated', gone.issued.body.task_id],
+        ]);
+        expect([await gone.isLive(), await other.isLive()]).to.deep.equal([false, true]);
+        expect((await exchange(gone.accessToken)).body.reason).to.equal('sponsor_disabled');
+      } finally {
+        await patch(true);
+      }
+      expect((await exchange(gone.accessToken)).status).to.equal(200);
     });
 
     it('is served while the keys change, whether the former key stays published or not', async () => {

@@ -17,6 +17,8 @@ export const PORTAL = 'portal';
 /** The client with which Mandate gets the token for the users service. */
 export const SERVICE_CLIENT = 'mandate';
 
+export const SCIM_TOKEN = 'a-provisioning-credential-for-glewlwyd-01';
+
 /** The portal is a browser of the test: nothing listens there. */
 const PORTAL_RETURN = 'http://127.0.0.1:9/signed-in';
 
@@ -27,8 +29,8 @@ export interface WithGlewlwyd {
   readonly settings: Readonly<Record<string, string>>;
   /** `Service:Console:Origin`. */
   readonly origin: string;
-  /** Signs in at the application, which requests `jira:read` and `jira:comment`. */
-  signIn(person: Person): Promise<AtGlewlwyd>;
+  /** Signs in at the application. @param scope that it requests, by default `jira:read` and `jira:comment` */
+  signIn(person: Person, scope?: string): Promise<AtGlewlwyd>;
   /** The access token of an application without a person, for Mandate. */
   machineToken(): Promise<string>;
   signOut(browser: Browser): Promise<void>;
@@ -57,7 +59,8 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
     'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
     'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
     'Service:UpstreamIdp:BackchannelLogout:Audience': PORTAL,
-    'Service:Scim:BearerToken': 'a-provisioning-credential-for-glewlwyd-01',
+    'Service:Scim:BearerToken': SCIM_TOKEN,
+    'Service:Scim:SponsorKeyAttribute': 'userName',
     'Service:Me:ClientId': PAGE_CLIENT_ID,
     'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
     'Service:Console:Port': String(consolePort),
@@ -67,7 +70,7 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
   const application = { issuer: glewlwyd.issuer, clientId: PORTAL, redirectUri: PORTAL_RETURN, audience: issuer };
   return {
     ...{ glewlwyd, mandate, settings, origin },
-    signIn: (person) => signInAtGlewlwyd(application, person, 'jira:read jira:comment'),
+    signIn: (person, scope = 'jira:read jira:comment') => signInAtGlewlwyd(application, person, scope),
     async machineToken() {
       const { client_id, client_secret } = MACHINE_CLIENT;
       const form = { grant_type: 'client_credentials', client_id, client_secret, scope: 'jira:read' };
