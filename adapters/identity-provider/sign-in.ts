@@ -246,7 +246,7 @@ function scopeFor({ sponsorKeyClaim, moreClaims = [] }: SignInClient, document: 
 }
 
 export function clientAuthentication(
-  { clientSecret, clientId, assertionAudience }: Omit<SignInClient, 'redirectUri' | 'sponsorKeyClaim'>,
+  { clientSecret, clientId, assertionAudience }: Omit<SignInClient, 'redirectUri' | 'signedOutUri' | 'sponsorKeyClaim'>,
   document: JsonObject,
   assertion: SignInParts['assertion'],
 ): ClientAuth {
