@@ -77,6 +77,7 @@ export function httpSurfaces(
     foreignAudience: settings['Service:Me:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
+    scopeClaim: settings['Service:UpstreamIdp:ScopeClaim'],
     refuseLoggedOut: settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     keepOrigin: settings['Service:Console:Port'] !== undefined,
     sponsorCacheTtl: settings['Service:UpstreamIdp:SponsorCheck:CacheTtl'],

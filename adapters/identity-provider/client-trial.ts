@@ -18,7 +18,7 @@ import { statusSentence } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import { clientAuthentication, type SignInClient } from './sign-in.ts';
 
-type TriedClient = Omit<SignInClient, 'signedOutUri' | 'sponsorKeyClaim' | 'moreClaims'>;
+export type TriedClient = Omit<SignInClient, 'signedOutUri' | 'sponsorKeyClaim' | 'moreClaims'>;
 type Assertion = (clientId: string, audience: string) => Promise<string>;
 
 interface TrialParts {

@@ -19,6 +19,8 @@ export interface SubjectValidation {
   readonly sponsorKeyClaim: string;
   /** `Service:UpstreamIdp:RefuseBoundTokens`, for every access token that is presented here. */
   readonly refuseBound: boolean;
+  /** `Service:UpstreamIdp:ScopeClaim`. Only an exchange reads scopes. */
+  readonly scopeClaim?: string | undefined;
 }
 
 /** The person of an accepted access token. */
@@ -29,7 +31,16 @@ export interface TokenPerson extends Person {
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  { providerKeys, clock, sharedTime, audience, foreignAudience, sponsorKeyClaim, refuseBound }: SubjectValidation,
+  {
+    providerKeys,
+    clock,
+    sharedTime,
+    audience,
+    foreignAudience,
+    sponsorKeyClaim,
+    refuseBound,
+    scopeClaim,
+  }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<TokenPerson>> {
@@ -40,7 +51,7 @@ export async function validateSubjectToken(
   const { issuer, accessTokenIssuer = issuer } = signature;
   const latest = await sharedTime.latest();
   const expected = {
-    ...{ issuer: accessTokenIssuer, audience, foreignAudience, sponsorKeyClaim, refuseBound },
+    ...{ issuer: accessTokenIssuer, audience, foreignAudience, sponsorKeyClaim, refuseBound, scopeClaim },
     ...{ now: clock.now(), latest },
   };
   const verdict = judgeSubjectToken(jws.claims, expected);

@@ -139,10 +139,10 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
 }
 
 function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
-  const { audience, sponsorKeyClaim, refuseBound, clock, issuer } = service;
+  const { audience, sponsorKeyClaim, refuseBound, scopeClaim, clock, issuer } = service;
   const now = clock.now();
   const expected = {
-    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound },
+    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound, scopeClaim },
     ...{ now, latest: now },
   };
   const verdict = judgeSubjectToken(claims, expected);
@@ -210,7 +210,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
           'sid names a session.',
           'A sid that is there must be a text of 1 to 256 characters.',
         ),
-    describeScopes(claims),
+    describeScopes(claims, scopeClaim),
   ];
 }
 
@@ -238,13 +238,13 @@ function describeBinding({ refuseBound }: SubjectTokenExplanation, claims: JsonO
     : warning(sentence, 'To refuse such tokens, set Service:UpstreamIdp:RefuseBoundTokens.');
 }
 
-function describeScopes(claims: JsonObject): NamedFinding {
-  const held = personScope(claims);
+function describeScopes(claims: JsonObject, scopeClaim: string | undefined): NamedFinding {
+  const held = personScope(claims, scopeClaim);
   const finding =
     held.length === 0
       ? failed(
-          'Neither scope nor scp grants anything: every exchange ends with invalid_scope.',
-          'Ask the provider for the scopes that the agent is to use.',
+          `${scopeClaim === undefined ? 'Neither scope nor scp grants' : 'The claim of Service:UpstreamIdp:ScopeClaim does not grant'} anything: every exchange ends with invalid_scope.`,
+          'Ask the provider for the scopes that the agent is to use. If it names them in another claim, set Service:UpstreamIdp:ScopeClaim.',
         )
       : ok(`The person holds ${held.map(quoteSafely).join(', ')}.`);
   return { check: 'token scopes', ...finding };

@@ -64,6 +64,7 @@ export async function explainToken(
     foreignAudience: settings.section('Service:Me')?.['Service:Me:Audience'],
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
     refuseBound: upstream['Service:UpstreamIdp:RefuseBoundTokens'],
+    scopeClaim: upstream['Service:UpstreamIdp:ScopeClaim'],
     issuer: described?.accessTokenIssuer ?? described?.issuer,
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     endTasksWithoutSession: upstream['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'],

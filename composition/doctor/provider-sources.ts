@@ -1,7 +1,7 @@
 /** The doctor's view of identity providers and other signers, read with the service's own adapters. */
 
 import { randomUUID } from 'node:crypto';
-import type { tryClient } from '../../adapters/identity-provider/client-trial.ts';
+import type { TriedClient } from '../../adapters/identity-provider/client-trial.ts';
 import { discovery, type ProviderLocation } from '../../adapters/identity-provider/discovery.ts';
 import { polledSponsors } from '../../adapters/identity-provider/polled-sponsors.ts';
 import { fixedToken, serviceAssertion, serviceTokens } from '../../adapters/identity-provider/service-token.ts';
@@ -134,7 +134,7 @@ function noAnswers(error: unknown): undefined {
 
 /** Tries the client of a sign-in with the service's own adapters, whose code is loaded only with that client. */
 export async function clientTrial(
-  client: Parameters<typeof tryClient>[0],
+  client: TriedClient,
   document: JsonObject,
   signingKeys: SigningKeys | undefined,
   { network, clock, limitMs }: NetworkAccess,

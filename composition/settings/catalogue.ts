@@ -130,6 +130,15 @@ export const catalogue = {
     "The `aud` of the assertions by which this service authenticates at the provider (`private_key_jwt`), at `TokenUrl` and for the sign-ins of people and operators. `issuer`: the provider's issuer. `token_endpoint`: the address to which the assertion is sent, for providers that accept no other.",
   ),
 
+  'Service:UpstreamIdp:ScopeClaim': optional(
+    text({
+      max: MAX_CLAIM_NAME,
+      whitespace: false,
+      accepts: `a claim name of at most ${MAX_CLAIM_NAME} characters without white space`,
+    }),
+    "The claim of subject tokens that holds the person's scopes, as text or a list, in place of `scope` and `scp`.",
+  ),
+
   'Service:UpstreamIdp:RefuseBoundTokens': defaulted(
     'false',
     boolean(),

@@ -68,6 +68,8 @@ interface Expectations {
   readonly sponsorKeyClaim: string;
   /** Whether a token that is bound to a key is refused: only an access token, which is presented here without that key. */
   readonly refuseBound?: boolean;
+  /** The claim that holds the person's scopes, in place of `scope` and `scp`. */
+  readonly scopeClaim?: string | undefined;
   readonly now: Instant;
   /** The later of two clocks: no instance whose clock is behind takes an expired token. */
   readonly latest: Instant;
@@ -117,7 +119,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   // An iat may be any safe integer, but databases cannot store all of them as times: an earlier one becomes 1970.
   const issuedAt = issued === undefined ? undefined : instantFromSeconds(Math.max(0, issued));
   const authenticatedAt = authenticationTime(claims);
-  const scope = personScope(claims);
+  const scope = personScope(claims, expected.scopeClaim);
   return { kind: 'accepted', person: { subject, sponsorKey, sessionId, issuedAt, authenticatedAt, scope } };
 }
 
@@ -148,11 +150,12 @@ function isUsableSession(value: unknown): value is string {
 }
 
 /**
- * Reads `scope`; only if it is absent or null, `scp`. Each is a text or a list. A token without either grants nothing
- * (supplement "Subject tokens").
+ * Reads `scope`; only if it is absent or null, `scp`; or the one named claim in place of both. Each is a text or a list. A
+ * token without them grants nothing (supplement "Subject tokens").
  */
-export function personScope(claims: JsonObject): Scope {
-  const claim = member(claims, 'scope') ?? member(claims, 'scp');
+export function personScope(claims: JsonObject, scopeClaim?: string): Scope {
+  const claim =
+    scopeClaim === undefined ? (member(claims, 'scope') ?? member(claims, 'scp')) : member(claims, scopeClaim);
   const names = typeof claim === 'string' ? claim.split(' ') : isTextList(claim) ? claim : [];
   return [...new Set(names.filter(isScopeToken))];
 }

@@ -14,7 +14,11 @@ const REST: Readonly<Record<string, string>> = {
   Service__Database__ConnectionString: 'postgresql://mandate:secret@db.example/mandate',
   Service__Signing__Keys__0__Path: '/run/secrets/signing-key.pem',
 };
-const SECRETS: Readonly<Record<string, string>> = { SCIM_TOKEN: 'a'.repeat(32), SSF_TOKEN: 'b'.repeat(32), USERS_TOKEN: 'c'.repeat(32) };
+const SECRETS: Readonly<Record<string, string>> = {
+  SCIM_TOKEN: 'a'.repeat(32),
+  SSF_TOKEN: 'b'.repeat(32),
+  USERS_TOKEN: 'c'.repeat(32),
+};
 
 /** The marked settings of a page, as environment variables. `in addition` extends the block before. */
 function environments(page: string): readonly Readonly<Record<string, string>>[] {

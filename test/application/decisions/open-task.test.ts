@@ -175,12 +175,13 @@ describe('Opening a task', () => {
     expect(openTask.asks(delegated), 'the parent').to.deep.equal({ ...questions, parent });
   });
 
-  it('reads the logouts of the sub, and of the session if the token names one, if logouts refuse exchanges', () => {
+  it('reads the logouts of the sub, and of the session, or of the tokens without one, if logouts refuse exchanges', () => {
     const ofPerson = { fact: 'logout', about: { kind: 'person', name: task.sponsor } };
     const ofSession = { fact: 'logout', about: { kind: 'session', name: 'session-7' } };
     expect(openTask.asks(guarded).logouts).to.deep.equal([ofPerson, ofSession]);
     const noSession = { ...guarded, task: { ...task, sessionId: undefined } };
-    expect(openTask.asks(noSession).logouts).to.deep.equal([ofPerson]);
+    const ofSessionless = { fact: 'logout', about: { kind: 'person_without_session', name: task.sponsor } };
+    expect(openTask.asks(noSession).logouts).to.deep.equal([ofPerson, undefined, ofSessionless]);
   });
 
   const person = `shared sponsor ${task.sponsorKey}`;

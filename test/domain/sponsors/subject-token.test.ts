@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
-import { isSubjectTokenType, judgeSubjectToken, type SubjectVerdict } from '../../../domain/sponsors/subject-token.ts';
+import {
+  isSubjectTokenType,
+  judgeSubjectToken,
+  personScope,
+  type SubjectVerdict,
+} from '../../../domain/sponsors/subject-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const NOW = 1_789_653_821;
@@ -214,6 +219,17 @@ describe('checking the claims of a subject token', () => {
     ['nothing from an empty list, even with an scp', { scope: [], scp: 'd' }, []],
     ['only names that are scope-tokens', { scope: 'a b"c d' }, ['a', 'd']],
   ];
+  for (const [claims, expected] of [
+    [{ scope: 'a', scp: 'b', permissions: ['c', 'd'] }, ['c', 'd']],
+    [{ scope: 'a', scp: 'b', permissions: 'c d' }, ['c', 'd']],
+    [{ scope: 'a', scp: 'b', permissions: null }, []],
+    [{ scope: 'a', scp: 'b' }, []],
+  ] as const) {
+    it(`grants the scopes of a claim named in place of scope and scp: ${JSON.stringify(claims)}`, () => {
+      expect(personScope(claims, 'permissions')).to.deep.equal(expected);
+    });
+  }
+
   for (const [what, changes, expected] of scopes) {
     it(`grants the person ${what}`, () => {
       const verdict = judge(changes);

@@ -62,7 +62,12 @@ export function makeBrowser(): Browser {
     let request = init;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       const { origin, ...rest } = request;
-      const headers = { accept: 'text/html', cookie: cookieHeader(url), ...(origin && { origin }) };
+      const headers = {
+        accept: 'text/html',
+        'user-agent': 'Mozilla/5.0',
+        cookie: cookieHeader(url),
+        ...(origin && { origin }),
+      };
       const response = await trustingFetch(url, { ...rest, headers });
       remember(response.headers);
       const location = response.headers.get('location');

@@ -111,9 +111,9 @@ describe('several hosts in a connection string', function () {
     const pool = { connectionString: hosts(hostsOf(uri)), poolSize: 1, limits };
     const { run, close } = openConnections(pool, capturedLog());
     // The silent host takes one second, the other one answers.
-    await run({ name: 'one', text: 'select 1' });
+    await run({ name: 'alone', text: 'select 1' });
     const busy = run({ name: 'busy', text: 'select pg_sleep(1.4)' });
-    expect((await run({ name: 'one', text: 'select 1' })).count).to.equal(1);
+    expect((await run({ name: 'alone', text: 'select 1' })).count).to.equal(1);
     await busy;
     await close();
     silent.close();
@@ -190,7 +190,7 @@ describe('several hosts in a connection string', function () {
     await storage.close();
     expect([result, err]).to.deep.equal([
       1,
-      'mandate: The database could not answer (NOT_PRIMARY). Its address leads to a standby, from which nothing is read. Let the address name the primary, and see docs/high-availability.md.\n',
+      'mandate: Its address leads to a standby, from which nothing is read (NOT_PRIMARY). Let the address name the primary, and see docs/high-availability.md.\n',
     ]);
   });
 
