@@ -374,7 +374,9 @@ for (const database of databases) {
           }
           expect((await lift('oscar')).status).to.equal(204);
         });
-        expect(records.map((line) => [line.event, isAct(line) ? detailOf(line).sub : line.reason])).to.deep.equal([
+        // The summary of what earlier tests were refused names nobody, and its time may come meanwhile.
+        const named = records.filter(({ event }) => event !== 'admin.denied');
+        expect(named.map((line) => [line.event, isAct(line) ? detailOf(line).sub : line.reason])).to.deep.equal([
           ['operator.acted', 'olga'],
           ['operator.acted', 'olga'],
           ['sponsor.unblocked', 'operator_unblocked'],
