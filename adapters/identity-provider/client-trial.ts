@@ -49,7 +49,13 @@ export async function tryClient(client: TriedClient, document: JsonObject, parts
     clientSecret: client.clientSecret && new Secret(randomness.secret(RANDOM_BYTES)),
   };
   const control = await send(wrong, document, { ...parts, assertion: withOtherSignature(assertion) });
-  return control === 'refused_code' ? { kind: 'code_first' } : { kind: 'accepted' };
+  if (control === 'refused_code') return { kind: 'code_first' };
+  // A limit of requests, for example, refuses any authentication, so it does not show that ours is accepted.
+  if (control.kind === 'refused') return { kind: 'accepted' };
+  return {
+    kind: 'unclear',
+    problem: 'It gave no clear answer to a wrong authentication, with which this is compared.',
+  };
 }
 
 async function send(

@@ -197,3 +197,9 @@ function securityEventAbout({ mandate, transmitter }: Fixture, id: string): Ask 
   const body = transmitter.event(disabled, id, { iat: mandate.clock.seconds() });
   return () => mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
 }
+
+/** They end access, so each is decided again on another connection if the server has none left (53300). */
+export const SWITCHES: ReadonlySet<string> = new Set([
+  ...['the removal of an agent', 'the kill switch of a task', 'the kill switch of a person', 'a block', 'a logout'],
+  ...['a SCIM create', 'a SCIM deactivation', 'a SCIM removal', 'a security event'],
+]);
