@@ -200,6 +200,8 @@ async function judgeIdToken(
     return refused('provider_unavailable', signature.kind);
   }
   if (signature.kind !== 'verified') return refused('id_token_refused', signature.kind);
+  // The document may be newer than the keys: another issuer's could not be fetched.
+  if (signature.issuer !== issuer) return refused('id_token_refused', 'subject_untrusted_issuer');
   if (member(jws.claims, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
   const [audiences, usedBy] = [member(jws.claims, 'aud'), member(jws.claims, 'azp') ?? undefined];
   const isForSeveral = Array.isArray(audiences) && audiences.length > 1;

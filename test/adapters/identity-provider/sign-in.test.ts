@@ -142,9 +142,9 @@ describe('The sign-in', () => {
   function page(
     changes: Partial<SignInClient> = {},
     location: ProviderLocation = { kind: 'issuer', issuer: provider.issuer },
+    metadata = discovery(location, httpNetwork({ ca: testAuthority }), log),
   ): SignIn {
     const network = httpNetwork({ ca: testAuthority });
-    const metadata = discovery(location, network, log);
     return signIn(
       {
         ...{
@@ -276,6 +276,20 @@ describe('The sign-in', () => {
     shaped('Entra ID', { scopes_supported: ['openid', 'email', 'offline_access', 'roles'] });
     const begun = new URL((await page({ sponsorKeyClaim: 'oid', moreClaims: ['roles'] }).begin(attempt)) ?? '');
     expect(begun.searchParams.get('scope')).to.equal('openid email roles');
+  });
+
+  it('refuses an ID token of an issuer whose keys are not the ones that verify it: its document moved, and its keys failed', async () => {
+    shaped();
+    const location = { kind: 'metadata_url', url: `${provider.issuer}/.well-known/openid-configuration` } as const;
+    const metadata = discovery(location, httpNetwork({ ca: testAuthority }), log);
+    const moving = page({}, location, metadata);
+    expect(await finish(moving)).to.have.property('kind', 'signed_in');
+    const other = 'https://other.example';
+    provider.metadata = { ...provider.metadata, issuer: other, jwks_uri: `${server.url}/nothing` };
+    provider.claims = { ...provider.claims, iss: other };
+    await metadata.refresh();
+    expect(await finish(moving, answerOf({ iss: other }))).to.deep.equal(refused('id_token_refused'));
+    expect(log.lines.join('\n')).to.include('subject_untrusted_issuer');
   });
 
   /** The changed claims, and what the log says is wrong. */
