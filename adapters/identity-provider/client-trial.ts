@@ -17,6 +17,7 @@ import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../do
 import { statusSentence } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import { clientAuthentication, type SignInClient } from './sign-in.ts';
+import { CODE_ERRORS, secretsIn, TOKEN_REQUEST } from './token-endpoint.ts';
 
 export type TriedClient = Omit<SignInClient, 'signedOutUri' | 'sponsorKeyClaim' | 'moreClaims'>;
 type Assertion = (clientId: string, audience: string) => Promise<string>;
@@ -27,14 +28,9 @@ interface TrialParts {
   readonly randomness: Pick<Randomness, 'secret'>;
 }
 
-/** The same limits as for a sign-in. */
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 64 * 1024;
 /** RFC 7636 §4.1: a verifier of 32 bytes. The code has as many. */
 const RANDOM_BYTES = 32;
 
-/** Errors about the code. `invalid_code` is Glewlwyd's. */
-const OF_CODE: readonly unknown[] = ['invalid_grant', 'invalid_code'];
 /** Errors about the client, or about what it may do. */
 const OF_CLIENT: readonly unknown[] = ['invalid_client', 'unauthorized_client'];
 
@@ -65,7 +61,7 @@ async function send(
 ): Promise<ClientTrial | 'refused_code'> {
   const url = textClaim(document, 'token_endpoint') ?? '';
   const server = { issuer: textClaim(document, 'issuer') ?? '', token_endpoint: url };
-  let clientAssertion = '';
+  let secrets: readonly string[] = [];
   const request = async (): Promise<NetworkRequest> => {
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
@@ -78,15 +74,15 @@ async function send(
       accept: 'application/json',
     });
     await clientAuthentication(client, document, assertion)(server, { client_id: client.clientId }, body, headers);
-    clientAssertion = body.get('client_assertion') ?? '';
+    secrets = [client.clientSecret?.reveal() ?? '', ...secretsIn(headers, body)];
     return {
       ...{ method: 'POST', url, headers: Object.fromEntries(headers), body: body.toString() },
-      ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, purpose: 'sign_in' },
+      ...TOKEN_REQUEST,
+      purpose: 'sign_in',
     };
   };
   try {
     const answer = await sendAgainIfCut(network, request);
-    const secrets = [client.clientSecret?.reveal() ?? '', clientAssertion];
     return judge(answer, statusSentence('token endpoint', answer, secrets));
   } catch (cause) {
     if (!(cause instanceof NetworkFailure)) throw cause;
@@ -98,7 +94,7 @@ async function send(
 function judge({ status, body }: NetworkAnswer, problem: string): ClientTrial | 'refused_code' {
   const answer = parseStrictJson(body);
   const error = isJsonObject(answer) ? member(answer, 'error') : undefined;
-  if (OF_CODE.includes(error)) return 'refused_code';
+  if (CODE_ERRORS.includes(error)) return 'refused_code';
   if (OF_CLIENT.includes(error) || status === 401 || status === 403) return { kind: 'refused', problem };
   if (status === 400 || status === 429 || status >= 500) return { kind: 'unclear', problem };
   return { kind: 'no_token_endpoint', problem, status };

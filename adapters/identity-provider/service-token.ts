@@ -14,6 +14,7 @@ import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/stric
 import type { Trace } from '../../domain/trace-context.ts';
 import { statusSentence } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
+import { TOKEN_REQUEST } from './token-endpoint.ts';
 
 /** `problem` is a fixed sentence with at most the provider's error code. `shared` means that the attempt of another caller failed, which that caller reports. */
 type ServiceToken =
@@ -43,9 +44,6 @@ export function fixedToken(token: Secret): ServiceTokens {
   return { current: async () => ({ kind: 'token', token: token.reveal() }), forget: () => false };
 }
 
-/** The time limit of one request to the provider (supplement "Blocks, poll mode, health"). */
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 64 * 1024;
 /** Seconds before its expiry in which a token is not used: the time limit of a request. */
 const MARGIN = 10;
 /** The lifetime in seconds if the provider names none: the shortest usual one. */
@@ -93,8 +91,8 @@ export function serviceTokens(
         url: tokenUrl,
         headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
         body: form.toString(),
-        timeoutMs: Math.max(1, Math.floor(TIMEOUT_MS - spentMs)),
-        maxBytes: MAX_BYTES,
+        timeoutMs: Math.max(1, Math.floor(TOKEN_REQUEST.timeoutMs - spentMs)),
+        maxBytes: TOKEN_REQUEST.maxBytes,
         trace,
         purpose: 'service_token',
       };

@@ -39,6 +39,7 @@ import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import type { AssertionAudience } from './service-token.ts';
+import { CODE_ERRORS, secretsIn, TOKEN_REQUEST } from './token-endpoint.ts';
 
 export interface SignInClient {
   readonly clientId: string;
@@ -67,10 +68,6 @@ interface SignInParts {
   readonly log: Log;
   readonly assertion: (clientId: string, audience: string) => Promise<string>;
 }
-
-/** The same limits as for the service's own token (service-token.ts). */
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 64 * 1024;
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   const { metadata, log } = parts;
@@ -129,7 +126,7 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
         await authorizationCodeGrant(configuration, new URL(`${client.redirectUri}${query}`), checks);
       } catch (error) {
         const status = exchange.status();
-        const sent = client.clientSecret === undefined ? [] : [client.clientSecret.reveal()];
+        const sent = [client.clientSecret?.reveal() ?? '', ...exchange.secrets()];
         const said = wordOf(error, 'error');
         const shown = said === undefined || repeatsAny(said, sent) ? undefined : said;
         return refused(reasonOf(error, status), { code: wordOf(error, 'code'), error: shown, status });
@@ -291,11 +288,15 @@ function encodeReserved(text: string): string {
 function fetchThrough(network: Network, trace: Trace | undefined) {
   let status: number | undefined;
   let idToken: string | undefined;
+  let secrets: readonly string[] = [];
   const fetch: CustomFetch = async (url, options) => {
+    secrets = secretsIn(new Headers(options.headers), new URLSearchParams(String(options.body)));
     // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
     const answer = await sendAgainIfCut(network, () => ({
       ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
-      ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, trace, purpose: 'sign_in' },
+      ...TOKEN_REQUEST,
+      trace,
+      purpose: 'sign_in',
     }));
     status = isDocument(answer.status) ? 200 : answer.status;
     const document = parseStrictJson(answer.body);
@@ -304,7 +305,7 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
     const read = Object.fromEntries(READ_MEMBERS.map((name) => [name, member(document, name) ?? undefined]));
     return new Response(JSON.stringify(read), { status, headers: JSON_TYPE });
   };
-  return { fetch, status: () => status, idToken: () => idToken };
+  return { fetch, status: () => status, idToken: () => idToken, secrets: () => secrets };
 }
 
 const READ_MEMBERS = ['access_token', 'token_type', 'error'] as const;
@@ -314,8 +315,6 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const PASSING = ['temporarily_unavailable', 'server_error'];
 /** The provider was not to ask the person, or did not (OpenID Connect Core 1.0 §3.1.2.6). */
 const UNASKED = ['login_required', 'interaction_required', 'account_selection_required', 'consent_required'];
-/** RFC 6749 §5.2, and Glewlwyd's word for it. */
-const UNKNOWN_CODE = ['invalid_grant', 'invalid_code'];
 
 /** @param status of the token endpoint. `undefined` if it sent no answer */
 function reasonOf(error: unknown, status: number | undefined): SignInDenial {
@@ -334,7 +333,7 @@ function reasonOf(error: unknown, status: number | undefined): SignInDenial {
   if (isPassing(status)) return 'provider_unavailable';
   if (error instanceof ResponseBodyError) {
     if (PASSING.includes(error.error)) return 'provider_unavailable';
-    return UNKNOWN_CODE.includes(error.error) ? 'sign_in_code_refused' : 'client_refused';
+    return CODE_ERRORS.includes(error.error) ? 'sign_in_code_refused' : 'client_refused';
   }
   // A provider may refuse a client without a word.
   return status === 401 || status === 403 ? 'client_refused' : 'provider_unreadable';

@@ -59,7 +59,7 @@ export const placeBlock = explained(
 /** The same for a person's own pause. */
 export const placePause: typeof placeBlock = { ...placeBlock, name: 'place_pause', transaction: 'person' };
 
-/** Records that a person may not pause: nobody could lift the block. */
+/** Records that a person may not pause, since they could never lift the block. */
 export const refusePause = decision({
   name: 'refuse_pause',
   transaction: 'shared',

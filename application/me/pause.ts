@@ -35,7 +35,7 @@ export type PauseOutcome =
   /** The person could never lift the pause. Nothing was changed. */
   | { readonly kind: 'pause_not_liftable' };
 
-/** Refuses a person whose sign-in does not say when it was: nobody could lift their pause. */
+/** Refuses a person whose sign-in does not say when it was: they could never lift the pause. */
 export async function pauseAgents(
   { decisions, clock, sharedTime }: Pausing & { readonly clock: Clock },
   person: MePerson,

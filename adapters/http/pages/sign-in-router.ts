@@ -77,10 +77,18 @@ const SIGN_IN_SECRET_BYTES = 32;
 
 /** 503: the fault is the provider's, or in what it knows of this service. Nothing that the person does helps. */
 const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
-  ...{ provider_unavailable: 503, provider_unreadable: 503, client_refused: 503 },
-  ...{ sign_in_cancelled: 400, login_required: 400, sign_in_superseded: 400, sign_in_code_refused: 400 },
-  ...{ sign_in_answer_refused: 400, id_token_refused: 400 },
-  ...{ account_refused: 403, sign_in_undated: 403, sign_in_too_old: 403 },
+  provider_unavailable: 503,
+  provider_unreadable: 503,
+  client_refused: 503,
+  sign_in_cancelled: 400,
+  login_required: 400,
+  sign_in_superseded: 400,
+  sign_in_code_refused: 400,
+  sign_in_answer_refused: 400,
+  id_token_refused: 400,
+  account_refused: 403,
+  sign_in_undated: 403,
+  sign_in_too_old: 403,
 };
 
 /** Another window of the browser may have completed its sign-in. */

@@ -73,9 +73,7 @@ export function readConnectionString(uri: string): ConnectionString | undefined 
     ...faultsOfParameters(parameters),
     ...faultsOfHosts(addressed, named, ports),
     ...faultsOfTarget(parameters, Math.max(addressed.length, named.length) > 1),
-    ...(parameters.some(({ name, value }) => name === SSLMODE && !MODES.includes(value))
-      ? [{ problem: 'wrong_sslmode' } as const]
-      : []),
+    ...faultsOfMode(parameters),
   ];
 
   const without = (...names: readonly string[]) =>
@@ -115,7 +113,7 @@ function readParameters(query: string): readonly Parameter[] | undefined {
   return texts.flatMap((text) => [...new URLSearchParams(text)].map(([name, value]) => ({ name, value, text })));
 }
 
-/** Writes `verify-full` for the modes that the driver treats as it. @returns the same list if there is none */
+/** Replaces the modes that the driver treats like `verify-full` by that one. @returns the same list if there are none */
 function spellModes(parameters: readonly Parameter[]): readonly Parameter[] {
   const isLikeVerified = ({ name, value }: Parameter) => name === SSLMODE && LIKE_VERIFIED.includes(value);
   const isAsLibpq = parameters.some(({ name, value }) => name === AS_LIBPQ && value === 'true');
@@ -165,6 +163,11 @@ function faultsOfTarget(parameters: readonly Parameter[], hasSeveralHosts: boole
   if (PRIMARY.includes(target)) return [];
   if (target !== 'any') return [{ problem: 'wrong_target_session_attrs' }];
   return hasSeveralHosts ? [{ problem: 'missing_target_session_attrs' }] : [];
+}
+
+function faultsOfMode(parameters: readonly Parameter[]): readonly ConnectionStringFault[] {
+  const isUnknown = parameters.some(({ name, value }) => name === SSLMODE && !MODES.includes(value));
+  return isUnknown ? [{ problem: 'wrong_sslmode' }] : [];
 }
 
 function isWellFormed(uri: string): boolean {

@@ -199,7 +199,7 @@ export const COMMITS_UNANSWERED: DatabaseFault = {
 export const NO_TLS: DatabaseFault = {
   code: 'NO_TLS',
   meaning: 'Postgres offers no TLS, and the connection string requires it',
-  act: 'Set ssl = on at the server. Only where nobody else is on the network between, write sslmode=disable.',
+  act: 'Set ssl = on at the server. If the network between is yours alone, write sslmode=disable.',
 };
 /** The code is that of OpenSSL or Node. */
 const UNTRUSTED: Words = {

@@ -262,6 +262,32 @@ describe('The sign-in', () => {
     }
   });
 
+  it("does not log a provider's error that repeats the assertion or the secret as it was sent", async () => {
+    const clientSecret = new Secret('a secret:of more');
+    for (const [client, repeat] of [
+      [{}, (request: string) => new URLSearchParams(request).get('client_assertion')?.split('.')[0] ?? ''],
+      [
+        { clientSecret },
+        () =>
+          btoa(`${CLIENT}:${encodeURIComponent(clientSecret.reveal())}`)
+            .slice(0, 60)
+            .replace(/=/g, ''),
+      ],
+    ] as const) {
+      shaped('Keycloak', { token_endpoint_auth_methods_supported: ['client_secret_basic', 'private_key_jwt'] });
+      provider.status = 400;
+      const { answer } = server;
+      server.answer = (request, response) => {
+        provider.answer = { error: repeat(request.body).slice(0, 64) };
+        answer(request, response);
+      };
+      expect(await finish(page(client))).to.deep.equal(refused('client_refused'));
+      const said = String(provider.answer.error);
+      expect(said).to.match(/^\w{20,}$/);
+      expect(log.lines.join('\n')).not.to.include(said);
+    }
+  });
+
   it('names the person by the claim of the sponsor key, as Entra ID needs it, and asks for its scope', async () => {
     shaped('Entra ID');
     const signing = page({ sponsorKeyClaim: 'oid' });

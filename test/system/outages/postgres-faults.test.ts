@@ -266,7 +266,7 @@ describe('While Postgres', function () {
     expect(await readiness()).to.deep.equal(HEALTHY);
   });
 
-  it('has no TLS, or a certificate that nobody vouches for, and a command says which and what to do', async () => {
+  it('has no TLS, or a certificate of an unknown authority, and a command says which and what to do', async () => {
     const migrate = async (parameters: string) => {
       const uri = `${own.postgres.server.url(SUPERUSER, DATABASE)}?${parameters}`;
       const settings = { 'Service:Database:Provider': 'postgres', 'Service:Database:ConnectionString': uri };
@@ -276,7 +276,7 @@ describe('While Postgres', function () {
     // Also as `require`, the driver writes no warning of its own.
     expect(await migrate('sslmode=require')).to.deep.equal([
       1,
-      'mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS). Set ssl = on at the server. Only where nobody else is on the network between, write sslmode=disable.',
+      'mandate: Postgres offers no TLS, and the connection string requires it (NO_TLS). Set ssl = on at the server. If the network between is yours alone, write sslmode=disable.',
     ]);
     const owner = serverAccount();
     for (const name of ['server.pem', 'server-key.pem']) {
