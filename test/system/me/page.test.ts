@@ -203,7 +203,10 @@ for (const database of databases) {
       do {
         for (const id of await page.locator('.task[id]').evaluateAll((tasks) => tasks.map(({ id }) => id)))
           shown.add(id);
+        const from = page.url();
         await next.click();
+        // Between the two pages the browser shows none, and counts no task.
+        await page.waitForURL(({ href }) => href !== from);
       } while ((await page.locator('.task[id]').count()) > 0);
       expect(shown.size).to.equal(1000);
       // A page without live tasks does not say that none acts.
