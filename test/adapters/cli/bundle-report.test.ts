@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { renderBundleReport } from '../../../../adapters/cli/commands/bundle-report.ts';
-import type { BundleVerdict } from '../../../../domain/log/bundle-verification.ts';
+import { renderBundleReport } from '../../../adapters/cli/bundle-report.ts';
+import type { BundleVerdict } from '../../../domain/log/bundle-verification.ts';
 
 describe('The report of an evidence bundle', () => {
   it('shows names that its maker chose on their own line, without the power over the terminal', () => {

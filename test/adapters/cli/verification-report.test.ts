@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { renderReport } from '../../../../adapters/cli/commands/audit-verify.ts';
-import { type Month, parseMonth } from '../../../../domain/ledger/time-range.ts';
+import { renderReport } from '../../../adapters/cli/verification-report.ts';
+import { type Month, parseMonth } from '../../../domain/ledger/time-range.ts';
 
 const ROOT = 'a'.repeat(64);
 const OCTOBER = parseMonth('2026-10') as Month;

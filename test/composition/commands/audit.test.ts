@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { type ArchiveRequest, auditArchiveCommand } from '../../../../adapters/cli/commands/audit-archive.ts';
-import { auditBundleCommand, type BundleRequest } from '../../../../adapters/cli/commands/audit-bundle.ts';
-import { auditExportCommand, type ExportRequest } from '../../../../adapters/cli/commands/audit-export.ts';
-import { auditVerifyCommand, type VerifyRequest } from '../../../../adapters/cli/commands/audit-verify.ts';
-import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
-import { runCommandLine } from '../../../support/cli-run.ts';
+import { type ArchiveRequest, auditArchiveCommand } from '../../../composition/commands/audit-archive.ts';
+import { auditBundleCommand, type BundleRequest } from '../../../composition/commands/audit-bundle.ts';
+import { auditExportCommand, type ExportRequest } from '../../../composition/commands/audit-export.ts';
+import { auditVerifyCommand, type VerifyRequest } from '../../../composition/commands/audit-verify.ts';
+import { parseRangeEnd, parseRangeStart } from '../../../domain/ledger/time-range.ts';
+import { runCommandLine } from '../../support/cli-run.ts';
 
 const ROOT = '0123456789abcdef'.repeat(4);
 

@@ -1,7 +1,16 @@
 import { open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { flag, once } from '../../../adapters/cli/argument.ts';
+import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
+import { newSigningKey } from '../../../adapters/jose/signing-key.ts';
+import { KeyFileUnusable, writeKeyFile } from '../../../adapters/platform/key-file.ts';
+import { CERTAIN_RULES } from '../../../domain/agents/declaration.ts';
 import type { Jwk } from '../../../domain/agents/public-key.ts';
-import { flag, once } from '../argument.ts';
-import { type Command, command, exitCode } from '../command.ts';
+import { judgeRegistration } from '../../../domain/agents/registration.ts';
+import { fieldNames } from '../../../domain/agents/registration-draft.ts';
+import { parseIsoDuration } from '../../../domain/duration.ts';
+import type { Secret } from '../../../domain/secret.ts';
+import { printError, runReport } from '../run-command.ts';
 
 export interface InitRequest {
   readonly agentId: string;
@@ -13,8 +22,7 @@ export interface InitRequest {
   readonly json: boolean;
 }
 
-/** @param run writes the files, reports, and resolves with the exit code */
-export function agentInitCommand(run: (request: InitRequest) => Promise<number>): Command {
+export function agentInitCommand(run = agentInit): Command {
   return command({
     usage: 'init <agent-id>',
     summary: 'Generate a key pair for an agent, and a registration file to review and apply',
@@ -173,4 +181,82 @@ function jwkEntry(jwk: Jwk): string {
 /** Every JSON string is also a YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+/** Writes an agent's key pair, and a registration file with minimal rights. */
+export async function agentInit(request: InitRequest): Promise<number> {
+  return runReport(async () => {
+    const { pem, key } = await newSigningKey();
+    const wrong = wrongArguments(request, key.publicJwk);
+    wrong.forEach(printError);
+    if (wrong.length > 0) return exitCode.usage;
+
+    const registration = join(request.directory, `${request.agentId}.yaml`);
+    const privateKey = join(request.directory, `${request.agentId}.key.pem`);
+    const text = registrationTemplate({ ...named(request), publicJwk: key.publicJwk });
+    const problem = await writeBoth({ registration, text, privateKey, pem });
+    if (problem !== undefined) {
+      printError(problem);
+      return exitCode.failed;
+    }
+    const files = { registration, privateKey, kid: key.keyId };
+    process.stdout.write(renderInit(request.agentId, files, request.json));
+    return exitCode.done;
+  });
+}
+
+function named({ agentId, displayName = agentId, scopes, audiences }: InitRequest) {
+  return { agentId, displayName, scopes, audiences };
+}
+
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  [fieldNames.agentId]: 'The id',
+  [fieldNames.displayName]: '--display-name',
+  [fieldNames.allowedScopes]: '--scope',
+  [fieldNames.allowedAudiences]: '--audience',
+};
+
+/** A sentence for each value that no service would accept. */
+function wrongArguments(request: InitRequest, publicJwk: Jwk): readonly string[] {
+  const { agentId, displayName, scopes, audiences } = named(request);
+  const verdict = judgeRegistration(
+    {
+      agentId,
+      displayName,
+      sponsorRequired: true,
+      allowedScopes: scopes,
+      allowedAudiences: audiences,
+      maxTaskTtl: parseIsoDuration(TASK_TTL),
+      maxTokenTtl: parseIsoDuration(TOKEN_TTL),
+      maxDelegationDepth: 1,
+      highRiskAudiences: [],
+      jwksUri: undefined,
+      jwks: { keys: [{ ...publicJwk }] },
+      enabled: true,
+    },
+    CERTAIN_RULES,
+  );
+  if (verdict.kind === 'valid') return [];
+  return verdict.errors.map(({ field, sentence }) => `${ARGUMENTS[field] ?? field}: ${sentence}`);
+}
+
+interface Files {
+  readonly registration: string;
+  readonly text: string;
+  readonly privateKey: string;
+  readonly pem: Secret;
+}
+
+/** Writes both files or none; returns a sentence with the reason for none. */
+async function writeBoth({ registration, text, privateKey, pem }: Files): Promise<string | undefined> {
+  const problem = await writeNewFile(registration, text);
+  if (problem !== undefined) return `${registration} ${problem}.`;
+  try {
+    await writeKeyFile(privateKey, pem);
+    return undefined;
+  } catch (error) {
+    await unlink(registration);
+    if (!(error instanceof KeyFileUnusable)) throw error;
+    return `${privateKey} ${error.problem}.`;
+  }
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { doctorCommand, renderFindings } from '../../../../adapters/cli/commands/doctor.ts';
-import { runCommandLine } from '../../../support/cli-run.ts';
+import { renderFindings } from '../../../adapters/cli/findings-report.ts';
+import { doctorCommand } from '../../../composition/commands/doctor.ts';
+import { runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type PlannedKey, rotationPlan } from '../../composition/rotation-plan.ts';
-import { Secret } from '../../domain/secret.ts';
+import { type PlannedKey, rotationPlan } from '../../../../composition/commands/keys/rotation-plan.ts';
+import { Secret } from '../../../../domain/secret.ts';
 
 const first: PlannedKey = {
   index: 0,

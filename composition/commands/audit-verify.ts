@@ -1,35 +1,123 @@
 import { createReadStream } from 'node:fs';
-import { exitCode } from '../../adapters/cli/command.ts';
-import { type ArchiveRequest, renderArchived } from '../../adapters/cli/commands/audit-archive.ts';
-import {
-  NOT_INTACT,
-  renderReport,
-  type VerificationReport,
-  type VerifyRequest,
-} from '../../adapters/cli/commands/audit-verify.ts';
-import { renderBundleReport } from '../../adapters/cli/commands/bundle-report.ts';
+import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
+import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import { progressBar } from '../../adapters/cli/progress-bar.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
-import { exportFolder, storedExport } from '../../adapters/platform/export-folder.ts';
-import { eventLoopTurn, systemClock } from '../../adapters/platform/system-clock.ts';
+import { renderReport, type VerificationReport } from '../../adapters/cli/verification-report.ts';
+import { storedExport } from '../../adapters/platform/export-folder.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
-import { openPostgresArchives } from '../../adapters/storage/postgres/archives.ts';
-import { type ArchiveOutcome, archive } from '../../application/ledger/archive.ts';
 import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
 import { verifyExport } from '../../application/ledger/verify-export.ts';
-import type { Clock } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
-import { cutoffMonth, describeStop } from '../../domain/ledger/archiving.ts';
-import type { Month } from '../../domain/ledger/time-range.ts';
+import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
 import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
-import { refuseUnusableConnection } from '../database-refusals.ts';
-import { databaseChoice } from '../settings/alternatives.ts';
 import type { SettingSources } from '../settings/given-settings.ts';
 import { readSettingsSection } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
-import { auditorKeys, knownKeys, openLedger, recordedJwks, refuseOtherSchema, textOfFile } from './audit-sources.ts';
-import { printError, processSettings, runReport, validSection } from './run-command.ts';
+import { auditorKeys, knownKeys, openLedger, recordedJwks, textOfFile } from './audit-sources.ts';
+import { processSettings, runReport, validSection } from './run-command.ts';
+
+export interface VerifyRequest {
+  readonly marks: readonly Mark[];
+  /** The file to verify instead of the ledger. */
+  readonly archive: string | undefined;
+  /** The evidence bundle to verify instead of the ledger. */
+  readonly bundle: string | undefined;
+  /** The policy that the bundle must meet: a file. */
+  readonly policy: string | undefined;
+  /** `undefined`: the configured keys. */
+  readonly jwks: KeySource | undefined;
+  /** Also believes keys that the ledger itself names. */
+  readonly recordedKeys: boolean;
+  readonly json: boolean;
+}
+
+export function auditVerifyCommand(run = auditVerify): Command {
+  return command({
+    usage: 'audit-verify [marks]',
+    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
+    examples: [
+      {
+        line: 'audit-verify',
+        meaning: 'Verify the whole ledger; the last line is a mark to keep. Reads Service:Database and Service:Signing',
+      },
+      { line: 'audit-verify 7:ROOT,9:ROOT', meaning: 'The same, and check kept marks' },
+      {
+        line: 'audit-verify --archive FILE --jwks https://mandate.example/.well-known/jwks.json',
+        meaning: 'Verify only an export, without any setting',
+      },
+      {
+        line: 'audit-verify --bundle evidence.json --policy policy.json',
+        meaning: 'Verify only an evidence bundle, without any setting or network',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'no fault was found. The first line says whether the seal is intact, or whose keys verified it',
+      [exitCode.failed]: 'the ledger, the file or the keys could not be read',
+      [exitCode.usage]: 'an argument is malformed',
+      [NOT_INTACT]: 'the seal is not intact, or the policy is not met: the report names the first fault',
+    },
+    options: (parser) =>
+      parser
+        .positional('marks', {
+          type: 'string',
+          describe: 'Marks of earlier runs, comma-separated, each a checkpoint id, a colon and a root',
+          coerce: once('The list of marks', readMarks),
+        })
+        .option('archive', {
+          type: 'string',
+          describe: 'Verify this export instead of the ledger',
+          coerce: once('--archive', (path) => path),
+        })
+        .option('jwks', {
+          type: 'string',
+          describe: 'The published keys: a file or an https URL. By default the configured signing keys',
+          coerce: once('--jwks', readKeySource),
+        })
+        .option('recorded-keys', {
+          ...flag,
+          describe: 'Also believe keys that the ledger itself names. An owner of the database can have one recorded',
+        })
+        .option('bundle', {
+          type: 'string',
+          describe: 'Verify this evidence bundle instead of the ledger',
+          coerce: once('--bundle', (path) => path),
+        })
+        .option('policy', {
+          type: 'string',
+          describe: 'A JSON file with the keys that the bundle must be signed with',
+          coerce: once('--policy', (path) => path),
+        })
+        .option('json', { ...flag, describe: 'Report as one JSON object' })
+        .check(({ marks, archive, jwks, bundle, policy, 'recorded-keys': recordedKeys }) => {
+          if (recordedKeys && (archive ?? bundle) !== undefined) return NO_RECORDED_KEYS;
+          if (bundle === undefined) return policy === undefined || '--policy is for --bundle.';
+          const others = [marks, archive, jwks].filter((each) => each !== undefined);
+          return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
+        }),
+    run: ({ marks, archive, bundle, policy, jwks, 'recorded-keys': recordedKeys, json }, settings) =>
+      run({ marks: marks ?? [], archive, bundle, policy, jwks, recordedKeys, json }, settings),
+  });
+}
+
+const NO_RECORDED_KEYS =
+  '--recorded-keys is for the ledger. An export brings no keys, and those of a bundle are named by --policy.';
+
+function readMarks(text: string): readonly Mark[] {
+  return text.split(',').map((each) => {
+    const mark = parseMark(each);
+    if (mark === undefined) {
+      throw new Error('A mark is a checkpoint id, a colon and a root of 64 lowercase hexadecimal digits.');
+    }
+    return mark;
+  });
+}
+
+/** The exit code if the seal is not intact. */
+export const NOT_INTACT = 3;
 
 /** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
@@ -143,80 +231,3 @@ function sealingInterval(settings: SettingSources): number | undefined {
 }
 
 const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };
-
-/** Exports whole months and drops them (specification "Ledger and seal"). */
-export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
-  return runReport(async (log) => {
-    const settings = processSettings(overrides);
-    const connectionString = await ownersConnection(settings);
-    const clock = systemClock();
-    const before = request.before ?? cutoffByRetention(settings, clock);
-    if (before === undefined) {
-      printError('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
-      return exitCode.usage;
-    }
-    const { months, stop } = await archiveAt(connectionString, before, request, { settings, clock, log });
-    if (months === 0 && stop === undefined && !request.json) {
-      process.stdout.write(`No month before ${before} is left in the ledger.\n`);
-    }
-    if (stop !== undefined) printError(describeStop(stop));
-    return stop === undefined ? exitCode.done : exitCode.failed;
-  });
-}
-
-/** @throws StartupError on SQLite too */
-async function ownersConnection(settings: SettingSources): Promise<string> {
-  const chosen = databaseChoice(validSection(settings, 'Service:Database'));
-  if (chosen.provider === 'postgres') {
-    await refuseUnusableConnection(chosen, 'owner');
-    return chosen.migrationConnectionString.reveal();
-  }
-  throw new StartupError(['On sqlite the ledger is one table without months: audit-archive is for postgres only.']);
-}
-
-function cutoffByRetention(settings: SettingSources, clock: Clock): Month | undefined {
-  const audit = validSection(settings, 'Service:Audit');
-  const retention = audit['Service:Audit:Retention'];
-  return retention === undefined ? undefined : cutoffMonth(clock.now(), retention);
-}
-
-const NOT_THE_OWNER =
-  'Only the role that owns the ledger can archive a month: name it in Service:Database:MigrationConnectionString (Service__Database__MigrationConnectionString).';
-
-interface Surroundings {
-  readonly settings: SettingSources;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-async function archiveAt(
-  connectionString: string,
-  before: Month,
-  { directory, jwks, json }: ArchiveRequest,
-  { settings, clock, log }: Surroundings,
-): Promise<ArchiveOutcome> {
-  const verifier = await auditorKeys(jwks, settings);
-  const bar = progressBar(process.stderr, () => performance.now());
-  const opened = await openPostgresArchives(connectionString, log);
-  try {
-    refuseOtherSchema(await opened.schemaStatus());
-    if (!(await opened.isOwner())) throw new StartupError([NOT_THE_OWNER]);
-    return await archive(before, {
-      archives: opened.archives,
-      checkpoints: opened.checkpoints,
-      folder: exportFolder(directory),
-      verifier,
-      hash: sha256Bytes,
-      turn: eventLoopTurn,
-      clock,
-      archived(month) {
-        bar.clear();
-        process.stdout.write(renderArchived(month, json));
-      },
-      progress: process.stderr.isTTY ? bar.show : undefined,
-    });
-  } finally {
-    bar.clear();
-    await opened.close();
-  }
-}

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { witnessCommand } from '../../../../adapters/cli/commands/witness.ts';
-import { runCommandLine } from '../../../support/cli-run.ts';
+import { witnessCommand } from '../../../composition/commands/witness.ts';
+import { runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];

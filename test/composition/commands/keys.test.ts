@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { keysCommand } from '../../../../adapters/cli/commands/keys.ts';
-import { runCommandLine } from '../../../support/cli-run.ts';
+import { keysCommand } from '../../../composition/commands/keys.ts';
+import { runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];

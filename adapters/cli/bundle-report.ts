@@ -1,8 +1,8 @@
 /** The report of `audit-verify --bundle`. */
 
-import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../../domain/log/bundle-verification.ts';
-import { visibleJson, visibleText } from '../../../domain/visible.ts';
-import { counted } from '../command.ts';
+import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verification.ts';
+import { visibleJson, visibleText } from '../../domain/visible.ts';
+import { counted } from './command.ts';
 
 type Verified = BundleVerdict & { readonly verified: true };
 
