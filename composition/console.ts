@@ -28,7 +28,7 @@ import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
-import type { ConsoleNeeds } from './parts.ts';
+import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { sessionDigest } from './session-digest.ts';
 import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
@@ -36,7 +36,7 @@ import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
 /** @param clientSecret `undefined` for `private_key_jwt` */
-export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefined): HttpApp {
+export function openConsole(parts: Parts, clientSecret: Secret | undefined): HttpApp {
   const { settings, surfaces } = parts;
   const chosen = consoleChoice(settings);
   if (chosen === undefined) throw new Error('the console is opened without its settings');
@@ -48,7 +48,7 @@ export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefine
   });
 }
 
-function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): ConsoleSurface {
+function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface {
   const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
@@ -71,7 +71,7 @@ function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): Console
   };
 }
 
-function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
+function overview(parts: Parts): Traceable<OverviewSurface> {
   const { settings, clockWatch } = parts;
   return traceable(parts, (storage) => ({
     countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
@@ -86,7 +86,7 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
   }));
 }
 
-function sessions(parts: ConsoleNeeds, storage: Storage, provider: SignIn): ConsoleSessions {
+function sessions(parts: Parts, storage: Storage, provider: SignIn): ConsoleSessions {
   const service = sessionService(parts, storage);
   const by = (read: typeof peekOperatorsSession) => async (cookies: string) => {
     const secret = consoleCookies.sessionSecret(cookies);
@@ -102,7 +102,7 @@ function sessions(parts: ConsoleNeeds, storage: Storage, provider: SignIn): Cons
   };
 }
 
-function sessionService({ settings, clockWatch, randomness }: ConsoleNeeds, storage: Storage) {
+function sessionService({ settings, clockWatch, randomness }: Parts, storage: Storage) {
   return {
     ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness, sealing },
     digest: consoleDigest(settings),
@@ -117,7 +117,7 @@ export function consoleDigest(settings: Settings): Digest {
 
 /** The client of the console at the operators' identity provider. */
 function consoleSignIn(
-  parts: ConsoleNeeds,
+  parts: Parts,
   {
     origin,
     clientId,
@@ -133,11 +133,11 @@ function consoleSignIn(
     sponsorKeyClaim: 'sub',
     moreClaims: [settings['Service:UpstreamIdp:SponsorKeyClaim'], ...roleClaim.split('.', 1)],
   };
-  return signInAtFirstUse(client, {
-    ...parts,
+  const provider = {
     metadata: parts.operatorMetadata ?? parts.providerMetadata,
     providerKeys: parts.operatorKeys ?? parts.providerKeys,
-  });
+  };
+  return signInAtFirstUse(client, provider, parts);
 }
 
 function operatorClaims(settings: Settings): OperatorClaims {
@@ -147,7 +147,7 @@ function operatorClaims(settings: Settings): OperatorClaims {
   return { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
 }
 
-function signInSurface(parts: ConsoleNeeds, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
+function signInSurface(parts: Parts, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
   const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
   const claims = operatorClaims(settings);
   const { operators } = surfaces.admin;

@@ -11,19 +11,17 @@ import { LONGEST_SIGN_IN_SECONDS } from '../application/me/pause.ts';
 import { closeMySession, keptIdToken, openMySession, useMySession } from '../application/me/sessions.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { MeNeeds } from './parts.ts';
+import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { sessionDigest } from './session-digest.ts';
 import { traceable } from './traces.ts';
-
-type SessionParts = Pick<MeNeeds, 'settings' | 'clockWatch' | 'randomness'>;
 
 /**
  * The client of the page at the identity provider. `undefined` without `Service:Me:ClientId`.
  *
  * @param clientSecret `undefined` for `private_key_jwt`
  */
-export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): SignIn | undefined {
+export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): SignIn | undefined {
   const { settings } = parts;
   const clientId = settings['Service:Me:ClientId'];
   if (clientId === undefined) return undefined;
@@ -34,10 +32,10 @@ export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): Si
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
   };
-  return signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });
+  return signInAtFirstUse(client, { metadata: parts.providerMetadata, providerKeys: parts.providerKeys }, parts);
 }
 
-export function signInSurface(parts: MeNeeds, provider: SignIn): Traceable<MeSignIn> {
+export function signInSurface(parts: Parts, provider: SignIn): Traceable<MeSignIn> {
   const { settings, randomness, anonymousDenials: anonymous, log } = parts;
   return traceable(parts, (storage) => {
     const service = sessionService(parts, storage);
@@ -55,7 +53,7 @@ export function signInSurface(parts: MeNeeds, provider: SignIn): Traceable<MeSig
   });
 }
 
-export function meSessions(parts: SessionParts, storage: Storage, provider: SignIn): MeSessions {
+export function meSessions(parts: Parts, storage: Storage, provider: SignIn): MeSessions {
   const service = sessionService(parts, storage);
   return {
     async find(cookies) {
@@ -70,7 +68,7 @@ export function meSessions(parts: SessionParts, storage: Storage, provider: Sign
   };
 }
 
-function sessionService({ settings, clockWatch: sharedTime, randomness }: SessionParts, storage: Storage) {
+function sessionService({ settings, clockWatch: sharedTime, randomness }: Parts, storage: Storage) {
   const ttl = settings['Service:Me:SessionTtl'];
   const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
   return { decisions: storage, sessions: storage.sessions, digest, sealing, sharedTime, randomness, ttl };
