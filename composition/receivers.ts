@@ -36,13 +36,14 @@ function logoutClients(settings: Settings): readonly LogoutClient[] {
   const page = settings['Service:Me:ClientId'];
   const chosen = operatorsChoice(settings);
   const console = chosen?.issuer === undefined ? settings['Service:Operators:ClientId'] : undefined;
-  return [...new Set([tasks, page, console])].flatMap((audience) =>
+  return [...new Set([tasks, page, console])].flatMap((audience): readonly LogoutClient[] =>
     audience === undefined
       ? []
       : [
           {
-            ...{ audience, endsTasks: audience === tasks, closesSessions: audience === page },
-            closesOperatorSessions: audience === console,
+            audience,
+            endsTasks: audience === tasks,
+            closesSessions: audience === page ? 'me' : audience === console ? 'operator' : undefined,
           },
         ],
   );
@@ -54,7 +55,7 @@ function operatorsLogout(parts: Parts) {
   const issuer = operatorsChoice(settings)?.issuer;
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
-  const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
+  const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
   return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 

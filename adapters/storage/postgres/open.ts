@@ -34,7 +34,6 @@ import { knownPrimary } from './primary.ts';
 import {
   postgresAgents,
   postgresOperatorActs,
-  postgresOperatorSessions,
   postgresProvisionedUsers,
   postgresSessions,
   postgresSponsors,
@@ -139,7 +138,6 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     statusLists: postgresStatusLists(connections),
     sponsors: postgresSponsors(connections),
     sessions: postgresSessions(connections),
-    operatorSessions: postgresOperatorSessions(connections),
     sweeping: postgresSweeping(connections),
     provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),

@@ -3,7 +3,6 @@
 import type {
   Agents,
   OperatorActs,
-  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -27,11 +26,6 @@ import {
 } from '../rows/block-row.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -200,28 +194,14 @@ export function postgresStatusLists({ run, readTogether }: Pick<Connections, 'ru
 
 const findSession = {
   name: 'find_session',
-  text: `select ${sessionColumnNames.join(', ')} from me_sessions where session_hash = $1`,
+  text: `select ${sessionColumnNames.join(', ')} from sessions where kind = $1 and session_hash = $2`,
 };
 
 export function postgresSessions({ run }: Connections): Sessions {
   return {
-    async find(sessionHash) {
-      const { rows } = await run<SessionRow>(findSession, [sessionHash]);
+    async find(kind, sessionHash) {
+      const { rows } = await run<SessionRow>(findSession, [kind, sessionHash]);
       return rows[0] && toSession(rows[0]);
-    },
-  };
-}
-
-const findOperatorSession = {
-  name: 'find_operator_session',
-  text: `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = $1`,
-};
-
-export function postgresOperatorSessions({ run }: Connections): OperatorSessions {
-  return {
-    async find(sessionHash) {
-      const { rows } = await run<OperatorSessionRow>(findOperatorSession, [sessionHash]);
-      return rows[0] && toOperatorSession(rows[0]);
     },
   };
 }
@@ -310,8 +290,7 @@ const deletions = [
     table,
     'forget_at',
   ]),
-  ['me_sessions', 'expires_at'],
-  ['operator_sessions', 'expires_at'],
+  ['sessions', 'expires_at'],
 ].map(([table, until]) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(

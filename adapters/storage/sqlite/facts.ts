@@ -9,12 +9,7 @@ import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
 import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  operatorSessionsBy,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
+import { type SessionRow, sessionColumnNames, sessionsBy, toSession } from '../rows/session-row.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import type { Run } from './handle.ts';
 
@@ -52,9 +47,9 @@ const readers: Readers = {
     return row && toLogoutTimes(row);
   },
 
-  operator_sessions: (run, about) => {
-    const { by, values } = operatorSessionsBy(about);
-    return run<OperatorSessionRow>(OPERATOR_SESSIONS[by], values).rows.map(toOperatorSession);
+  sessions: (run, about) => {
+    const { by, values } = sessionsBy(about);
+    return run<SessionRow>(SESSIONS[by], values).rows.map(toSession);
   },
 
   live_task_without_session: (run, { subject, at }) => isThere(run, withoutSession, storable('sponsor', subject), at),
@@ -162,14 +157,14 @@ function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean 
   return run(query, values).count > 0;
 }
 
-function operatorSessions(condition: string): string {
-  return `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}`;
+function selectSessions(condition: string): string {
+  return `select ${sessionColumnNames.join(', ')} from sessions where kind = ? and ${condition}`;
 }
 
-const OPERATOR_SESSIONS = {
-  session_hash: operatorSessions('session_hash = ?'),
-  sid: operatorSessions('sid = ? or (sid is null and sub = ?)'),
-  sub: operatorSessions('sub = ?'),
+const SESSIONS = {
+  session_hash: selectSessions('session_hash = ?'),
+  sid: selectSessions('(sid = ? or (sid is null and sub = ?))'),
+  sub: selectSessions('sub = ?'),
 } as const;
 
 /** The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key. */

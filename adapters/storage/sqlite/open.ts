@@ -90,7 +90,6 @@ export async function openSqlite(
       liftPendingUntil: ask('liftPendingUntil'),
     },
     sessions: { find: ask('findSession') },
-    operatorSessions: { find: ask('findOperatorSession') },
     provisionedUsers: { find: ask('findUser'), list: ask('listUsers'), ofPerson: ask('usersOfPerson') },
     ledger: { page: ask('ledgerPage'), settledThrough: ask('settledThrough') },
     operatorActs: { list: ask('listActs') },

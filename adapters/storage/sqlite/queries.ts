@@ -4,7 +4,6 @@ import createKnex from 'knex';
 import type {
   Agents,
   OperatorActs,
-  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -30,11 +29,6 @@ import {
 import type { Bound } from '../rows/column.ts';
 import { silentKnex } from '../rows/migrations.ts';
 import { type OperatorActRow, selectActs, toStoredAct } from '../rows/operator-act-row.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
 import {
   type CountRow,
   countUsers,
@@ -178,26 +172,14 @@ export function sqliteStatusLists({ read }: Connection): StatusLists {
   };
 }
 
-const selectSession = `select ${sessionColumnNames.join(', ')} from me_sessions where session_hash = ?`;
+const selectSession = `select ${sessionColumnNames.join(', ')} from sessions where kind = ? and session_hash = ?`;
 
 export function sqliteSessions({ read }: Connection): Sessions {
   return {
-    find: (sessionHash) =>
+    find: (kind, sessionHash) =>
       read((run) => {
-        const row = run<SessionRow>(selectSession, [sessionHash]).rows[0];
+        const row = run<SessionRow>(selectSession, [kind, sessionHash]).rows[0];
         return row && toSession(row);
-      }),
-  };
-}
-
-const selectOperatorSession = `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where session_hash = ?`;
-
-export function sqliteOperatorSessions({ read }: Connection): OperatorSessions {
-  return {
-    find: (sessionHash) =>
-      read((run) => {
-        const row = run<OperatorSessionRow>(selectOperatorSession, [sessionHash]).rows[0];
-        return row && toOperatorSession(row);
       }),
   };
 }
@@ -257,8 +239,7 @@ const deletions = [
   deleteFrom('revoked_tokens', 'jti'),
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
-  deleteFrom('me_sessions', 'session_hash', 'expires_at'),
-  deleteFrom('operator_sessions', 'session_hash', 'expires_at'),
+  deleteFrom('sessions', 'session_hash', 'expires_at'),
   deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 

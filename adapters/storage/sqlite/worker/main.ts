@@ -15,7 +15,6 @@ import { sqliteOutboxEntries } from '../outbox.ts';
 import {
   sqliteAgents,
   sqliteOperatorActs,
-  sqliteOperatorSessions,
   sqliteProvisionedUsers,
   sqliteSessions,
   sqliteSponsors,
@@ -67,7 +66,6 @@ function methodsOf(connection: Connection, mark: ServingMark | undefined) {
     statusListUsage: statusLists.usage,
     findBlocks: sponsors.findBlocks,
     findSession: sqliteSessions(connection).find,
-    findOperatorSession: sqliteOperatorSessions(connection).find,
     listBlocks: sponsors.list,
     countBlocks: sponsors.countBlocks,
     liftPendingUntil: sponsors.liftPendingUntil,

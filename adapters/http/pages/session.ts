@@ -1,13 +1,11 @@
-/** An operator's session of the console, found by its cookie. */
+/** A session of a page, found by its cookie. */
 
-import type { OperatorPerson } from '../../../domain/operators/operator.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
 
-export interface ConsoleSession {
-  /** The roles are those of the sign-in. */
-  readonly operator: OperatorPerson;
-  /** Every write of the session must carry it: `form_token` in a form. */
+export interface BrowserSession<Holder> {
+  readonly holder: Holder;
+  /** Every write of the session must carry it: `form_token` in a form, or at `/me` the header `Mandate-Form-Token`. */
   readonly formToken: string;
   /** That of the sign-in, for a sign-out at the provider. `undefined` if it was too long to keep. */
   readonly idToken?: Secret | undefined;
@@ -15,9 +13,9 @@ export interface ConsoleSession {
   readonly signsOutEverywhere?: boolean | undefined;
 }
 
-export interface ConsoleSessions {
+export interface BrowserSessions<Holder> {
   /** @param cookies the request's Cookie header. `undefined` without a usable session */
-  find(cookies: string, trace?: Trace): Promise<ConsoleSession | undefined>;
+  find(cookies: string, trace?: Trace): Promise<BrowserSession<Holder> | undefined>;
   /** The same, without counting as a use: it does not prolong the session. */
-  peek(cookies: string, trace?: Trace): Promise<ConsoleSession | undefined>;
+  peek(cookies: string, trace?: Trace): Promise<BrowserSession<Holder> | undefined>;
 }
