@@ -24,14 +24,13 @@ import { keptIdToken } from '../application/me/sessions.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Digest } from '../application/ports/runtime.ts';
 import type { Secret } from '../domain/secret.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import type { ConsoleNeeds } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
 import { sessionDigest } from './session-digest.ts';
-import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
+import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
@@ -80,9 +79,7 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
-    statusLists: settings['Service:StatusLists:Enabled']
-      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-      : undefined,
+    statusLists: statusListReach(settings),
   }));
 }
 

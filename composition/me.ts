@@ -14,8 +14,8 @@ import { findPause, mayResume, pauseAgents, resumeAgents } from '../application/
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { MeNeeds } from './parts.ts';
+import { statusListReach } from './settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
@@ -78,9 +78,7 @@ export function mePage({
     scopeWords,
     reach: {
       tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: settings['Service:StatusLists:Enabled']
-        ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-        : undefined,
+      statusLists: statusListReach(settings),
     },
   };
 }
