@@ -12,6 +12,7 @@ import type {
 } from '../../../application/ports/queries.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { stateAt } from '../../../domain/tasks/lifetime.ts';
 import type { TaskState } from '../../../domain/tasks/task.ts';
 import { type BindInstant, readScope, storable } from './column.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from './task-row.ts';
@@ -184,12 +185,12 @@ export function toTasksPage(rows: readonly ListedTaskRow[], now: Instant): Tasks
   };
 }
 
-/** @param now a task whose time was up by then is `expired`, even if its expiry is not recorded yet */
+/** @param now of the state (`stateAt`) */
 export function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
-  const isOverdue = row.state === 'live' && row.expires_at <= now;
+  const task = toTask(row);
   return {
-    ...toTask(row),
-    state: isOverdue ? { kind: 'expired', at: row.expires_at } : toTaskState(row),
+    ...task,
+    state: stateAt(toTaskState(row), task, now),
     displayName: row.display_name ?? undefined,
     renewals: row.renewals ?? 0,
   };

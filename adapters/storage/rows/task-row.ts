@@ -4,6 +4,7 @@ import type { TaskSelection } from '../../../application/decisions/fact.ts';
 import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
 import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
@@ -252,7 +253,10 @@ export function selectOwnTasks(
 }
 
 export function toOwnTask(row: OwnTaskRow): OwnTask {
-  const isLive = row.over_at === null;
+  // A task that is over may have no recorded end: the sweeper records its expiry later.
+  const isOverdue = row.state === 'live' && row.over_at !== null;
+  const { over_at: ended_at, end_reason } = row;
+  const state = toTaskState({ state: isOverdue ? 'expired' : row.state, ended_at, end_reason });
   return {
     taskId: row.task_id,
     agentId: row.agent_id,
@@ -261,10 +265,9 @@ export function toOwnTask(row: OwnTaskRow): OwnTask {
     scope: readScope(row.scope),
     startedAt: row.created_at,
     expiresAt: row.expires_at,
-    // Its time is up, but the sweeper has not recorded its expiry yet.
-    state: !isLive && row.state === 'live' ? 'expired' : row.state,
+    state: state.kind,
     endedAt: row.over_at ?? undefined,
-    reason: isLive ? undefined : (row.end_reason ?? 'task_ttl_elapsed'),
+    reason: endReasonOf(state),
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
   };
