@@ -6,7 +6,7 @@ import type { Instant } from '../../../domain/instant.ts';
 import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../../domain/sponsors/block.ts';
 import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
+import type { BlockRow } from '../rows/block-row.ts';
 import { type Bound, readScope, storable } from '../rows/column.ts';
 import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
 import {
@@ -195,7 +195,8 @@ const afterTaken = `select t.status_index + 1 as free from tasks t
     and not exists (select 1 from tasks n where n.status_list = t.status_list and n.status_index = t.status_index + 1)
   order by t.status_index limit 1`;
 
-const blocks = `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
+const blocks = `select sponsor_key, source, kind, blocked_at, stated_at from sponsor_blocks
+  where sponsor_key = ? order by blocked_at, source`;
 
 interface StatedBlockRow extends BlockRow {
   readonly stated_at: Instant;
