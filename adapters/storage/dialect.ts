@@ -5,6 +5,7 @@
 
 import { toMicrosecondText } from '../../domain/instant.ts';
 import type { BindInstant, Bound } from './rows/column.ts';
+import type { Table } from './tables.ts';
 
 /** The values of a statement by their names. A name that its text does not have may be `undefined`. */
 export type Values = Readonly<Record<string, Bound | undefined>>;
@@ -33,6 +34,8 @@ export interface Dialect {
     following: readonly string[],
     at: Bounds,
   ): IndexRange;
+  /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
+  select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
   /** Returns the parameter of a value. @param names those of the parameters so far, to which it adds the value's name */
   parameter(name: string, names: string[]): string;
 }
@@ -65,6 +68,11 @@ export const sqlite: Dialect = {
     ],
     order: following,
   }),
+  select({ name }, columns, by, order) {
+    const found = columns.length === 0 ? '1' : columns.join(', ');
+    const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
+    return `select ${found} from ${name} where ${by.map((column) => `${column} = :${column}`).join(' and ')}${sorted}`;
+  },
   parameter(name, names) {
     names.push(name);
     return '?';
@@ -106,6 +114,14 @@ export const postgres: Dialect = {
     const end = to === undefined ? `${column} <= ${value}` : `(${column}, ${first}) < (${value}, ${to})`;
     // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
     return { conditions: [`${column} is not null`, begin, end], order };
+  },
+  // The rows of a fact come as JSON, which would change the form of instants and of other JSON.
+  select({ name, alias, columns: types }, columns, by, order) {
+    const asText = (column: string) => types[column] === 'instant' || types[column] === 'json';
+    const found = columns.map((column) => (asText(column) ? `${column}::text` : column)).join(', ');
+    const having = by.map((column) => `${alias}.${column} = :${column}`).join(' and ');
+    const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
+    return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
   },
   parameter(name, names) {
     if (!names.includes(name)) names.push(name);

@@ -3,10 +3,11 @@
 import type { Agents } from '../../../application/ports/queries.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
-import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
+import { type AgentRow, toAgent } from '../rows/agent-row.ts';
+import { columnsOf, tables } from '../tables.ts';
 import type { Ask, Query } from './query.ts';
 
-const COLUMNS = agentColumnNames.join(', ');
+const COLUMNS = columnsOf(tables.agents).join(', ');
 
 export const findAgent: Query<AgentId, Agent | undefined> = {
   name: 'find_agent',
