@@ -19,7 +19,10 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
+import { sponsors } from '../queries/sponsors.ts';
+import { statusLists } from '../queries/status-lists.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
+import { postgresAsk } from './ask.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { bindInstant } from './column-types.ts';
 import { hostsOf } from './connection-string.ts';
@@ -30,7 +33,6 @@ import { readFacts } from './facts.ts';
 import { primaryOf } from './find-primary.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
-import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
@@ -87,8 +89,8 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     outbox: () => outboxBacklog(run),
     log: postgresTransparencyLog(connections).state,
     witnessProblems: postgresTransparencyLog(connections).problems,
-    statusLists: postgresStatusLists(connections).usage,
-    findBlocks: postgresSponsors(connections).findBlocks,
+    statusLists: statusLists(postgresAsk(connections)).usage,
+    findBlocks: sponsors(postgresAsk(connections)).findBlocks,
     async isLoggedOut(token, at) {
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);

@@ -14,9 +14,9 @@ import { isIndexTaken } from './faults.ts';
 import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 
-/** A statement that each connection parses once. */
+/** A text of SQL. Each connection parses one with a name once. */
 export interface Prepared {
-  readonly name: string;
+  readonly name: string | undefined;
   readonly text: string;
 }
 
@@ -209,6 +209,7 @@ const prepared = new Map<string, string>();
 function describe(query: Built | Prepared, values: readonly Bound[] = []): pg.QueryConfig {
   if ('text' in query) {
     const { name, text } = query;
+    if (name === undefined) return { text, values: [...values] };
     if (!prepared.has(name)) prepared.set(name, text);
     if (prepared.get(name) !== text) throw new Error(`two prepared statements have the name ${name}`);
     return { name, text, values: [...values] };

@@ -3,28 +3,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Ledger, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
+import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
-import type { Rows } from '../rows/column.ts';
-import {
-  type ArchivedBeforeRow,
-  endOfPage,
-  type PageReading,
-  type PageRow,
-  selectArchivedBefore,
-  selectPage,
-  startAfter,
-  toPage,
-} from '../rows/ledger-page.ts';
+import { archivedBefore, endOfPage, pageQuery, toPage } from '../queries/ledger.ts';
 import { entryColumns, entryValues } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
+import { postgresAsk } from './ask.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Run, Statement } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
-import { readInOrder } from './read-in-order.ts';
 
 /** With `pg_catalog`, because the owner runs it too (`archives.ts`). */
 const appendRecords = {
@@ -94,43 +84,18 @@ export function appendOperatorAct(act: OperatorAct): Statement {
   return { query: appendAct, values: [JSON.stringify(actRow(act, bindInstant)), ...actDetail(act)] };
 }
 
-/**
- * Reads along the index of a name. With `agent_id = ?`, the planner may instead read all agents' records in order of time,
- * because it assumes an even spread. So two bounds on the index's columns replace the equality, and the order begins with
- * the column. Without such a name the planner may choose.
- */
-const reading: PageReading = {
-  start(select, first, { from, to, after }) {
-    if (first === undefined) return startAfter(select, after, bindInstant);
-    const [column, value] = first;
-    // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
-    select.whereNotNull(column);
-    if (after !== undefined) {
-      select.whereRaw(`(${column}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
-    } else if (from !== undefined) select.whereRaw(`(${column}, ts) >= (?, ?)`, [value, bindInstant(from)]);
-    else select.where(column, '>=', value);
-    if (to !== undefined) select.whereRaw(`(${column}, ts) < (?, ?)`, [value, bindInstant(to)]);
-    else select.where(column, '<=', value);
-    return [column, 'ts', 'seq'];
-  },
-  unindexed: (column) => column,
-};
-
-export function postgresLedger({ knex, run, readTogether }: Connections): Ledger {
-  const read = (query: LedgerQuery): Promise<Rows<PageRow>> => {
-    const select = selectPage(knex, query, bindInstant, reading);
-    return query.mostRead === undefined ? run<PageRow>(select) : readInOrder<PageRow>({ readTogether }, select);
-  };
+export function postgresLedger(connections: Pick<Connections, 'run' | 'readTogether'>): Ledger {
+  const { run } = connections;
+  const ask = postgresAsk(connections);
   return {
     async page(query) {
-      let page = await read(query);
-      const end = endOfPage(page.rows, query.limit);
+      let rows = await ask(pageQuery(query), query);
+      const end = endOfPage(rows, query.limit);
       if (end !== undefined && !(await isSettled(run, end, query.now))) {
         await passFence(run);
-        page = await read(query);
+        rows = await ask(pageQuery(query), query);
       }
-      const archived = await run<ArchivedBeforeRow>(selectArchivedBefore(knex));
-      return toPage(page.rows, archived.rows, query.limit);
+      return toPage(rows, query.limit, await ask(archivedBefore, undefined));
     },
     async settledThrough() {
       const { rows } = await run<{ seq: number | null }>(newest);

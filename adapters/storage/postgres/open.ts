@@ -2,7 +2,9 @@
 
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
+import { queryPorts } from '../queries/ports.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
+import { postgresAsk } from './ask.ts';
 import { outboxBacklog, sealingBacklog } from './backlog.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
@@ -31,19 +33,10 @@ import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
 import type { ServingPool } from './pool.ts';
 import { knownPrimary } from './primary.ts';
-import {
-  postgresAgents,
-  postgresOperatorActs,
-  postgresProvisionedUsers,
-  postgresSessions,
-  postgresSponsors,
-  postgresStatusLists,
-  postgresSweeping,
-  postgresTasks,
-} from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
 import { afterRestore } from './restores.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
+import { postgresSweeping } from './sweeping.ts';
 import { switchConnections } from './switch-connections.ts';
 import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
@@ -133,15 +126,9 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
 
   return {
     decide: decisions.decide,
-    agents: postgresAgents(connections),
-    tasks: postgresTasks(connections, limits.serving.acquire),
-    statusLists: postgresStatusLists(connections),
-    sponsors: postgresSponsors(connections),
-    sessions: postgresSessions(connections),
+    ...queryPorts(postgresAsk(connections, limits.serving.acquire)),
     sweeping: postgresSweeping(connections),
-    provisionedUsers: postgresProvisionedUsers(connections),
     ledger: postgresLedger(connections),
-    operatorActs: postgresOperatorActs(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
     transparencyLog: postgresTransparencyLog(connections),

@@ -99,16 +99,6 @@ export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof A
 
 // Statements about agents, which both engines build with Knex.
 
-export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limit?: number | undefined }) {
-  const query = knex
-    .select(...agentColumnNames)
-    .from('agents')
-    .orderBy('agent_id');
-  if (page.after !== undefined) query.where('agent_id', '>', page.after);
-  if (page.limit !== undefined) query.limit(page.limit);
-  return query;
-}
-
 /** Changes no row if the id is taken. */
 export function insertAgent(knex: Knex, agent: Agent, instant: BindInstant) {
   return knex('agents').insert(agentColumns(agent, instant)).onConflict('agent_id').ignore();

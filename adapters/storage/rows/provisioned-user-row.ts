@@ -1,7 +1,5 @@
 /** Converts between provisioned users and rows of the `provisioned_users` table. */
 
-import type { Knex } from 'knex';
-import type { UsersQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
@@ -54,44 +52,4 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
     created_at: instant(user.createdAt),
     modified_at: instant(user.modifiedAt),
   };
-}
-
-// Statements about users, which both engines build with Knex.
-
-const TABLE = 'provisioned_users';
-
-export function findUser(knex: Knex, userId: UserId) {
-  return knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .where({ user_id: userId });
-}
-
-export function pageOfUsers(knex: Knex, { match, skip, limit }: UsersQuestion) {
-  const query = knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .orderBy('user_id');
-  return query.where(matching(match)).limit(limit).offset(skip);
-}
-
-export function usersOfPerson(knex: Knex, sponsorKey: SponsorKey) {
-  return knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .where({ sponsor_key: storable('sponsor_key', sponsorKey) })
-    .orderBy('user_id');
-}
-
-export interface CountRow {
-  readonly users: number;
-}
-
-export function countUsers(knex: Knex, match?: UsersQuestion['match']) {
-  return knex(TABLE).count('* as users').where(matching(match));
-}
-
-function matching(match: UsersQuestion['match']): Readonly<Record<string, string>> {
-  if (match === undefined) return {};
-  return match.attribute === 'externalId' ? { external_id: match.value } : { user_name_key: userNameKey(match.value) };
 }

@@ -10,7 +10,6 @@ import { readFact } from './facts.ts';
 import type { Run } from './handle.ts';
 import { isBeyond } from './ledger.ts';
 import { readSchemaStatus, schemaInMemory } from './migrate.ts';
-import { findBlocks } from './queries.ts';
 
 /** The ledger's tables. Their triggers keep them from being changed. */
 const GUARDED = ['ledger', 'ledger_archives', 'checkpoints'] as const;
@@ -23,15 +22,7 @@ const selectSigners = 'select kid from checkpoints group by kid order by max(che
 /** The parts of the condition that queries answer. */
 export type SqliteCondition = Pick<
   StorageCondition,
-  | 'server'
-  | 'schema'
-  | 'guards'
-  | 'numbering'
-  | 'sealing'
-  | 'outbox'
-  | 'findBlocks'
-  | 'isLoggedOut'
-  | 'logoutEndedNothing'
+  'server' | 'schema' | 'guards' | 'numbering' | 'sealing' | 'outbox' | 'isLoggedOut' | 'logoutEndedNothing'
 >;
 
 export function sqliteCondition(connection: Connection): SqliteCondition {
@@ -68,7 +59,6 @@ export function sqliteCondition(connection: Connection): SqliteCondition {
         signers: run<{ kid: string }>(selectSigners).rows.map(({ kid }) => kid),
       })),
     outbox: () => read(outboxBacklog),
-    findBlocks: (sponsorKey) => read((run) => findBlocks(run, sponsorKey)),
     isLoggedOut: ({ issuedAt, ...who }, at) =>
       read((run) => {
         const answers = logoutQuestions(who).map((question) => question && readFact(run, question));

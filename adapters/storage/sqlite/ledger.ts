@@ -9,20 +9,12 @@ import type { Ledger } from '../../../application/ports/ledger.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
-import {
-  type ArchivedBeforeRow,
-  type PageReading,
-  type PageRow,
-  selectArchivedBefore,
-  selectPage,
-  startAfter,
-  toPage,
-} from '../rows/ledger-page.ts';
+import { archivedBefore, pageQuery, toPage } from '../queries/ledger.ts';
 import { entryColumns, entryValues, selectBeyond } from '../rows/ledger-row.ts';
 import { actColumns, actRow } from '../rows/operator-act-row.ts';
+import { answer } from './ask.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
-import { queryBuilder } from './queries.ts';
 
 const insert = `insert into ledger (${entryColumns.join(', ')}) values (${entryColumns.map(() => '?').join(', ')})`;
 
@@ -113,25 +105,10 @@ function dateOf(run: Run, at: Instant): Instant {
   return run<{ ts: Instant }>(newest, [at, plusSeconds(at, AHEAD_AT_MOST_SECONDS)]).rows[0]?.ts ?? at;
 }
 
-/** A `+` before a column excludes its index, because the planner cannot tell which filter is more selective. */
-const reading: PageReading = {
-  start(select, first, { after }) {
-    if (first !== undefined) select.whereRaw(`${first[0]} = ?`, [first[1]]);
-    return startAfter(select, after, bindInstant);
-  },
-  unindexed: (column) => `+${column}`,
-};
-
 export function sqliteLedger({ read }: Connection): Ledger {
   return {
     page: (query) =>
-      read((run) =>
-        toPage(
-          run<PageRow>(selectPage(queryBuilder, query, bindInstant, reading)).rows,
-          run<ArchivedBeforeRow>(selectArchivedBefore(queryBuilder)).rows,
-          query.limit,
-        ),
-      ),
+      read((run) => toPage(answer(run, pageQuery(query), query), query.limit, answer(run, archivedBefore, undefined))),
     settledThrough: () =>
       read((run) => run<{ seq: number | null }>('select max(seq) as seq from ledger').rows[0]?.seq ?? 0),
   };

@@ -43,7 +43,7 @@ describe('a decision on a slow server', () => {
     const { now } = performance;
     const started: string[] = [];
     const run: Run = async (query) => {
-      started.push('name' in query ? query.name : 'built');
+      started.push('text' in query ? String(query.name) : 'built');
       performance.now = () => now.call(performance) + ENDING_LIMIT_MS + 1;
       return { rows: [], count: 0 };
     };

@@ -8,10 +8,12 @@ import { expect } from 'chai';
 import createKnex from 'knex';
 import pg from 'pg';
 import { ulid } from 'ulid';
+import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { postgresSweeping, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
+import { postgresSweeping } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
@@ -196,7 +198,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
         provider: connections,
       });
       sweeping = postgresSweeping(connections);
-      tasks = postgresTasks(connections, 1000);
+      tasks = tasksOf(postgresAsk(connections, 1000));
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),

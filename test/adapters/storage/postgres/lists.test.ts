@@ -1,11 +1,11 @@
 /** Counts the rows that Postgres reads for a page of tasks or blocks, or to count them: few, beside many others. */
 
 import { expect } from 'chai';
-import createKnex from 'knex';
 import pg from 'pg';
+import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
-import { postgresSponsors, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
+import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
@@ -73,12 +73,10 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
       return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
     };
     const connections = {
-      knex: createKnex({ client: 'pg' }),
       run,
       readTogether: (work: (run: Run) => unknown) => work(run),
     };
-    const tasks = postgresTasks(connections as never, 1000);
-    const sponsors = postgresSponsors(connections as never);
+    const { tasks, sponsors } = queryPorts(postgresAsk(connections as never, 1000));
 
     async function rowsReadBy<Answer>(read: () => Promise<Answer>): Promise<readonly [Answer, number]> {
       await client.query(BEGIN);

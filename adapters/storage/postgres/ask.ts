@@ -1,0 +1,46 @@
+/** Runs queries (`../queries/query.ts`) on Postgres. */
+
+import { byKeys, compile, inOrder, postgres, type Values } from '../dialect.ts';
+import type { Ask } from '../queries/query.ts';
+import type { Connections, Run } from './connections.ts';
+import { SERVING_LIMITS } from './limits.ts';
+import { setReader } from './set-reader.ts';
+
+/** A bitmap scan loses the order of its index. */
+const keepOrder = { name: 'keep_order', text: "select set_config('enable_bitmapscan', 'off', true)" };
+
+/** @param waitMs how long a read by key may wait while Postgres does not answer */
+export function postgresAsk(
+  { run, readTogether }: Pick<Connections, 'run' | 'readTogether'>,
+  waitMs: number = SERVING_LIMITS.acquire,
+): Ask {
+  const readers = new Map<string, ReturnType<typeof setReader<never>>>();
+
+  function readByKey(name: string, text: string, key: Readonly<Record<string, string>>, values: Values) {
+    let reader = readers.get(name);
+    if (reader === undefined) {
+      const keys = Object.entries(key).map((column) => column.join(' '));
+      reader = setReader<never>(run, { name, keys: keys.join(', '), found: byKeys(text) }, waitMs);
+      readers.set(name, reader);
+    }
+    return reader(values);
+  }
+
+  return async (query, question) => {
+    const { name, plan, key } = query;
+    const source = typeof query.text === 'string' ? query.text : query.text(postgres, question);
+    const values = query.values?.(question, postgres) ?? {};
+    if (name !== undefined && key !== undefined) {
+      const row = await readByKey(name, source, key, values);
+      return query.read(row === undefined ? [] : [row], question);
+    }
+    const { text, names } = compile(source, postgres);
+    const select = (within: Run) => within<never>({ name, text }, inOrder(names, values));
+    if (plan === undefined) return query.read((await select(run)).rows, question);
+    const { rows } = await readTogether(async (within) => {
+      if (plan === 'in_order') await within(keepOrder);
+      return select(within);
+    });
+    return query.read(rows, question);
+  };
+}
