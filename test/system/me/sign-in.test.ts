@@ -475,7 +475,7 @@ for (const database of databases) {
         expect(opened(again)).to.include('/session/end?').and.not.include('id_token_hint');
       });
 
-      it('with a sign-out everywhere only here, for a form of another page or a provider that has none', async () => {
+      it('with no form of another page, for a sign-out everywhere either', async () => {
         const cookie = await signedIn();
         const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
         expectNotice(foreign, 403, 'Nothing was changed');
