@@ -31,29 +31,18 @@ export interface TokenPerson extends Person {
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  {
-    providerKeys,
-    clock,
-    sharedTime,
-    audience,
-    foreignAudience,
-    sponsorKeyClaim,
-    refuseBound,
-    scopeClaim,
-  }: SubjectValidation,
+  service: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<TokenPerson>> {
+  const { providerKeys, clock, sharedTime } = service;
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer, accessTokenIssuer = issuer } = signature;
   const latest = await sharedTime.latest();
-  const expected = {
-    ...{ issuer: accessTokenIssuer, audience, foreignAudience, sponsorKeyClaim, refuseBound, scopeClaim },
-    ...{ now: clock.now(), latest },
-  };
+  const expected = { ...service, issuer: accessTokenIssuer, now: clock.now(), latest };
   const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.

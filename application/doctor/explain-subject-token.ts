@@ -139,12 +139,9 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
 }
 
 function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
-  const { audience, sponsorKeyClaim, refuseBound, scopeClaim, clock, issuer } = service;
+  const { sponsorKeyClaim, scopeClaim, clock, issuer } = service;
   const now = clock.now();
-  const expected = {
-    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound, scopeClaim },
-    ...{ now, latest: now },
-  };
+  const expected = { ...service, issuer: issuer ?? textClaim(claims, 'iss') ?? '', now, latest: now };
   const verdict = judgeSubjectToken(claims, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
@@ -152,7 +149,6 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
   };
   const iss = textClaim(claims, 'iss');
-  const audiences = audienceClaim(claims);
   const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
   return [
     issuer === undefined
@@ -178,8 +174,8 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token aud',
       ['subject_audience_mismatch'],
-      `aud is ${audiences === undefined ? 'missing' : audiences.map(quoteSafely).join(', ')}; expected is ${quoteSafely(audience)}.`,
-      'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience.',
+      describeAudiences(service, audienceClaim(claims)),
+      'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience and Service:Me:Audience.',
     ),
     judged(
       'token sub',
@@ -212,6 +208,16 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         ),
     describeScopes(claims, scopeClaim),
   ];
+}
+
+function describeAudiences(
+  { audience, foreignAudience }: SubjectTokenExplanation,
+  audiences: readonly string[] | undefined,
+): string {
+  const found = audiences === undefined ? 'missing' : audiences.map(quoteSafely).join(', ');
+  const isForeign = foreignAudience !== undefined && audiences?.includes(foreignAudience);
+  const without = isForeign ? ` without ${quoteSafely(foreignAudience)}` : '';
+  return `aud is ${found}; expected is ${quoteSafely(audience)}${without}.`;
 }
 
 function describeExpiry(expiry: number | undefined, now: number): string {

@@ -69,7 +69,7 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
     case 'sponsor_not_found':
       if (!(await queries.knowsPaths())) {
         return warning(
-          'An id that nobody has is not found, but neither is a path that the users service cannot have: the answers are the same. With a wrong SponsorCheck:UsersUrl they would be too.',
+          'An id that nobody has is not found, but neither is a path that the users service cannot have, and nothing constant in the answers tells them apart. With a wrong SponsorCheck:UsersUrl it would be so too.',
           'Look up one person: `mandate doctor --subject-token - --person`, with a token of theirs.',
         );
       }

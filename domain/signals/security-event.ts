@@ -9,7 +9,7 @@ import type { BlockKind } from '../sponsors/block.ts';
 import type { RevocationReason } from '../tasks/task.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
-import { readSubjects } from './event-subject.ts';
+import { readSubjects, type UpstreamIssuers } from './event-subject.ts';
 import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
 /** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
@@ -88,8 +88,7 @@ export function judgeSecurityEvent(
     /** The transmitter. */
     readonly issuer: string;
     readonly audience: string;
-    /** The upstream identity provider's issuer; `undefined` while it is unknown. */
-    readonly upstreamIssuer: string | undefined;
+    readonly upstream: UpstreamIssuers;
     readonly now: Instant;
     /** As in `ExpectedSignal`. */
     readonly latest: Instant;
@@ -107,7 +106,7 @@ export function judgeSecurityEvent(
   if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
 
   const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
-  const subject = readSubjects(places, member(claims, 'sub'), expected.upstreamIssuer);
+  const subject = readSubjects(places, member(claims, 'sub'), expected.upstream);
   if (subject.kind === 'refused') return refused(`ssf_${subject.check}`);
   const reasons = events.map(({ reason }) => reason);
   return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, issuedAt, reasons) };

@@ -493,6 +493,22 @@ for (const kind of databases) {
       });
     }
 
+    it('warns if the 404 for an unknown id is that for an unknown path, whatever else changes in it', async () => {
+      for (const body of [
+        () => ({ error: 'Not Found' }),
+        (path: string) => ({ error: `Nothing is at ${path}`, timestamp: new Date().toISOString() }),
+        () => ({ error: 'Not Found', request_id: randomUUID() }),
+      ]) {
+        directory.answer = (request, response) => answering(body(request.path), 404)(request, response);
+        await expectOnly(await complaints(), ['sponsor check', 'warning', /SponsorCheck:UsersUrl/]);
+      }
+      directory.answer = (request, response) => {
+        const [, , id = '', more] = request.path.split('/');
+        answering({ error: more === undefined ? `There is no user ${id}.` : 'Not Found' }, 404)(request, response);
+      };
+      await expectOnly(await complaints());
+    });
+
     it('finds a client for the sponsor check that gets no access token', async () => {
       directory.answerToken = answering({}, 401);
       await expectFinding({}, 'sponsor check', 'failed', /no service token\. The token endpoint's status was 401/);

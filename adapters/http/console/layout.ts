@@ -27,17 +27,19 @@ export interface Frame {
   /** What the operator has just done. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
+  /** The address that the browser opens next. */
+  readonly opens?: string | undefined;
 }
 
 /** @returns a whole document */
 export function renderDocument(frame: Frame, body: Html): string {
-  const { title, screen, signedIn, notice, scripts = [] } = frame;
+  const { title, screen, signedIn, notice, scripts = [], opens } = frame;
   return `${html`<!doctype html>
 <html lang="en" dir="ltr">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Mandate console</title>
+<title>${title} · Mandate console</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.common.path}">
 <link rel="stylesheet" href="${assets.style.path}">

@@ -144,10 +144,11 @@ const messages = {
 
 export type MessageKind = keyof typeof messages;
 
+/** The page `signing_out` opens its link. */
 export function renderMessage(kind: MessageKind, signedIn?: Frame['signedIn'], toElsewhere?: string): string {
   const { title, text, to, action } = messages[kind];
   return renderDocument(
-    { title, signedIn },
+    { title, signedIn, opens: kind === 'signing_out' ? toElsewhere : undefined },
     html`<p>${text}</p>
 <p><a class="button main" href="${toElsewhere ?? to}">${action}</a></p>`,
   );

@@ -65,7 +65,11 @@ export interface SignInPages<Place extends string, Refusal extends string> {
   readonly base: string;
   /** The path of these routes, after `base`. */
   readonly mount: string;
-  /** Answers with a page that says one thing. @param to where its link leads: a path after `base` */
+  /**
+   * Answers with a page that says one thing. The page `signing_out` opens its link by itself.
+   *
+   * @param to where its link leads: a path after `base`
+   */
   say(
     response: Response,
     notice: { readonly status: number; readonly kind: SignInNotice<Refusal>; readonly to?: string },
@@ -227,7 +231,7 @@ async function signOut<Place extends string, Refusal extends string>(
   const address =
     isOwn && isEverywhere ? await surface.provider.signOutAddress(session?.idToken, request.trace) : undefined;
   if (address === undefined) return say(response, { status: 200, kind: 'signed_out', to: `${mount}/sign-in` });
-  // A redirect after a form would need the provider in the page's `form-action`, with all hosts that it redirects to.
-  response.set('Refresh', `0; url=${address}`);
+  // The page opens the address. A redirect after a form would need the provider in the page's `form-action`, with all hosts
+  // that it redirects to, and the ID token in a header, which proxies log.
   say(response, { status: 200, kind: 'signing_out', to: address });
 }

@@ -61,7 +61,7 @@ ${resumeButton(view, words.resumeNow)}
   return documentOf({ base: view.base, language, title: words.resume }, body);
 }
 
-/** A page about no task: an error, or an end. @param to where its link leads */
+/** A page about no task: an error, or an end. The page `signing_out` opens its link. @param to where its link leads */
 export function renderMessage(kind: MessageKind, language: Language, base: string, to = '/me'): string {
   const { title, text, action } = texts[language].messages[kind];
   const body = html`<main id="main">
@@ -69,17 +69,24 @@ export function renderMessage(kind: MessageKind, language: Language, base: strin
 <p>${text}</p>
 <p><a class="button main" href="${to.startsWith('/') ? base : ''}${to}">${action}</a></p>
 </main>`;
-  return documentOf({ base, language, title }, body);
+  return documentOf({ base, language, title, opens: kind === 'signing_out' ? to : undefined }, body);
 }
 
-function documentOf(head: { base: string; language: Language; title: string }, body: Html): string {
-  const { base, language, title } = head;
+interface Head {
+  readonly base: string;
+  readonly language: Language;
+  readonly title: string;
+  /** The address that the browser opens next. */
+  readonly opens?: string | undefined;
+}
+
+function documentOf({ base, language, title, opens }: Head, body: Html): string {
   return `${html`<!doctype html>
 <html lang="${language}" dir="ltr">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${title}</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
 <link rel="icon" href="${base}${assets.mark.path}">
 <link rel="stylesheet" href="${base}${assets.common.path}">
 <link rel="stylesheet" href="${base}${assets.style.path}">
