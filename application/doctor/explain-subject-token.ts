@@ -8,6 +8,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import { type MachineMark, machineMark } from '../../domain/sponsors/machine-token.ts';
 import {
+  isIdToken,
   isSubjectTokenType,
   judgeSubjectToken,
   type Person,
@@ -98,7 +99,7 @@ function describeForm(jws: CompactJws): Finding {
   const type = jws.type === undefined ? 'no typ' : `typ ${quoteSafely(jws.type)}`;
   if (isSubjectTokenType(jws)) return ok(`It is a JWT, with ${type}.`);
   return failed(
-    `It is a JWT, but no access token (${type}).`,
+    `It is ${isIdToken(jws.claims) ? 'an ID token by its claims' : 'a JWT, but no access token'} (${type}).`,
     'Present the access token, not an ID token, a logout token or a security event token.',
   );
 }

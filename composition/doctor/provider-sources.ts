@@ -100,6 +100,7 @@ export function sponsorQueries(
   const unknownId = randomUUID();
   return {
     needsMetadata: client?.assertionAudience === 'issuer',
+    addresses: [chosen.usersUrl, ...(client === undefined ? [] : [client.tokenUrl])],
     hasBearerToken: client === undefined,
     metadata,
     async requestToken() {

@@ -25,13 +25,25 @@ const CONTROL = /\p{Cc}/u;
 
 /**
  * Whether a token may be an access token. A provider signs other kinds of token with the same keys. So `typ` must name
- * an access token or be absent, and the token must not be a security event token.
+ * an access token or be absent, and the token must be neither a security event token nor an ID token.
  */
 export function isSubjectTokenType(jws: CompactJws): boolean {
   // RFC 9068 §2.1, and vendor variants of at+jwt.
   const accepted = jws.type === undefined || hasType(jws, ['jwt']) || /(^|[/-])at\+jwt$/i.test(jws.type);
   // RFC 8417 §2.2: the events claim marks a security event token, for example a logout token.
-  return accepted && member(jws.claims, 'events') === undefined;
+  return accepted && member(jws.claims, 'events') === undefined && !isIdToken(jws.claims);
+}
+
+/** The hashes of an access token and a code, which only an ID token has (OpenID Connect Core 1.0 §3.1.3.6, §3.3.2.11). */
+const ID_TOKEN_CLAIMS = ['at_hash', 'c_hash'];
+
+/**
+ * Whether the claims say that it is an ID token. The person gave it to an application, not to an agent, and it may pass
+ * through addresses (`id_token_hint`). Not by `nonce`: some providers copy that into access tokens. Keycloak writes the
+ * kind of a token into a claim `typ`.
+ */
+export function isIdToken(claims: JsonObject): boolean {
+  return ID_TOKEN_CLAIMS.some((name) => member(claims, name) !== undefined) || member(claims, 'typ') === 'ID';
 }
 
 /** The person, as the identity provider's token describes them. */

@@ -157,6 +157,7 @@ for (const kind of databases) {
 
     const single: readonly (readonly [string, () => string, string, string])[] = [
       ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
+      ['is an ID token by its claims', () => mint({ at_hash: 'hash' }), 'token form', 'subject_malformed'],
       ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
       [
         'was signed by an unpublished key',

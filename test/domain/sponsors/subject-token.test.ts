@@ -237,7 +237,7 @@ describe('checking the claims of a subject token', () => {
     });
   }
 
-  it('accepts only a typ that an access token may have, and no security event whatever its typ', () => {
+  it('accepts only a typ that an access token may have, and neither a security event nor an ID token whatever its typ', () => {
     const typed = (type: string | undefined, claims: JsonObject = {}) =>
       isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims });
     for (const type of [
@@ -253,6 +253,12 @@ describe('checking the claims of a subject token', () => {
     for (const type of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'client-authentication+jwt', 'xat+jwt', '']) {
       expect(typed(type), type).to.equal(false);
     }
-    expect(typed('JWT', { events: {} })).to.equal(false);
+    for (const claims of [{ events: {} }, { at_hash: 'hash' }, { c_hash: 'hash' }, { typ: 'ID' }]) {
+      for (const type of [undefined, 'JWT', 'at+jwt']) expect(typed(type, claims)).to.equal(false);
+    }
+    // Keycloak, and providers that copy the nonce of the sign-in.
+    for (const claims of [{ typ: 'Bearer' }, { nonce: 'nonce' }, { auth_time: 1 }]) {
+      expect(typed('JWT', claims)).to.equal(true);
+    }
   });
 });

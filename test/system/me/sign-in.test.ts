@@ -475,6 +475,25 @@ for (const database of databases) {
         expect(opened(again)).to.include('/session/end?').and.not.include('id_token_hint');
       });
 
+      it('with a sign-out everywhere that names the client alone, if the ID token is too long for an address', async () => {
+        const other = await startWithPage(database, {}, { odd: {} });
+        for (const idTokenPadding of [4096, 40_000]) {
+          other.provider.misbehave({ idTokenPadding });
+          const person = personBrowser(other.mandate);
+          expect((await person.signIn()).headers.get('location')).to.equal('/me');
+          const cookie = person.cookies();
+          const kept = await other.mandate.sql('select sealed_id_token from sessions');
+          expect(kept).to.deep.equal([{ sealed_id_token: null }]);
+          const form = { form_token: formToken(cookie), everywhere: 'yes' };
+          const answer = await postOwn(other.mandate, '/me/sign-out', cookie, form);
+          expectNotice(answer, 200, 'Now your organisation ends your session there.');
+          expect(answer.text).to.include('/session/end?').and.include(`client_id=${PAGE_CLIENT_ID}`);
+          expect(answer.text).not.to.include('id_token_hint').and.not.include('eyJ');
+          expect(await isSignedIn(other.mandate, cookie)).to.equal(false);
+        }
+        await other.stop();
+      });
+
       it('with no form of another page, for a sign-out everywhere either', async () => {
         const cookie = await signedIn();
         const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
