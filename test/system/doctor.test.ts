@@ -1064,8 +1064,12 @@ for (const kind of databases) {
       const empty = await kind.fresh('absent');
       const found = await complaints({ ...good, ...empty.settings });
       await empty.drop();
-      if (isPostgres) await expectOnly(found, ['schema', 'failed', /no schema/]);
-      else await expectOnly(found, ['database', 'failed', /names no file/]);
+      if (isPostgres) {
+        await expectOnly(found, ['schema', 'failed', /no schema/]);
+        expect(found[0]?.remedy).to.equal(
+          'Run `mandate migrate`. If it has run on this Postgres, its role has another search_path than the serving role.',
+        );
+      } else await expectOnly(found, ['database', 'failed', /names no file/]);
     });
 
     it('finds a removed trigger on each table of the ledger', async () => {

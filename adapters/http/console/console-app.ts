@@ -6,6 +6,7 @@ import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
 import { PAGE_HEADERS, wantsPage } from '../pages/page-headers.ts';
 import { logSeveralSessions } from '../pages/several-sessions.ts';
 import { type SignInNotice, type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
+import { withOptions } from '../public/health.ts';
 import { consoleRouteOf } from '../routes.ts';
 import { type AdmissionRefusal, messageClasses } from '../server/message-classes.ts';
 import type { Traceable } from '../traceable.ts';
@@ -19,6 +20,8 @@ export interface ConsoleSurfaces
   readonly screens: ConsoleSurface;
   readonly signIn: Traceable<SignInSurface<'no_role'>>;
 }
+
+const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'GET, HEAD, OPTIONS' };
 
 export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
   const app = express();
@@ -37,7 +40,8 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
     }),
   );
   app.use(consoleRouter(surfaces.screens, { shows, acts, reads }));
-  return { listener: observedRequests(surfaces, app, consoleRouteOf, refusalPages()), classes: messageClasses(app) };
+  const routed = withOptions(ALLOWED, app);
+  return { listener: observedRequests(surfaces, routed, consoleRouteOf, refusalPages()), classes: messageClasses(app) };
 }
 
 function sayNotice(

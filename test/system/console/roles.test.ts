@@ -14,6 +14,7 @@ import {
 } from '../../support/console/operators-browser.ts';
 import { databases } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { fieldsOf, sendTo } from '../../support/mandate.ts';
 
 type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
@@ -220,6 +221,20 @@ for (const database of databases) {
         }
       });
     }
+
+    it('answers OPTIONS * and OPTIONS /, by which some proxies check health, with 204 and Allow', async () => {
+      const records = await running.mandate.recorded(async () => {
+        for (const [target, allow] of [
+          ['*', 'GET, HEAD, POST, OPTIONS'],
+          ['/', 'GET, HEAD, OPTIONS'],
+          ['/?x=1', 'GET, HEAD, OPTIONS'],
+        ]) {
+          const { answers } = await sendBytes(running.origin, `OPTIONS ${target} HTTP/1.0\r\n\r\n`);
+          expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).to.deep.equal([[204, allow]]);
+        }
+      });
+      expect(records).to.deep.equal([]);
+    });
 
     it('refuses a person without a role at the sign-in, and records it', async () => {
       const records = await running.mandate.recorded(async () => {
