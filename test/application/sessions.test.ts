@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { sealing } from '../../../adapters/platform/system-crypto.ts';
-import { keepIdToken, keptIdToken } from '../../../application/me/sessions.ts';
-import { Secret } from '../../../domain/secret.ts';
+import { sealing } from '../../adapters/platform/system-crypto.ts';
+import { keepIdToken, keptIdToken } from '../../application/sessions.ts';
+import { Secret } from '../../domain/secret.ts';
 
 it('A session keeps an ID token of 4,096 characters, and none of a longer one', () => {
   for (const [length, isKept] of [
