@@ -37,7 +37,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys, clients, operators },
+    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys: providerKeys.anonymous, clients, operators },
     ...{ refuseLoggedOut, endTasksWithoutSession },
   };
   return traceable(parts, (decisions) => ({
@@ -71,7 +71,7 @@ function operatorsLogout(parts: Needed) {
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
   const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
-  return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
+  return { issuer, providerKeys: operatorKeys.anonymous, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
 function events(parts: Needed): Parts['receivers']['events'] {
