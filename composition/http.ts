@@ -126,7 +126,11 @@ function oauth(parts: Parts): HttpSurfaces['oauth'] {
   return traceable(parts, (storage) => {
     const { agents, tasks, sponsors } = storage;
     const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
-    const revocation = { ...service, audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`] };
+    const revocation = {
+      ...service,
+      agentKeys: agentKeys.anonymous,
+      audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`],
+    };
     return {
       exchange: (request, trace) => exchangeToken(service, request, trace),
       refresh: (request, trace) => refreshToken(service, request, trace),

@@ -22,7 +22,7 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys, clients, operators },
+    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys: providerKeys.anonymous, clients, operators },
     ...{ refuseLoggedOut, endTasksWithoutSession },
   };
   return traceable(parts, (decisions) => ({
@@ -57,7 +57,7 @@ function operatorsLogout(parts: Parts) {
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
   const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
-  return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
+  return { issuer, providerKeys: operatorKeys.anonymous, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
 function events(parts: Parts): Parts['receivers']['events'] {
