@@ -7,7 +7,7 @@ import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { grace } from '../../support/identity-provider/people.ts';
+import { ada, grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
@@ -612,6 +612,8 @@ for (const database of databases) {
       const keyed = await startWithPage(database, settings);
       const person = personBrowser(keyed.mandate);
       expect((await person.signIn()).status).to.equal(302);
+      const { text } = await keyed.mandate.get('/me', { accept: 'text/html', cookie: person.cookies() });
+      expect(text).to.include(`Signed in as <bdi>${ada.claims?.oid}</bdi>`);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
       expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');

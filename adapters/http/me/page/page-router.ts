@@ -150,7 +150,7 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
   const view: MeView = {
     ...options,
-    ...{ base, person: person.subject, now: options.clock.now(), formToken: session.formToken, notice },
+    ...{ base, person: person.sponsorKey, now: options.clock.now(), formToken: session.formToken, notice },
     live: page.tasks.filter(({ state }) => state === 'live'),
     history: page.tasks.filter(({ state }) => state !== 'live'),
     next: page.nextAfter && formatAfter(page.nextAfter),
@@ -171,7 +171,7 @@ async function showResume(
   response: Response,
 ): Promise<void> {
   const mayResume = await surface.mayResume(person);
-  const view = { base, person: person.subject, formToken: session.formToken, mayResume };
+  const view = { base, person: person.sponsorKey, formToken: session.formToken, mayResume };
   response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 

@@ -6,7 +6,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 export interface MeView {
   /** The path of the issuer, before `/me`. */
   readonly base: string;
-  /** As the identity provider names the person. */
+  /** The sponsor key: operators find the person by it, and `sub` may be a random text. */
   readonly person: string;
   readonly now: Instant;
   readonly live: readonly MyTask[];
