@@ -7,6 +7,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
@@ -16,7 +17,6 @@ import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {

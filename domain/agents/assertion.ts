@@ -4,8 +4,8 @@
  */
 
 import type { DenialReason } from '../denial.ts';
+import { MAX_INSTANCE_LENGTH } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import { MAX_INSTANCE_LENGTH } from '../tasks/actor-chain.ts';
 import {
   audienceClaim,
   CLOCK_SKEW_SECONDS,

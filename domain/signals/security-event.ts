@@ -6,7 +6,6 @@
 import type { SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { BlockKind } from '../sponsors/block.ts';
-import type { RevocationReason } from '../tasks/task.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
 import { readSubjects } from './event-subject.ts';
@@ -34,9 +33,12 @@ export const securityEventDenialReasons = [
 ] as const;
 export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
 
+/** The events that end tasks, as the reason of those ends. */
+type EndingReason = 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged';
+
 /** Reasons of `sponsor.signal` (specification "Audit events"). */
 type SecuritySignalReason =
-  | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
+  | EndingReason
   | 'ssf_account_enabled'
   /**
    * An account-enabled event was stated before the block that it would lift: the block stays (supplement "Blocks, poll
@@ -74,7 +76,7 @@ export interface SecurityAction {
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
   /** Why the person's live tasks end; `undefined` if they continue. */
-  readonly end: RevocationReason | undefined;
+  readonly end: EndingReason | undefined;
 }
 
 export type SecurityEventVerdict =
@@ -137,7 +139,7 @@ function placesIn(payload: JsonObject) {
   return [member(payload, 'subject'), member(payload, 'sub_id')];
 }
 
-function endsTasks(reason: EventReason): reason is Extract<EventReason, RevocationReason> {
+function endsTasks(reason: EventReason): reason is EndingReason {
   return reason !== 'ssf_account_enabled';
 }
 

@@ -48,6 +48,9 @@ export interface Person {
   readonly scope: Scope;
 }
 
+/** The person, the session and the `iat` of a subject token. */
+export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
+
 export type SubjectReason = Extract<DenialReason, `subject_${string}` | 'sponsor_key_missing'>;
 export type SubjectVerdict =
   | { readonly kind: 'accepted'; readonly person: Person }
