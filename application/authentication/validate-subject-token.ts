@@ -1,6 +1,7 @@
 /** Validates the person's access token (specification "Exchange" rules 3 and 5). */
 
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
@@ -31,6 +32,16 @@ export interface TokenPerson extends Person {
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
+  validation: SubjectValidation,
+  subjectToken: string,
+  trace?: Trace,
+): Promise<Outcome<TokenPerson>> {
+  const outcome = await readSubjectToken(validation, subjectToken, trace);
+  return outcome.kind === 'denied' ? outcome : allowed(outcome.value.person);
+}
+
+/** Like {@link validateSubjectToken}, with all claims of an accepted token. */
+export async function readSubjectToken(
   {
     providerKeys,
     clock,
@@ -43,7 +54,7 @@ export async function validateSubjectToken(
   }: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
-): Promise<Outcome<TokenPerson>> {
+): Promise<Outcome<{ readonly person: TokenPerson; readonly claims: Claims }>> {
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
@@ -60,5 +71,5 @@ export async function validateSubjectToken(
     const [first = 'subject_malformed'] = verdict.faults;
     return denied(first, { about: { sponsor: verdict.subject } });
   }
-  return allowed({ ...verdict.person, issuer });
+  return allowed({ person: { ...verdict.person, issuer }, claims: jws.claims });
 }

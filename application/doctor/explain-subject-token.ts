@@ -14,13 +14,8 @@ import {
   personScope,
   type SubjectReason,
 } from '../../domain/sponsors/subject-token.ts';
-import {
-  audienceClaim,
-  type CompactJws,
-  dateClaim,
-  readProviderJws,
-  textClaim,
-} from '../../domain/tokens/compact-jws.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
+import { type CompactJws, readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
@@ -58,7 +53,7 @@ async function describeToken(service: SubjectTokenExplanation, token: string): P
   }
   // First: a token without a person is the wrong token, and nothing else about it needs a remedy.
   return [
-    { check: 'token person', ...describePerson(jws.claims) },
+    { check: 'token person', ...describePerson(jws.claims.json) },
     { check: 'token form', ...describeForm(jws) },
     { check: 'token signature', ...(await describeSignature(service, jws)) },
     ...describeClaims(service, jws.claims),
@@ -138,21 +133,20 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
   }
 }
 
-function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
+function describeClaims(service: SubjectTokenExplanation, read: Claims): readonly NamedFinding[] {
+  const { issuer: iss, audience: audiences, json: claims } = read;
   const { audience, sponsorKeyClaim, refuseBound, scopeClaim, clock, issuer } = service;
   const now = clock.now();
   const expected = {
-    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound, scopeClaim },
+    ...{ issuer: issuer ?? iss ?? '', audience, sponsorKeyClaim, refuseBound, scopeClaim },
     ...{ now, latest: now },
   };
-  const verdict = judgeSubjectToken(claims, expected);
+  const verdict = judgeSubjectToken(read, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
     const isFault = reasons.some((reason) => faults.includes(reason));
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
   };
-  const iss = textClaim(claims, 'iss');
-  const audiences = audienceClaim(claims);
   const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
   return [
     issuer === undefined
@@ -166,7 +160,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token exp',
       ['subject_missing_expiry', 'subject_expired'],
-      describeExpiry(dateClaim(claims, 'exp'), toSeconds(now)),
+      describeExpiry(read.expiry, toSeconds(now)),
       'Get a new token; if it is new, compare the clocks with `mandate doctor`.',
     ),
     judged(

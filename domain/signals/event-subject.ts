@@ -5,8 +5,7 @@
  */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
-import { textClaim } from '../tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 type SubjectFault = 'ambiguous_subject' | 'no_usable_subject' | 'unsupported_subject_format' | 'keys_unavailable';
 
@@ -82,7 +81,7 @@ function readAliases(identifiers: Json | undefined, upstreamIssuer: string | und
   const [opaque, byIssuer] = [withFormat('opaque'), withFormat('iss_sub')];
   if (opaque.length > 1) return { kind: 'ambiguous' };
   if (byIssuer.length > 0 && upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
-  const candidates = [...opaque, ...byIssuer.filter((alias) => textClaim(alias, 'iss') === upstreamIssuer)];
+  const candidates = [...opaque, ...byIssuer.filter((alias) => textMember(alias, 'iss') === upstreamIssuer)];
   const [candidate] = candidates;
   if (candidates.length > 1) return { kind: 'ambiguous' };
   if (candidate !== undefined) return readIdentifier(candidate, upstreamIssuer);
@@ -94,10 +93,12 @@ function readIdentifier(subject: JsonObject, upstreamIssuer: string | undefined)
     case 'iss_sub': {
       if (upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
       // The same `sub` at another issuer is another person.
-      return textClaim(subject, 'iss') === upstreamIssuer ? personOf(textClaim(subject, 'sub')) : { kind: 'unusable' };
+      return textMember(subject, 'iss') === upstreamIssuer
+        ? personOf(textMember(subject, 'sub'))
+        : { kind: 'unusable' };
     }
     case 'opaque':
-      return personOf(textClaim(subject, 'id'));
+      return personOf(textMember(subject, 'id'));
     default:
       return { kind: 'unsupported' };
   }

@@ -85,7 +85,7 @@ export type SecurityEventVerdict =
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
 
 export function judgeSecurityEvent(
-  { claims, ...jws }: CompactJws,
+  jws: CompactJws,
   expected: {
     /** The transmitter. */
     readonly issuer: string;
@@ -99,11 +99,12 @@ export function judgeSecurityEvent(
 ): SecurityEventVerdict {
   const refused = (reason: SecurityEventDenialReason) => ({ kind: 'refused', reason }) as const;
 
-  const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
+  const claims = jws.claims.json;
+  const signal = judgeSignalClaims(jws.claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
   if (signal.kind === 'refused') return refused(`ssf_${signal.check}`);
   const { jti, forgetAt, issuedAt } = signal;
   if (jti.length > MAX_SIGNAL_IDENTIFIER) return refused('ssf_missing_jti');
-  const events = hasType({ ...jws, claims }, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
+  const events = hasType(jws, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
   if (events === undefined) return refused('ssf_not_a_security_event');
   // A token without handled events needs no readable subject: that of a verification event names the stream.
   if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
