@@ -5,8 +5,7 @@
  */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
-import { textClaim } from '../tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 type SubjectFault = 'ambiguous_subject' | 'no_usable_subject' | 'unsupported_subject_format' | 'keys_unavailable';
 
@@ -100,18 +99,18 @@ function readAliases(identifiers: Json | undefined, upstream: UpstreamIssuers): 
 function readIdentifier(subject: JsonObject, upstream: UpstreamIssuers): Reading {
   switch (member(subject, 'format')) {
     case 'iss_sub':
-      if (isUpstream(subject, upstream)) return personOf(textClaim(subject, 'sub'));
+      if (isUpstream(subject, upstream)) return personOf(textMember(subject, 'sub'));
       // The same `sub` at another issuer is another person.
       return { kind: upstream.isComplete ? 'unusable' : 'unknown_issuer' };
     case 'opaque':
-      return personOf(textClaim(subject, 'id'));
+      return personOf(textMember(subject, 'id'));
     default:
       return { kind: 'unsupported' };
   }
 }
 
 function isUpstream(subject: JsonObject, { known }: UpstreamIssuers): boolean {
-  const issuer = textClaim(subject, 'iss');
+  const issuer = textMember(subject, 'iss');
   return issuer !== undefined && known.includes(issuer);
 }
 

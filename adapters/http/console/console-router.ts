@@ -287,7 +287,7 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
     const refuse = (done: typeof TOO_LARGE) =>
       answer(response, done, renderRefusal(done, screens[screen].path, session));
     if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
-    const parts = readMultipart(request, body.bytes);
+    const parts = await readMultipart(request, body.bytes);
     const given = parts?.get('form_token')?.bytes.toString('utf8');
     if (!isOwnForm(request, surface.origin, { given, expected: session.formToken })) {
       await surface.refuse('invalid_form_token', request.trace);

@@ -2,7 +2,6 @@
 
 import type {
   LogGrowth,
-  LogKey,
   LogState,
   StoredCosignature,
   TilePlace,
@@ -10,6 +9,7 @@ import type {
 } from '../../../application/ports/transparency-log.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
+import type { LogKey } from '../../../domain/log/log-key.ts';
 import { type BindInstant, type Bound, storable } from './column.ts';
 
 export const STATE_COLUMNS = `origin, size, root, note, published_size, published_note, halted,

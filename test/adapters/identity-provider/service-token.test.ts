@@ -63,12 +63,12 @@ describe('The client assertion of the service', () => {
     const jws = readCompactJws(first);
     const now = clock.seconds();
     if (jws === undefined) throw new Error('malformed');
-    const { iat, exp, jti, ...rest } = jws.claims;
+    const { iat, exp, jti, ...rest } = jws.claims.json;
     expect(rest).to.deep.equal({ iss: 'mandate-service', sub: 'mandate-service', aud: 'https://idp.example' });
     expect(iat).to.be.within(now - 6, now - 5);
     expect(Number(exp) - Number(iat)).to.equal(60);
     expect(jti).to.match(/^[A-Za-z0-9_-]{22}$/);
-    expect(readCompactJws(second)?.claims.jti).not.to.equal(jti);
+    expect(readCompactJws(second)?.claims.tokenId).not.to.equal(jti);
     expect(jws).to.include({ algorithm: 'ES256', type: 'JWT', keyId: keys.published().keys[0]?.kid });
   });
 });
@@ -114,7 +114,7 @@ describe('The service token', () => {
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
     });
     const assertion = readCompactJws(form.get('client_assertion') ?? '');
-    expect(assertion?.claims).to.include({ sub: 'mandate-service', aud: 'https://idp.example' });
+    expect(assertion?.claims.json).to.include({ sub: 'mandate-service', aud: 'https://idp.example' });
   });
 
   it('is requested with the configured scope', async () => {
@@ -127,7 +127,7 @@ describe('The service token', () => {
     const tokens = tokensFrom(`${server.url}/token`, undefined, undefined, { assertionAudience: 'token_endpoint' });
     expect(await tokenOf(tokens)).to.equal(`token-${issued}`);
     const form = new URLSearchParams(server.received[0]?.body);
-    expect(readCompactJws(form.get('client_assertion') ?? '')?.claims.aud).to.equal(`${server.url}/token`);
+    expect(readCompactJws(form.get('client_assertion') ?? '')?.claims.json.aud).to.equal(`${server.url}/token`);
   });
 
   it('is requested once more, on a new connection and with a new assertion, if the connection breaks', async () => {
@@ -144,7 +144,7 @@ describe('The service token', () => {
     expect(repeated?.connection).not.to.equal(cut?.connection);
     const [first, second] = [cut, repeated].map((sent) => {
       const assertion = new URLSearchParams(sent?.body).get('client_assertion') ?? '';
-      return readCompactJws(assertion)?.claims.jti;
+      return readCompactJws(assertion)?.claims.tokenId;
     });
     expect(first).to.be.a('string').and.not.equal(second);
   });

@@ -6,7 +6,7 @@ import {
   reasonsOnRecord,
   type SecurityEventVerdict,
 } from '../../../domain/signals/security-event.ts';
-import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const DAY = 86_400;
@@ -34,7 +34,7 @@ function judge(
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   const { type, upstream, latest } = { latest: NOW, type: 'secevent+jwt', upstream: UPSTREAM_ISSUERS, ...more };
   return judgeSecurityEvent(
-    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
+    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claimsOf(claims) },
     {
       issuer: good.iss,
       audience: good.aud,
