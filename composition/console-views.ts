@@ -15,9 +15,7 @@ import { traceable } from './traces.ts';
 /** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
 const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
-export function consoleViews(
-  parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clockWatch'>,
-): Traceable<ViewsSurface> {
+export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };

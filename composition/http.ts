@@ -40,26 +40,7 @@ import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 import { actedOn, traceable } from './traces.ts';
 
-export function httpSurfaces(
-  parts: Pick<
-    Parts,
-    | (
-        | 'settings'
-        | 'storage'
-        | 'storageWithin'
-        | 'tracing'
-        | 'signingKeys'
-        | 'agentKeys'
-        | 'providerKeys'
-        | 'operatorKeys'
-        | 'directory'
-        | 'anonymousDenials'
-        | 'me'
-      )
-    | ('sealedTrees' | 'trustedChain' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
-    | ('clock' | 'clockWatch' | 'log' | 'randomness' | 'measurements')
-  >,
-): HttpSurfaces {
+export function httpSurfaces(parts: Parts): HttpSurfaces {
   const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
   const { anonymousDenials: anonymous, sealedTrees: trees, transparencyLog, measurements, tracing } = parts;
   const issuer = settings['Service:Issuer'];

@@ -15,7 +15,7 @@ import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
 import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
-import type { MeNeeds } from './parts.ts';
+import type { Parts } from './parts.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
@@ -26,14 +26,14 @@ interface MeFiles {
   readonly scopeWords: ScopeWords;
 }
 
-export function openMe(parts: MeNeeds, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
-  const page = mePage({ ...parts, scopeWords });
+export function openMe(parts: Parts, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
+  const page = mePage(parts, scopeWords);
   const provider = pageSignIn(parts, clientSecret);
   const signIn = provider && signInSurface(parts, provider);
   return { api: meApi(parts, provider), signIn, page, routes: meRoutes };
 }
 
-function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurface> {
+function meApi(parts: Parts, provider: SignIn | undefined): Traceable<MeSurface> {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
@@ -65,11 +65,7 @@ function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurfac
 }
 
 /** What the page shows beside the tasks. `undefined` without `Service:Me:ClientId`. */
-export function mePage({
-  settings,
-  clock,
-  scopeWords,
-}: Pick<MeNeeds, 'settings' | 'clock'> & Pick<MeFiles, 'scopeWords'>): PageOptions | undefined {
+export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): PageOptions | undefined {
   if (settings['Service:Me:ClientId'] === undefined) return undefined;
   return {
     clock,

@@ -11,19 +11,6 @@ import { type RequestedAct, refusedActDetail } from '../domain/operators/operato
 import type { Parts } from './parts.ts';
 import { operatorsChoice } from './settings/alternatives.ts';
 
-type Needed = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'storageWithin'
-  | 'providerKeys'
-  | 'operatorKeys'
-  | 'anonymousDenials'
-  | 'clock'
-  | 'clockWatch'
-  | 'randomness'
->;
-
 interface Operators {
   readonly access: OperatorAccess;
   readonly twoPersons: boolean;
@@ -31,7 +18,7 @@ interface Operators {
 }
 
 /** `undefined` if the admin key is the only way in. */
-export function operators(parts: Needed): Operators | undefined {
+export function operators(parts: Parts): Operators | undefined {
   const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
@@ -56,5 +43,9 @@ export function operators(parts: Needed): Operators | undefined {
     refuseUnchecked: async (trace) =>
       anonymousDenials.record({ event: 'admin.denied', reason: 'subject_keys_unavailable' }, trace),
   };
-  return { access, twoPersons, explain: (own, act) => explaining({ ...parts, digest: sha256 }, own, act) };
+  return {
+    access,
+    twoPersons,
+    explain: (own, act) => explaining({ clock, randomness: parts.randomness, digest: sha256 }, own, act),
+  };
 }

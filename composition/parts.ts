@@ -42,39 +42,12 @@ export interface Given {
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly noteSigner: NoteSigner | undefined;
   /** Makes the transparency log; `undefined` without `Service:Audit:Log:Key`. */
-  readonly openLog: ((parts: LogNeeds) => LogParts | undefined) | undefined;
+  readonly openLog: ((parts: Parts) => LogParts | undefined) | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
-  readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
+  readonly openMe: ((parts: Parts) => HttpSurfaces['me']) | undefined;
   /** Makes the console; `undefined` if it is not configured. */
-  readonly openConsole: ((parts: ConsoleNeeds) => HttpApp) | undefined;
+  readonly openConsole: ((parts: Parts) => HttpApp) | undefined;
 }
-
-export type ConsoleNeeds = Pick<
-  Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('operatorMetadata' | 'operatorKeys' | 'surfaces' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
-  | ('agentKeys' | 'clockWatch')
->;
-
-export type MeNeeds = Pick<
-  Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'clockWatch' | 'log' | 'randomness')
->;
-
-export type LogNeeds = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'sealedTrees'
-  | 'trustedChain'
-  | 'signingKeys'
-  | 'noteSigner'
-  | 'network'
-  | 'clock'
-  | 'clockWatch'
-  | 'log'
->;
 
 /** The transparency log of a running service. */
 export interface LogParts {
@@ -129,23 +102,7 @@ export interface Made {
   readonly clockWatch: ClockWatch;
   readonly jobs: Jobs;
   readonly observed: Observed;
-  readonly service: ServiceParts;
 }
 
+/** Each part is created once, when it is first read: destructure what is needed, and never spread this object. */
 export type Parts = Given & Made;
-
-/** The parts that a running service starts and stops. */
-export type ServiceParts = Pick<
-  Parts,
-  | 'surfaces'
-  | 'console'
-  | 'jobs'
-  | 'observed'
-  | 'providerKeys'
-  | 'transmitterKeys'
-  | 'operatorKeys'
-  | 'recordStream'
-  | 'anonymousDenials'
-  | 'trustedChain'
-  | 'transparencyLog'
->;

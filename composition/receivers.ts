@@ -9,27 +9,11 @@ import { operatorsChoice, provisioningChoice, transmitterChoice, upstreamChoice 
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
-type Needed = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'storageWithin'
-  | 'anonymousDenials'
-  | 'providerMetadata'
-  | 'providerKeys'
-  | 'transmitterKeys'
-  | 'operatorKeys'
-  | 'clock'
-  | 'clockWatch'
-  | 'log'
-  | 'randomness'
->;
-
-export function receivers(parts: Needed): Parts['receivers'] {
+export function receivers(parts: Parts): Parts['receivers'] {
   return { backchannelLogout: backchannelLogout(parts), events: events(parts), scim: scim(parts) };
 }
 
-function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
+function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'] {
   const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log } = parts;
   const clients = logoutClients(settings);
   const operators = operatorsLogout(parts);
@@ -52,29 +36,30 @@ function logoutClients(settings: Settings): readonly LogoutClient[] {
   const page = settings['Service:Me:ClientId'];
   const chosen = operatorsChoice(settings);
   const console = chosen?.issuer === undefined ? settings['Service:Operators:ClientId'] : undefined;
-  return [...new Set([tasks, page, console])].flatMap((audience) =>
+  return [...new Set([tasks, page, console])].flatMap((audience): readonly LogoutClient[] =>
     audience === undefined
       ? []
       : [
           {
-            ...{ audience, endsTasks: audience === tasks, closesSessions: audience === page },
-            closesOperatorSessions: audience === console,
+            audience,
+            endsTasks: audience === tasks,
+            closesSessions: audience === page ? 'me' : audience === console ? 'operator' : undefined,
           },
         ],
   );
 }
 
 /** Operators may sign in at another provider than the people whom agents act for. */
-function operatorsLogout(parts: Needed) {
+function operatorsLogout(parts: Parts) {
   const { settings, operatorKeys } = parts;
   const issuer = operatorsChoice(settings)?.issuer;
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
-  const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
+  const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
   return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
-function events(parts: Needed): Parts['receivers']['events'] {
+function events(parts: Parts): Parts['receivers']['events'] {
   const { settings, anonymousDenials: anonymous, transmitterKeys, clock, clockWatch, log } = parts;
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
@@ -92,13 +77,13 @@ function events(parts: Needed): Parts['receivers']['events'] {
 }
 
 /** With a configured issuer, events are applied even while the identity provider does not answer. */
-function upstreamIssuer({ settings, providerMetadata }: Needed): (trace?: Trace) => Promise<string | undefined> {
+function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
   return async (trace) => (await providerMetadata.current(trace))?.issuer;
 }
 
-function scim(parts: Needed): Parts['receivers']['scim'] {
+function scim(parts: Parts): Parts['receivers']['scim'] {
   const { settings, anonymousDenials: anonymous, clockWatch, randomness } = parts;
   const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;

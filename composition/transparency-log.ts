@@ -20,7 +20,7 @@ import {
 } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
-import type { LogNeeds, LogParts } from './parts.ts';
+import type { LogParts, Parts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -39,7 +39,7 @@ export function transparencyLog({
   clock,
   clockWatch: sharedTime,
   log,
-}: LogNeeds): LogParts | undefined {
+}: Parts): LogParts | undefined {
   const chosen = logChoice(settings);
   if (chosen === undefined || noteSigner === undefined) return undefined;
   const signer = noteSigner;

@@ -179,7 +179,7 @@ describe('The dates of a token', () => {
       type: 'logout+jwt',
       claims: { ...signal, sub: 'ada', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
       read: async (token) => {
-        const client = { audience: HERE, endsTasks: true, closesSessions: false, closesOperatorSessions: false };
+        const client = { audience: HERE, endsTasks: true, closesSessions: undefined };
         const service = {
           decisions,
           providerKeys,

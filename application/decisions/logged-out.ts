@@ -4,8 +4,9 @@
  */
 
 import type { Instant } from '../../domain/instant.ts';
+import type { SessionKind } from '../../domain/sessions/session.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { ask, type LogoutPage, type LogoutTimes } from './fact.ts';
+import { ask, type LogoutTimes } from './fact.ts';
 
 /** The person, the session and the `iat` of a subject token. */
 export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
@@ -17,7 +18,7 @@ export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
  */
 export function logoutQuestions(
   { subject, sessionId }: Pick<SubjectSession, 'subject' | 'sessionId'>,
-  page?: LogoutPage,
+  page?: SessionKind,
 ): readonly (LogoutQuestion | undefined)[] {
   const prefix = page === undefined ? '' : (`${page}_` as const);
   const ofPerson = ask('logout', { kind: `${prefix}person`, name: subject });

@@ -4,6 +4,7 @@
  */
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { SessionKind } from '../../domain/sessions/session.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
 import { type CompactJws, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -35,10 +36,8 @@ export interface LogoutClient {
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:Audience`: people start tasks with its tokens. */
   readonly endsTasks: boolean;
-  /** `Service:Me:ClientId`: people sign in at the page with it. */
-  readonly closesSessions: boolean;
-  /** `Service:Operators:ClientId`: operators sign in at the console with it. */
-  readonly closesOperatorSessions: boolean;
+  /** The page at which people sign in with it (`Service:Me:ClientId`, `Service:Operators:ClientId`). */
+  readonly closesSessions: SessionKind | undefined;
 }
 
 interface OperatorsLogout {
@@ -101,8 +100,9 @@ async function decide(
     keepsTasks: !endsTasks,
     endsTasksWithoutSession: endTasksWithoutSession,
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
-    closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
-    closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
+    closes: Object.fromEntries(
+      accepted.flatMap(({ closesSessions: kind }) => (kind === undefined ? [] : [[kind, remembered]])),
+    ),
     isOfOperators,
   });
   if (applied.kind === 'accepted' && applied.leavesTasksWithoutSession) {

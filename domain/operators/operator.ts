@@ -73,6 +73,26 @@ export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | u
   return parseSponsorKey(textClaim(claims, claim) ?? '');
 }
 
+/** How the claims of a token say who an operator is. */
+export interface OperatorClaims {
+  /** `Service:Operators:RoleClaim`. */
+  readonly roleClaim: string;
+  /** `Service:Operators:Roles`. */
+  readonly roles: RoleValues;
+  /** `Service:UpstreamIdp:SponsorKeyClaim`: as whom blocks name the operator. */
+  readonly sponsorKeyClaim: string;
+}
+
+/** The operator whom a token of the provider names. */
+export function operatorIn(
+  claims: JsonObject,
+  { roleClaim, roles, sponsorKeyClaim }: OperatorClaims,
+  { issuer, subject }: Pick<OperatorPerson, 'issuer' | 'subject'>,
+): OperatorPerson {
+  const sponsorKey = operatorKeyIn(claims, sponsorKeyClaim);
+  return { kind: 'person', issuer, subject, sponsorKey, roles: rolesIn(claims, roleClaim, roles) };
+}
+
 function memberOf(parent: Json | undefined, name: string): Json | undefined {
   return isJsonObject(parent) ? member(parent, name) : undefined;
 }

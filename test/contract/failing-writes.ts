@@ -54,8 +54,7 @@ export async function allRows(outside: OutsideConnection): Promise<unknown> {
     'spent_assertions',
     'accepted_signals',
     'logouts',
-    'me_sessions',
-    'operator_sessions',
+    'sessions',
   ]) {
     contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
   }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
 import { assets } from '../../adapters/http/console/layout.ts';
 import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
 import { logOut } from '../../application/decisions/log-out.ts';

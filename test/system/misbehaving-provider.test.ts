@@ -4,7 +4,7 @@
  */
 
 import { expect } from 'chai';
-import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
 import { type Area, type OddWorldOptions, startOddWorld } from '../support/identity-provider/odd-world.ts';
 import type { Oddities } from '../support/identity-provider/oddities.ts';
 import { byLength } from '../support/length.ts';

@@ -9,20 +9,17 @@ import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
 import type { Asset } from '../pages/assets.ts';
 import type { Html } from '../pages/html.ts';
+import type { BrowserSession } from '../pages/session.ts';
 import type { Notice } from './notices.ts';
 import type { OverviewSurface } from './overview-surface.ts';
 import type { ScreenName } from './screens.ts';
 import type { ViewsSurface } from './views-surface.ts';
 
-export interface Asked {
-  readonly operator: OperatorPerson;
+/** What a screen or form gets. `holder` is the operator. */
+export interface Asked extends Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> {
   /** Whether a screen shows what needs the role. The form checks it again. */
   may(role: OperatorRole): boolean;
   readonly now: Instant;
-  /** Every form carries it. */
-  readonly formToken: string;
-  /** Whether the provider can end its own session too. */
-  readonly signsOutEverywhere?: boolean | undefined;
   /** The use cases of `/admin`. In a form, its decisions record the operator, the role and the reason. */
   readonly admin: AdminSurface;
   /** The use cases of `/audit`: for an auditor only. */

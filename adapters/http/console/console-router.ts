@@ -25,6 +25,7 @@ import { GONE, readFormRequest } from '../oauth/form.ts';
 import { serveAssets } from '../pages/assets.ts';
 import { isOwnForm, mayBeOwnScript } from '../pages/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
+import type { BrowserSession, BrowserSessions } from '../pages/session.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
 import { consoleCookies } from './cookies.ts';
@@ -44,7 +45,6 @@ import {
   type ScreenName,
   screens,
 } from './screens.ts';
-import type { ConsoleSession, ConsoleSessions } from './session.ts';
 import type { ViewsSurface } from './views-surface.ts';
 
 export interface ConsoleSurface {
@@ -54,7 +54,7 @@ export interface ConsoleSurface {
   readonly audit: Traceable<AuditSurface>;
   readonly views: Traceable<ViewsSurface>;
   readonly overview: Traceable<OverviewSurface>;
-  readonly sessions: ConsoleSessions;
+  readonly sessions: BrowserSessions<OperatorPerson>;
   /** Runs the checks of the doctor, or waits for those that run. */
   examine(): Promise<Report>;
   /** Records that a person lacks the role for a route. */
@@ -158,7 +158,7 @@ function withRole(
       const detail = 'Only the pages of this console may read this.';
       return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });
     }
-    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
     await handle(askedOf(surface, session, route, request), request, response);
@@ -169,21 +169,24 @@ function sessionOf(
   { sessions }: ConsoleSurface,
   { headers: { cookie = '' }, trace }: Request,
   renews = true,
-): Promise<ConsoleSession | undefined> {
+): Promise<BrowserSession<OperatorPerson> | undefined> {
   return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
 }
 
 function askedOf(
   surface: ConsoleSurface,
-  { operator, formToken, signsOutEverywhere }: ConsoleSession,
+  { holder, formToken, signsOutEverywhere }: BrowserSession<OperatorPerson>,
   route: AdminRoute,
   request: Request,
   act?: RequestedAct,
 ): Asked {
   const { trace } = request;
   return {
-    ...{ operator, formToken, signsOutEverywhere, now: surface.clock.now() },
-    may: (role) => roleFor(operator, role) !== undefined,
+    holder,
+    formToken,
+    signsOutEverywhere,
+    now: surface.clock.now(),
+    may: (role) => roleFor(holder, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
     views: forRequest(surface.views, { trace }),
@@ -191,7 +194,7 @@ function askedOf(
     examine: () => surface.examine(),
     async lasts() {
       const session = await sessionOf(surface, request, false);
-      return session !== undefined && roleFor(session.operator, adminRoutes[route]) !== undefined;
+      return session !== undefined && roleFor(session.holder, adminRoutes[route]) !== undefined;
     },
   };
 }
@@ -209,12 +212,12 @@ function takeNotice(request: Request, response: Response): string | undefined {
 
 async function refuseRole(
   surface: ConsoleSurface,
-  session: ConsoleSession,
+  session: BrowserSession<OperatorPerson>,
   route: AdminRoute,
   request: Request,
   response: Response,
 ): Promise<void> {
-  await surface.refuseRole(session.operator, route, request.trace);
+  await surface.refuseRole(session.holder, route, request.trace);
   answer(response, { status: 403, reason: 'operator_role_missing' }, renderMessage('role_missing', session));
 }
 
@@ -240,14 +243,14 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
       await surface.refuse('invalid_form_token', request.trace);
       return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
     }
-    const held = roleFor(session.operator, role);
+    const held = roleFor(session.holder, role);
     if (held === undefined) return refuseRole(surface, session, route, request, response);
     const reason = parseReason(field('reason') ?? '');
     const done =
       reason === undefined
         ? REASON_REFUSED
         : await acted(
-            askedOf(surface, session, route, request, { operator: session.operator, role: held, route, reason }),
+            askedOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
             field,
             change,
           );
@@ -290,7 +293,7 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
       await surface.refuse('invalid_form_token', request.trace);
       return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
     }
-    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
     const file = parts?.get('file')?.bytes;

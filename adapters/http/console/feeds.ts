@@ -14,10 +14,10 @@ import type { FeedName } from './screens.ts';
 const MOST_PROOFS = 100;
 const SEQS_SENTENCE = `Must be 1 to ${MOST_PROOFS} numbers of records, with commas between them.`;
 
-const stream: Feed = async ({ audit, operator, lasts }, request, response) => {
+const stream: Feed = async ({ audit, holder, lasts }, request, response) => {
   const { streaming } = audit;
   if (streaming === undefined) throw new Error('the console runs without the stream of records');
-  await streamRecords(streaming, request, response, holderOf('console', operator), lasts);
+  await streamRecords(streaming, request, response, holderOf('console', holder), lasts);
 };
 
 /** Many in one request: one request for each would use up what the rate limit grants. */

@@ -1,11 +1,11 @@
 /** The document of every page of the console: who is signed in, the navigation, a notice, and the way to the kill switch. */
 
-import { type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
+import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
 import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
 import { type Html, html, type Insert } from '../pages/html.ts';
+import type { BrowserSession } from '../pages/session.ts';
 import { roleOf, type ScreenName, screens } from './screens.ts';
-import type { ConsoleSession } from './session.ts';
 
 export const assets = {
   common: readCommonStyle(''),
@@ -23,7 +23,7 @@ export interface Frame {
   /** The screen that the navigation marks. */
   readonly screen?: ScreenName | undefined;
   /** `undefined` on a page without a session. */
-  readonly signedIn?: Pick<ConsoleSession, 'operator' | 'formToken' | 'signsOutEverywhere'> | undefined;
+  readonly signedIn?: Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> | undefined;
   /** What the operator has just done. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
@@ -63,7 +63,10 @@ function bareHeader(): Html {
   return html`<header class="bar"><p class="brand"><img src="${assets.mark.path}" alt=""> Mandate console</p></header>`;
 }
 
-function header({ operator, formToken }: NonNullable<Frame['signedIn']>, current: ScreenName | undefined): Html {
+function header(
+  { holder: operator, formToken }: NonNullable<Frame['signedIn']>,
+  current: ScreenName | undefined,
+): Html {
   const may = (role: OperatorRole) => roleFor(operator, role) !== undefined;
   const links = Object.entries(screens).flatMap(([name, screen]): Insert[] =>
     screen.inNavigation && may(roleOf(screen))

@@ -6,7 +6,6 @@
 import type { Knex } from 'knex';
 import {
   byEnd,
-  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
@@ -14,9 +13,8 @@ import {
 } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
 import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
-import { type Bound, scopeColumn, storable, storableOrNull } from '../rows/column.ts';
+import { type Bound, scopeColumn, storable } from '../rows/column.ts';
 import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
-import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
 import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -88,41 +86,12 @@ const putLogouts = insertInto(
   'on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at',
 );
 
-const insertSessions = insertInto('me_sessions', sessionColumnNames);
-const insertOperatorSessions = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions');
-const ofOperators = sessionStatements('operator_sessions');
-
-function sessionStatements(table: string) {
-  return {
-    renew: {
-      name: `renew_${table}`,
-      text: `update ${table} set last_used_at = $2, expires_at = $3 where session_hash = $1`,
-    },
-    close: { name: `close_${table}`, text: `delete from ${table} where session_hash = $1` },
-  };
-}
-
-const closeBySid = {
-  name: 'close_me_sessions_by_sid',
-  text: 'delete from me_sessions where sid = $1 or (sid is null and sponsor = $2)',
+const insertSessions = insertInto('sessions', sessionColumnNames);
+const renewSession = {
+  name: 'renew_session',
+  text: 'update sessions set last_used_at = $2, expires_at = $3 where session_hash = $1',
 };
-const closeBySubject = { name: 'close_me_sessions_by_subject', text: 'delete from me_sessions where sponsor = $1' };
-const closeSurplus = {
-  name: 'close_surplus_me_sessions',
-  text: `delete from me_sessions where session_hash in (
-    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
-};
-
-function closeSessions(closed: readonly ClosedSessions[]) {
-  return closed.map((each) => {
-    if (each.kind === 'one') return { query: ofMe.close, values: [each.sessionHash] };
-    const subject = storableOrNull('sub', each.subject);
-    if (each.kind === 'person') return { query: closeBySubject, values: [subject] };
-    if (each.kind === 'surplus') return { query: closeSurplus, values: [subject, each.keep] };
-    return { query: closeBySid, values: [storable('sid', each.sessionId), subject] };
-  });
-}
+const closeSession = { name: 'close_session', text: 'delete from sessions where session_hash = $1' };
 
 const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
 const closeStatusList = {
@@ -315,26 +284,13 @@ const statements: Statements = {
     },
   ],
 
-  close_sessions: closeSessions,
+  close_session: (effects) => effects.map(({ sessionHash }) => ({ query: closeSession, values: [sessionHash] })),
   insert_session: (effects) => [
     { query: insertSessions, values: [rows(effects, (session) => sessionColumns(session, bindInstant))] },
   ],
   renew_session: (effects) =>
     effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
-      query: ofMe.renew,
-      values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
-    })),
-  close_operator_session: (effects) =>
-    effects.map(({ sessionHash }) => ({ query: ofOperators.close, values: [sessionHash] })),
-  insert_operator_session: (effects) => [
-    {
-      query: insertOperatorSessions,
-      values: [rows(effects, (session) => operatorSessionColumns(session, bindInstant))],
-    },
-  ],
-  renew_operator_session: (effects) =>
-    effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
-      query: ofOperators.renew,
+      query: renewSession,
       values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
     })),
 

@@ -5,12 +5,7 @@ import type { Clock } from '../../../application/ports/runtime.ts';
 import { byKeys, postgres } from '../dialect.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  operatorSessionsBy,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
+import { type SessionRow, sessionColumnNames, sessionsBy, toSession } from '../rows/session-row.ts';
 import type { ColumnType } from '../tables.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
@@ -30,7 +25,7 @@ interface Lookup<Name extends FactName> {
   read(rows: readonly never[]): Answer<Name>;
 }
 
-type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'operator_sessions' | 'user_count'>;
+type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'>;
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
   text: 'text',
@@ -169,22 +164,22 @@ const countUsers = { name: 'user_count', text: 'select count(*) as users from pr
 /** In one order, so that two decisions about the same sessions do not wait for each other. */
 function selectSessions(by: string, condition: string): Prepared {
   return {
-    name: `operator_sessions_by_${by}`,
-    text: `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}
+    name: `sessions_by_${by}`,
+    text: `select ${sessionColumnNames.join(', ')} from sessions where kind = $1 and ${condition}
       order by session_hash for update`,
   };
 }
 
 const sessions = {
-  session_hash: selectSessions('hash', 'session_hash = $1'),
-  sid: selectSessions('sid', 'sid = $1 or (sid is null and sub = $2)'),
-  sub: selectSessions('sub', 'sub = $1'),
+  session_hash: selectSessions('hash', 'session_hash = $2'),
+  sid: selectSessions('sid', '(sid = $2 or (sid is null and sub = $3))'),
+  sub: selectSessions('sub', 'sub = $2'),
 } as const;
 
-async function readSessions(run: Run, about: About<'operator_sessions'>): Promise<Answer<'operator_sessions'>> {
-  const { by, values } = operatorSessionsBy(about);
-  const { rows } = await run<OperatorSessionRow>(sessions[by], values);
-  return rows.map(toOperatorSession);
+async function readSessions(run: Run, about: About<'sessions'>): Promise<Answer<'sessions'>> {
+  const { by, values } = sessionsBy(about);
+  const { rows } = await run<SessionRow>(sessions[by], values);
+  return rows.map(toSession);
 }
 
 /**
@@ -204,7 +199,7 @@ export async function readFacts(
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
-    else if (question.fact === 'operator_sessions') answers.set(question, await readSessions(run, question.about));
+    else if (question.fact === 'sessions') answers.set(question, await readSessions(run, question.about));
     else if (question.fact === 'user_count') {
       const { rows } = await run<{ users: number }>(countUsers);
       answers.set(question, rows[0]?.users ?? 0);

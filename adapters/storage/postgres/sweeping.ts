@@ -18,8 +18,7 @@ const deletions = [
     table,
     'forget_at',
   ]),
-  ['me_sessions', 'expires_at'],
-  ['operator_sessions', 'expires_at'],
+  ['sessions', 'expires_at'],
 ].map(([table, until]) => ({
   name: `forget_${table}`,
   text: `delete from ${table} where ctid = any (array(

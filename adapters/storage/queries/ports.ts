@@ -3,7 +3,7 @@
 import { operatorActs } from './acts.ts';
 import { agents } from './agents.ts';
 import type { Ask } from './query.ts';
-import { operatorSessions, sessions } from './sessions.ts';
+import { sessions } from './sessions.ts';
 import { sponsors } from './sponsors.ts';
 import { statusLists } from './status-lists.ts';
 import { tasks } from './tasks.ts';
@@ -16,7 +16,6 @@ export function queryPorts(ask: Ask) {
     statusLists: statusLists(ask),
     sponsors: sponsors(ask),
     sessions: sessions(ask),
-    operatorSessions: operatorSessions(ask),
     provisionedUsers: provisionedUsers(ask),
     operatorActs: operatorActs(ask),
   };

@@ -2,7 +2,6 @@
 
 import {
   byEnd,
-  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
@@ -12,9 +11,8 @@ import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
 import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
-import { scopeColumn, storable, storableOrNull } from '../rows/column.ts';
+import { scopeColumn, storable } from '../rows/column.ts';
 import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
-import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
 import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
 import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
@@ -84,29 +82,9 @@ const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?
 const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
   on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
 
-const insertSession = insertInto('me_sessions', sessionColumnNames);
-const insertOperatorSession = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions');
-const ofOperators = sessionStatements('operator_sessions');
-
-function sessionStatements(table: string) {
-  return {
-    renew: `update ${table} set last_used_at = ?, expires_at = ? where session_hash = ?`,
-    close: `delete from ${table} where session_hash = ?`,
-  };
-}
-
-const closeBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
-const closeBySubject = 'delete from me_sessions where sponsor = ?';
-const closeSurplus = `delete from me_sessions where session_hash in (
-  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
-
-function closeSessions(run: Run, closed: ClosedSessions): void {
-  if (closed.kind === 'one') run(ofMe.close, [closed.sessionHash]);
-  else if (closed.kind === 'person') run(closeBySubject, [storable('sub', closed.subject)]);
-  else if (closed.kind === 'surplus') run(closeSurplus, [storable('sub', closed.subject), closed.keep]);
-  else run(closeBySid, [storable('sid', closed.sessionId), storableOrNull('sub', closed.subject)]);
-}
+const insertSession = insertInto('sessions', sessionColumnNames);
+const renewSession = 'update sessions set last_used_at = ?, expires_at = ? where session_hash = ?';
+const closeSession = 'delete from sessions where session_hash = ?';
 
 const insertAgent = insertInto('agents', agentColumnNames);
 const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
@@ -174,7 +152,7 @@ const appliers: Appliers = {
   put_logout: (run, { kind, name, statedAt, forgetAt }) =>
     run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
 
-  close_sessions: closeSessions,
+  close_session: (run, { sessionHash }) => run(closeSession, [sessionHash]),
   insert_session: (run, session) => {
     const columns = sessionColumns(session, bindInstant);
     run(
@@ -182,17 +160,8 @@ const appliers: Appliers = {
       sessionColumnNames.map((name) => columns[name]),
     );
   },
-  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) => run(ofMe.renew, [lastUsedAt, expiresAt, sessionHash]),
-  close_operator_session: (run, { sessionHash }) => run(ofOperators.close, [sessionHash]),
-  insert_operator_session: (run, session) => {
-    const columns = operatorSessionColumns(session, bindInstant);
-    run(
-      insertOperatorSession,
-      operatorSessionColumnNames.map((name) => columns[name]),
-    );
-  },
-  renew_operator_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
-    run(ofOperators.renew, [lastUsedAt, expiresAt, sessionHash]),
+  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
+    run(renewSession, [lastUsedAt, expiresAt, sessionHash]),
 
   insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
   replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),

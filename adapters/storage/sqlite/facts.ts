@@ -4,12 +4,7 @@ import type { About, Answer, FactName } from '../../../application/decisions/fac
 import { compile, inOrder, sqlite } from '../dialect.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  operatorSessionsBy,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
+import { type SessionRow, sessionColumnNames, sessionsBy, toSession } from '../rows/session-row.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
 import type { Run } from './handle.ts';
 
@@ -28,9 +23,9 @@ function shared<Name extends FactName>({ text: source, values, read }: RowFact<N
 const readers: Readers = {
   ...sharedReaders,
 
-  operator_sessions: (run, about) => {
-    const { by, values } = operatorSessionsBy(about);
-    return run<OperatorSessionRow>(OPERATOR_SESSIONS[by], values).rows.map(toOperatorSession);
+  sessions: (run, about) => {
+    const { by, values } = sessionsBy(about);
+    return run<SessionRow>(SESSIONS[by], values).rows.map(toSession);
   },
 
   live_tasks: (run, { selection, at }) => {
@@ -90,14 +85,14 @@ function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean 
   return run(query, values).count > 0;
 }
 
-function operatorSessions(condition: string): string {
-  return `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}`;
+function selectSessions(condition: string): string {
+  return `select ${sessionColumnNames.join(', ')} from sessions where kind = ? and ${condition}`;
 }
 
-const OPERATOR_SESSIONS = {
-  session_hash: operatorSessions('session_hash = ?'),
-  sid: operatorSessions('sid = ? or (sid is null and sub = ?)'),
-  sub: operatorSessions('sub = ?'),
+const SESSIONS = {
+  session_hash: selectSessions('session_hash = ?'),
+  sid: selectSessions('(sid = ? or (sid is null and sub = ?))'),
+  sub: selectSessions('sub = ?'),
 } as const;
 
 /** The audience's open status lists, oldest first. */

@@ -9,8 +9,7 @@ const deletions = [
   deleteFrom('revoked_tokens', 'jti'),
   deleteFrom('accepted_signals', 'receiver, issuer, jti'),
   deleteFrom('logouts', 'kind, name'),
-  deleteFrom('me_sessions', 'session_hash', 'expires_at'),
-  deleteFrom('operator_sessions', 'session_hash', 'expires_at'),
+  deleteFrom('sessions', 'session_hash', 'expires_at'),
   deleteFrom('pending_unblocks', 'sponsor_key'),
 ];
 

@@ -84,7 +84,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   };
   const session = () =>
     served.roles && {
-      operator: {
+      holder: {
         ...({ kind: 'person', issuer: 'https://login.example', subject: 'olga', sponsorKey: 'olga' } as const),
         roles: served.roles,
       },

@@ -145,7 +145,7 @@ for (const database of databases) {
       const records = await beside(settings, async (instance, origin) => {
         instance.clock.advance(UNUSED_SECONDS);
         await outside.sql(database.engine === 'postgres' ? 'begin' : 'begin immediate');
-        if (database.engine === 'postgres') await outside.sql('lock table operator_sessions in exclusive mode');
+        if (database.engine === 'postgres') await outside.sql('lock table sessions in exclusive mode');
         // It waits for the lock, and holds the only permit.
         const first = sendTo(`${origin}/`, { headers: headers() });
         const busy = async () => (await scrape(metrics)).value('mandate_admission_turns_busy', { work: 'revoking' });

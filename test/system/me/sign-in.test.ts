@@ -237,7 +237,7 @@ for (const database of databases) {
         return [text.includes('action="/me/pause"'), text.includes('You cannot pause agents here.')];
       };
       expect(await offers()).to.deep.equal([true, false]);
-      await mandate.sql(`update me_sessions set authenticated_at = null where sponsor = '${grace.username}'`);
+      await mandate.sql(`update sessions set authenticated_at = null where sub = '${grace.username}'`);
       expect(await offers()).to.deep.equal([false, true]);
       const token = formToken(cookie);
       const headers = { cookie, origin: mandate.issuer };
@@ -444,7 +444,7 @@ for (const database of databases) {
       it('with a sign-out everywhere, whose ID token the database does not hold in the clear, nor the log', async () => {
         const cookie = await signedIn();
         const [{ sealed_id_token: kept } = {}] = await mandate.sql(
-          'select sealed_id_token from me_sessions order by created_at desc limit 1',
+          'select sealed_id_token from sessions order by created_at desc limit 1',
         );
         expect(kept).to.match(/^[\w-]{500,}$/);
         const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });

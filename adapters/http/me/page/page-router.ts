@@ -15,10 +15,11 @@ import { queryParameters } from '../../message/head.ts';
 import { GONE, readFormRequest } from '../../oauth/form.ts';
 import { serveAssets } from '../../pages/assets.ts';
 import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../pages/page-headers.ts';
+import type { BrowserSession } from '../../pages/session.ts';
 import { issuerPath } from '../../routes.ts';
 import { forRequest, type Traceable } from '../../traceable.ts';
 import { meCookies } from '../cookies.ts';
-import { type MeSession, mayWrite } from '../identify.ts';
+import { mayWrite } from '../identify.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
 import { answerFaultsWithPages, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
@@ -37,10 +38,10 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
-  const asked = (request: Request, session: MeSession): Asked => ({
-    ...{ surface: forRequest(surface, request), person: session.person, session, base, options },
+  const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
+    ...{ surface: forRequest(surface, request), person: session.holder, session, base, options },
   });
-  const find = async (request: Request): Promise<MeSession | undefined> =>
+  const find = async (request: Request): Promise<BrowserSession<MePerson> | undefined> =>
     forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace);
 
   /** A page. Without a session the browser goes to the sign-in. */
@@ -107,7 +108,7 @@ type Field = (name: string) => string | undefined;
 interface Asked {
   readonly surface: MeSurface;
   readonly person: MePerson;
-  readonly session: MeSession;
+  readonly session: BrowserSession<MePerson>;
   readonly base: string;
   readonly options: PageOptions;
 }

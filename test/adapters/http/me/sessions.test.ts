@@ -49,7 +49,7 @@ describe('A session at /me', () => {
     const surface: MeSurface = {
       issuer: ISSUER,
       validate: async () => denied('subject_audience_mismatch'),
-      sessions: { find: async (cookies) => (cookies === COOKIE ? { person: ada, formToken: FORM_TOKEN } : undefined) },
+      sessions: { find: async (cookies) => (cookies === COOKIE ? { holder: ada, formToken: FORM_TOKEN } : undefined) },
       refuse: async (reason) => anonymous.record({ event: 'me.denied', reason }),
       tasks: (person, question) => myTasks(service, person, question),
       stop: (person, selection) => stopMyTasks(service, person, selection),

@@ -117,7 +117,7 @@ const REMEMBERED = {
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
   logouts: `select 'person', 'person-' || n, ${at}, `,
-  me_sessions: `select 'hash-' || n, 'ada', 'ada', 'sid-' || n, ${at}, ${at}, ${at}, `,
+  sessions: `select 'hash-' || n, 'me', 'i', 'person-' || n, 'ada', '', 'sid-' || n, ${at}, ${at}, ${at}, `,
 };
 
 const KEPT = {
@@ -333,9 +333,22 @@ for (const [where, mode] of Object.entries(KEPT)) {
       expect(measured.scans).to.equal(0);
     });
 
+    it('are read from the sessions to close those that a logout names', async () => {
+      asked = { tables: ['sessions'], query: 'select 1' };
+      const closes = { me: { statedAt: AT, forgetAt: LATER } };
+      for (const loggedOut of [
+        { kind: 'session', sessionId: 'sid-7', subject: 'person-7' } as const,
+        { kind: 'person', subject: 'person-7' } as const,
+      ]) {
+        await decisions.decide(logOut, { ...signal(), keepsTasks: true, closes, loggedOut });
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
+      }
+    });
+
     for (const table of Object.keys(REMEMBERED)) {
       it(`are read from ${table} to delete expired rows, not the whole table`, async () => {
-        const until = table === 'me_sessions' ? 'expires_at' : 'forget_at';
+        const until = table === 'sessions' ? 'expires_at' : 'forget_at';
         const query = `select count(*)::integer as left from ${table} where ${until} > ${at} and ${until} <= ${at} + interval '10 seconds'`;
         asked = { tables: [table], query };
         await sweeping.forget(plusSeconds(AT, 5), 100);

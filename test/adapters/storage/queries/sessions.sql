@@ -1,11 +1,5 @@
--- findOperatorSession
--- postgres
-select session_hash, iss, sub, sponsor_key, roles, sid, created_at, last_used_at, expires_at, sealed_id_token from operator_sessions where session_hash = $1;
--- sqlite
-select session_hash, iss, sub, sponsor_key, roles, sid, created_at, last_used_at, expires_at, sealed_id_token from operator_sessions where session_hash = ?;
-
 -- findSession
 -- postgres
-select session_hash, sponsor_key, sponsor, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token from me_sessions where session_hash = $1;
+select session_hash, kind, iss, sub, sponsor_key, roles, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token from sessions where kind = $1 and session_hash = $2;
 -- sqlite
-select session_hash, sponsor_key, sponsor, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token from me_sessions where session_hash = ?;
+select session_hash, kind, iss, sub, sponsor_key, roles, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token from sessions where kind = ? and session_hash = ?;
