@@ -16,14 +16,13 @@ import { beginSession, endSession, type PageSessions } from '../application/sess
 import { type OperatorClaims, type OperatorPerson, operatorIn } from '../domain/operators/operator.ts';
 import type { Secret } from '../domain/secret.ts';
 import { OPERATOR_SESSION_TTL, operatorOf } from '../domain/sessions/session.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
 import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
 import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
+import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
@@ -72,9 +71,7 @@ function overview(parts: Parts): Traceable<OverviewSurface> {
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
-    statusLists: settings['Service:StatusLists:Enabled']
-      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-      : undefined,
+    statusLists: statusListReach(settings),
   }));
 }
 

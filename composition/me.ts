@@ -10,12 +10,12 @@ import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
 import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
 import { myTasks } from '../application/me/my-tasks.ts';
-import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import type { Parts } from './parts.ts';
+import { statusListReach } from './settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
@@ -56,6 +56,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): Traceable<MeSurface>
       canPause: settings['Service:Me:Pause'],
       pauseOf: (person) => findPause(service, person),
       pause: (person) => pauseAgents(service, person),
+      mayResume: (person) => mayResume(service, person),
       resume: (person) => resumeAgents(service, person),
       records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
       prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
@@ -73,9 +74,7 @@ export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): Page
     scopeWords,
     reach: {
       tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: settings['Service:StatusLists:Enabled']
-        ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-        : undefined,
+      statusLists: statusListReach(settings),
     },
   };
 }

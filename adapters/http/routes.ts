@@ -4,9 +4,11 @@
  * "Overload", "Events"; supplement "Errors elsewhere").
  */
 
+import type { RequestListener } from 'node:http';
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
+import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The surface decides the format of a refusal. */
 export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'console' | 'public';
@@ -39,6 +41,14 @@ export interface OptionalPaths {
 
 /** How a request with this target is treated. */
 export type RouteOf = (target: string) => Route;
+
+/** A handler in front of the application. */
+export type RoutedListener = (request: ServedRequest, response: ServedResponse, route: Route) => void;
+
+/** Finds the route of each request, once. */
+export function routed(routes: RouteOf, next: RoutedListener): RequestListener {
+  return (request, response) => next(request, response, routes(request.url ?? ''));
+}
 
 /** @param target the request target. Its query is ignored */
 export function routeOf(target: string, optional: OptionalPaths = {}): Route {

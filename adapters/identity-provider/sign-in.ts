@@ -29,10 +29,10 @@ import type { ProviderKeys } from '../../application/ports/keys.ts';
 import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { Secret } from '../../domain/secret.ts';
+import { isSignInRecent, usableSignInTime } from '../../domain/sessions/sign-in-age.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
-import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
@@ -211,23 +211,18 @@ async function judgeIdToken(
   }
   const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
   if (issuedAt === undefined) return refused('id_token_refused', 'no_issued_at');
-  const authenticatedAt = usableTime(verdict.person.authenticatedAt, now);
+  const authenticatedAt = usableSignInTime(verdict.person.authenticatedAt, now);
   const { maxAge } = attempt;
   if (maxAge !== undefined) {
     // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1).
     if (authenticatedAt === undefined) return refused('sign_in_undated', 'no_auth_time');
-    if (plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now) {
+    // With the rule of the session that would begin: with another, it could not do what this sign-in is for.
+    if (!isSignInRecent({ authenticatedAt, by: 'session' }, maxAge, { now, latest: now })) {
       return refused('sign_in_too_old', 'old_auth_time');
     }
   }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
   return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims, idToken: new Secret(idToken) };
-}
-
-/** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */
-function usableTime(stated: Instant | undefined, now: Instant): Instant | undefined {
-  if (stated === undefined || stated > plusSeconds(now, CLOCK_SKEW_SECONDS)) return undefined;
-  return stated > now ? now : stated;
 }
 
 /**

@@ -12,7 +12,8 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Session } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
-import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
+import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
 import type { LogKey } from '../ports/transparency-log.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
@@ -87,7 +88,7 @@ export interface EndedTask {
 export interface TaskEnd {
   /** A revoked task ends at `at`, an expired one at its own expiry. */
   readonly state: 'revoked' | 'expired';
-  readonly record: { readonly event: LedgerEvent; readonly reason: RevocationReason | 'task_ttl_elapsed' };
+  readonly record: { readonly event: LedgerEvent; readonly reason: EndReason };
 }
 
 export type EffectName = keyof Effects;

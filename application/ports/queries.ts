@@ -9,8 +9,9 @@ import type { Session, SessionHash, SessionKind } from '../../domain/sessions/se
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
-import type { Grant, GrantHash, RevocationReason, Task, TaskState } from '../../domain/tasks/task.ts';
+import type { Grant, GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** The registered agents. */
@@ -63,7 +64,7 @@ export interface OwnTask {
   /** `undefined` while the task is live. */
   readonly endedAt: Instant | undefined;
   /** Why the task ended; `undefined` while it is live. */
-  readonly reason: RevocationReason | 'task_ttl_elapsed' | undefined;
+  readonly reason: EndReason | undefined;
   /** Successful refreshes so far. */
   readonly renewals: number;
   /** The last refresh; `undefined` before the first. */

@@ -2,20 +2,21 @@
 
 import type { Request } from 'express';
 import type { FieldError } from '../../../domain/field-error.ts';
-import { queryParameters } from '../message/head.ts';
 import { readQuery } from '../message/query.ts';
 import { html } from '../pages/html.ts';
 import type { Shown } from './asked.ts';
 
-/** A form sends its empty fields too: they do not filter. */
 export function readFilters({ originalUrl }: Request, known: readonly string[]): ReturnType<typeof readQuery> {
-  const given = queryParameters(originalUrl).filter(({ value }) => value !== '');
-  const query = new URLSearchParams();
-  const isReadable = given.every(({ name, value }) => name !== undefined && value !== undefined);
-  // What cannot be read is refused as the API refuses it.
-  if (!isReadable) return readQuery(originalUrl, known);
-  for (const { name = '', value = '' } of given) query.append(name, value);
-  return readQuery(`/?${query}`, known);
+  return readQuery(withoutEmpty(originalUrl, known), known);
+}
+
+/** A form sends its empty fields too: they do not filter. Other parameters stay, and are refused as the API refuses them. */
+export function withoutEmpty(url: string, fields: readonly string[]): string {
+  const start = url.indexOf('?') + 1;
+  if (start === 0) return url;
+  const given = url.slice(start).split('&');
+  const kept = given.filter((pair) => !fields.some((field) => pair === field || pair === `${field}=`));
+  return url.slice(0, start) + kept.join('&');
 }
 
 /** @param to the screen without filters */

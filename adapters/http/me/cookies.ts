@@ -1,6 +1,6 @@
 /** The cookies of the page `/me`. */
 
-import { RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
+import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
 import { signInCookies } from '../pages/sign-in-cookies.ts';
 
 export const meCookies = signInCookies(

@@ -3,9 +3,10 @@
 import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import type { RevocationReason, TaskState } from '../../../domain/tasks/task.ts';
 import { LATEST, readScope, storable } from '../rows/column.ts';
-import { LAST_TASK_ID, type TaskRow } from '../rows/task-row.ts';
+import { LAST_TASK_ID, type TaskRow, toTaskState } from '../rows/task-row.ts';
 import type { Query } from './query.ts';
 
 interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' | 'scope' | 'created_at'> {
@@ -72,7 +73,10 @@ export const ownTasks: Query<
 };
 
 function toOwnTask(row: OwnTaskRow): OwnTask {
-  const isLive = row.over_at === null;
+  // A task that is over may have no recorded end: the sweeper records its expiry later.
+  const isOverdue = row.state === 'live' && row.over_at !== null;
+  const { over_at: ended_at, end_reason } = row;
+  const state = toTaskState({ state: isOverdue ? 'expired' : row.state, ended_at, end_reason });
   return {
     taskId: row.task_id,
     agentId: row.agent_id,
@@ -81,10 +85,9 @@ function toOwnTask(row: OwnTaskRow): OwnTask {
     scope: readScope(row.scope),
     startedAt: row.created_at,
     expiresAt: row.expires_at,
-    // Its time is up, but the sweeper has not recorded its expiry yet.
-    state: !isLive && row.state === 'live' ? 'expired' : row.state,
+    state: state.kind,
     endedAt: row.over_at ?? undefined,
-    reason: isLive ? undefined : (row.end_reason ?? 'task_ttl_elapsed'),
+    reason: endReasonOf(state),
     renewals: row.renewals ?? 0,
     renewedAt: row.renewed_at ?? undefined,
   };

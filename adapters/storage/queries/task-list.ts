@@ -9,6 +9,7 @@ import type {
 } from '../../../application/ports/queries.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import { stateAt } from '../../../domain/tasks/lifetime.ts';
 import type { Dialect } from '../dialect.ts';
 import { readScope, storable } from '../rows/column.ts';
 import { LAST_TASK_ID, type TaskRow, taskColumns, toTask, toTaskState } from '../rows/task-row.ts';
@@ -118,12 +119,12 @@ function toTasksPage(rows: readonly ListedTaskRow[], now: Instant): TasksPage {
   };
 }
 
-/** @param now a task whose time was up by then is `expired`, even if its expiry is not recorded yet */
+/** @param now of the state (`stateAt`) */
 function toListedTask(row: ListedTaskRow, now: Instant): ListedTask {
-  const isOverdue = row.state === 'live' && row.expires_at <= now;
+  const task = toTask(row);
   return {
-    ...toTask(row),
-    state: isOverdue ? { kind: 'expired', at: row.expires_at } : toTaskState(row),
+    ...task,
+    state: stateAt(toTaskState(row), task, now),
     displayName: row.display_name ?? undefined,
     renewals: row.renewals ?? 0,
   };

@@ -483,6 +483,8 @@ describe('The sign-in', () => {
 
     it('refuses an older one, one far in the future, and a provider that does not say when', async () => {
       expect(await withAge(clock.seconds() - 400)).to.deep.equal(refused('sign_in_too_old'));
+      // The session could not resume either: the page would ask for another sign-in, again and again.
+      expect(await withAge(clock.seconds() - 301)).to.deep.equal(refused('sign_in_too_old'));
       expect(await withAge(clock.seconds() + 90)).to.deep.equal(refused('sign_in_undated'));
       expect(await withAge(undefined)).to.deep.equal(refused('sign_in_undated'));
       expect(await withAge(0)).to.deep.equal(refused('sign_in_too_old'));

@@ -6,6 +6,7 @@ import { OPERATOR_PARAMETERS, PARAMETERS, parseAuditQuestion } from '../../admin
 import { queryParameters } from '../../message/head.ts';
 import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import type { Asked, Shown } from '../asked.ts';
+import { withoutEmpty } from '../filters.ts';
 import { assets } from '../layout.ts';
 import { type LedgerView, renderLedger, type SearchField, searchFields } from './ledger.ts';
 
@@ -15,7 +16,7 @@ const RECENT_SECONDS = 3600;
 export async function showLedger(asked: Asked, { originalUrl }: Request): Promise<Shown> {
   const { now } = asked;
   const recent = `/ledger?from=${encodeURIComponent(toShortText(plusSeconds(now, -RECENT_SECONDS)))}`;
-  const url = originalUrl.includes('?') ? withoutEmpty(originalUrl) : recent;
+  const url = originalUrl.includes('?') ? withoutEmpty(originalUrl, searchFields) : recent;
   const search = searchIn(url);
   const parsed = parseAuditQuestion(url, true);
   if (parsed.kind === 'invalid') return shown({ now, search, outcome: parsed });
@@ -41,15 +42,6 @@ function shown(view: LedgerView): Shown {
     scripts: isInvalid ? [] : [assets.verify],
   };
 }
-
-/** A form sends its empty fields too. */
-function withoutEmpty(url: string): string {
-  const [path = '', query = ''] = url.split('?', 2);
-  const pairs = query.split('&').filter((pair) => !EMPTY.test(pair));
-  return `${path}?${pairs.join('&')}`;
-}
-
-const EMPTY = new RegExp(`^(?:${searchFields.join('|')})=$`);
 
 /** What the form shows again. What cannot be decoded, it does not. */
 function searchIn(url: string): LedgerView['search'] {

@@ -3,7 +3,7 @@
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { worksUntil } from '../../../../domain/tasks/works-until.ts';
+import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
 import { agentPath, personPath } from '../addresses.ts';

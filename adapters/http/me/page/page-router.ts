@@ -5,11 +5,10 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { MyTasksCursor } from '../../../../application/me/my-tasks.ts';
-import { isPauseLiftable, RESUME_MAX_AGE_SECONDS } from '../../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../../application/ports/runtime.ts';
 import { parseAgentId, parseTaskId } from '../../../../domain/identifiers.ts';
-import { secondsBetween } from '../../../../domain/instant.ts';
+import { isSignInDated } from '../../../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
 import { queryParameters } from '../../message/head.ts';
 import { GONE, readFormRequest } from '../../oauth/form.ts';
@@ -46,7 +45,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
 
   /** A page. Without a session the browser goes to the sign-in. */
   const show =
-    (answer: (asked: Asked, request: Request, response: Response) => Promise<void> | void): RequestHandler =>
+    (answer: (asked: Asked, request: Request, response: Response) => Promise<void>): RequestHandler =>
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
       const session = await find(request);
@@ -142,9 +141,10 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const { surface, person, session, base, options } = asked;
   const after = afterOf(request);
   if (after === 'malformed') return answerNotice(response, { status: 400, kind: 'malformed', base });
-  const [page, pause] = await Promise.all([
+  const [page, pause, mayResume] = await Promise.all([
     surface.tasks(person, { after, limit: TASKS_PER_PAGE }),
     surface.pauseOf(person),
+    surface.mayResume(person),
   ]);
   const notice = noticeOf(request.headers.cookie);
   if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
@@ -159,15 +159,19 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     blockedByOthers: pause.blockedByOthers,
     canPause: surface.canPause,
     signsOutEverywhere: session.signsOutEverywhere === true,
-    isPauseLiftable: isPauseLiftable(person, options.clock.now()),
-    mayResume: mayResume(asked),
+    isPauseLiftable: isSignInDated(person, options.clock.now()),
+    mayResume,
   };
   response.set(FORM_PAGE_HEADERS).send(renderMe(view, languageOf(request)));
 }
 
-function showResume(asked: Asked, request: Request, response: Response): void {
-  const { base, person, session } = asked;
-  const view = { base, person: person.subject, formToken: session.formToken, mayResume: mayResume(asked) };
+async function showResume(
+  { surface, base, person, session }: Asked,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const mayResume = await surface.mayResume(person);
+  const view = { base, person: person.subject, formToken: session.formToken, mayResume };
   response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 
@@ -177,10 +181,6 @@ function afterOf({ url }: Request): MyTasksCursor | 'malformed' | undefined {
   if (first === undefined) return undefined;
   if (first.name !== 'after' || rest.length > 0) return 'malformed';
   return parseAfter(first.value ?? '') ?? 'malformed';
-}
-
-function mayResume({ person: { authenticatedAt }, options: { clock } }: Asked): boolean {
-  return authenticatedAt !== undefined && secondsBetween(authenticatedAt, clock.now()) < RESUME_MAX_AGE_SECONDS;
 }
 
 async function stop({ surface, person }: Asked, selection: MyStopSelection | undefined): Promise<Outcome> {

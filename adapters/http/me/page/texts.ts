@@ -1,9 +1,10 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
 import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
+import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { duration } from '../../pages/times.ts';
-import type { EndReason, Language, Notice, Reach } from './view.ts';
+import type { Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */
 export type MessageKind =

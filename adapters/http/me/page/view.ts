@@ -2,7 +2,6 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import type { RevocationReason } from '../../../../domain/tasks/task.ts';
 
 export interface MeView {
   /** The path of the issuer, before `/me`. */
@@ -34,9 +33,6 @@ export interface MeView {
   readonly reach: Reach;
   readonly scopeWords: ScopeWords;
 }
-
-/** Why a task ended. The page has words for each. */
-export type EndReason = RevocationReason | 'task_ttl_elapsed';
 
 /** What the person has just done. */
 export type Notice =

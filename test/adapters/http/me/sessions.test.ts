@@ -6,7 +6,7 @@ import express from 'express';
 import { type MeSurface, meRouter } from '../../../../adapters/http/me/me-router.ts';
 import { anonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import { myTasks } from '../../../../application/me/my-tasks.ts';
-import { findPause, pauseAgents, resumeAgents } from '../../../../application/me/pause.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../../../../application/me/pause.ts';
 import { stopMyTasks } from '../../../../application/me/stop-my-tasks.ts';
 import { denied } from '../../../../application/outcome.ts';
 import type { SponsorKey } from '../../../../domain/identifiers.ts';
@@ -56,6 +56,7 @@ describe('A session at /me', () => {
       canPause: true,
       pauseOf: (person) => findPause(service, person),
       pause: (person) => pauseAgents(service, person),
+      mayResume: (person) => mayResume(service, person),
       resume: (person) => resumeAgents(service, person),
       records: async () => ({ kind: 'foreign_cursor' }),
       prove: async () => ({ kind: 'not_found' }),
@@ -152,6 +153,8 @@ describe('A session at /me', () => {
     ] as const) {
       const person = { ...ada, by, authenticatedAt: plusSeconds(at, -age) };
       await pauseAgents(pausing, ada);
+      // The page offers the form by the rule that judges it.
+      expect(await mayResume(pausing, person), `${by} ${age}`).to.equal(verdict === 'lifted');
       expect(await resumeAgents(pausing, person), `${by} ${age}`).to.equal(verdict);
     }
   });
