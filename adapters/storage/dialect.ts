@@ -36,6 +36,10 @@ export interface Dialect {
   ): IndexRange;
   /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
   select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
+  /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
+  insert(table: Table, conflict: string): string;
+  /** Locks the rows of a select until the transaction ends. SQLite runs one transaction at a time. */
+  readonly forUpdate: string;
   /** Returns the parameter of a value. @param names those of the parameters so far, to which it adds the value's name */
   parameter(name: string, names: string[]): string;
 }
@@ -73,6 +77,12 @@ export const sqlite: Dialect = {
     const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
     return `select ${found} from ${name} where ${by.map((column) => `${column} = :${column}`).join(' and ')}${sorted}`;
   },
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns);
+    const values = names.map((column) => `:${column}`);
+    return `insert into ${name} (${names.join(', ')}) values (${values.join(', ')})${conflict}`;
+  },
+  forUpdate: '',
   parameter(name, names) {
     names.push(name);
     return '?';
@@ -123,6 +133,16 @@ export const postgres: Dialect = {
     const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
     return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
   },
+  // As JSON, a JSON column is a text within the JSON.
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns).join(', ');
+    const values = Object.entries(columns).map(([column, type]) =>
+      type === 'json' ? `(${column} #>> '{}')::json` : column,
+    );
+    return `insert into ${name} (${names})
+    select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
+  },
+  forUpdate: 'for update',
   parameter(name, names) {
     if (!names.includes(name)) names.push(name);
     return `$${names.indexOf(name) + 1}`;

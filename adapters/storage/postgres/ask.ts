@@ -1,7 +1,7 @@
 /** Runs queries (`../queries/query.ts`) on Postgres. */
 
 import { byKeys, compile, inOrder, postgres, type Values } from '../dialect.ts';
-import type { Ask } from '../queries/query.ts';
+import type { Ask, Query } from '../queries/query.ts';
 import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { setReader } from './set-reader.ts';
@@ -27,20 +27,28 @@ export function postgresAsk(
   }
 
   return async (query, question) => {
-    const { name, plan, key } = query;
-    const source = typeof query.text === 'string' ? query.text : query.text(postgres, question);
-    const values = query.values?.(question, postgres) ?? {};
-    if (name !== undefined && key !== undefined) {
-      const row = await readByKey(name, source, key, values);
+    const { name, text, plan, key } = query;
+    if (name !== undefined && key !== undefined && typeof text === 'string') {
+      const row = await readByKey(name, text, key, query.values?.(question, postgres) ?? {});
       return query.read(row === undefined ? [] : [row], question);
     }
-    const { text, names } = compile(source, postgres);
-    const select = (within: Run) => within<never>({ name, text }, inOrder(names, values));
-    if (plan === undefined) return query.read((await select(run)).rows, question);
-    const { rows } = await readTogether(async (within) => {
+    if (plan === undefined) return answer(run, query, question);
+    return readTogether(async (within) => {
       if (plan === 'in_order') await within(keepOrder);
-      return select(within);
+      return answer(within, query, question);
     });
-    return query.read(rows, question);
   };
+}
+
+/** In the caller's transaction. */
+export async function answer<Question, Answer>(
+  run: Run,
+  query: Query<Question, Answer>,
+  question: Question,
+): Promise<Answer> {
+  const source = typeof query.text === 'string' ? query.text : query.text(postgres, question);
+  const { text, names } = compile(source, postgres);
+  const values = inOrder(names, query.values?.(question, postgres) ?? {});
+  const { rows } = await run<never>({ name: query.name, text }, values);
+  return query.read(rows, question);
 }

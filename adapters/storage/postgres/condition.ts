@@ -67,10 +67,10 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
     link: async () => linkCondition(uri),
-    schema: () => readSchemaStatus(connections),
+    schema: () => readSchemaStatus(run),
     now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
-    guards: () => guardCondition(connections),
+    guards: () => guardCondition(run),
     async months() {
       const { rows } = await run<{ name: string }>(partitions);
       return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
@@ -204,10 +204,10 @@ const IS_CHANGED = 'is not as the migrations make it';
  * The functions whose whole body differs from that of the migrations. A newer release may have changed all of them but
  * the one that refuses.
  */
-async function changedFunctions({ run, knex }: Connections): Promise<readonly string[]> {
+async function changedFunctions(run: Run): Promise<readonly string[]> {
   const { rows } = await run<FunctionRow>(bodies);
   const made = functionBodies(rows[0]?.schema ?? '');
-  const isCurrent = (await readSchemaStatus({ run, knex })) === 'current';
+  const isCurrent = (await readSchemaStatus(run)) === 'current';
   return [...made].flatMap(([name, body]) => {
     const found = rows.filter((row) => row.name === name);
     const isSame = found.length > 0 && found.every((row) => evenlySpaced(row.body ?? '') === evenlySpaced(body));
@@ -215,11 +215,10 @@ async function changedFunctions({ run, knex }: Connections): Promise<readonly st
   });
 }
 
-async function guardCondition(connections: Connections): Promise<GuardCondition> {
-  const { run } = connections;
+async function guardCondition(run: Run): Promise<GuardCondition> {
   const { rows } = await run<GuardRow>(guards);
   const [state] = (await run<{ fires: string }>(firing)).rows;
-  const changed = await changedFunctions(connections);
+  const changed = await changedFunctions(run);
   const open = (await run<{ name: string }>(unpinned)).rows;
   const others = (await run<{ name: string; what: string }>(foreign)).rows;
   return {

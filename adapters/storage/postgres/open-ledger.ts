@@ -25,7 +25,7 @@ export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerR
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
     transparencyLog: postgresTransparencyLog(connections),
-    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     close: () => connections.close(),
   };
 }

@@ -149,7 +149,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     schemaStatus: () =>
       orRefusal('serving', async () => {
         await refuseSharedSessions(known.current(), 'serving');
-        return readSchemaStatus(connections);
+        return readSchemaStatus(connections.run);
       }),
     async migrate() {
       await refuseSharedSessions(known.current(), 'serving');

@@ -9,7 +9,6 @@ import {
   type LogKeyRow,
   type LogStateRow,
   type LogTileRow,
-  logKeyColumns,
   type ProblemRow,
   problemValues,
   STATE_COLUMNS,
@@ -19,6 +18,7 @@ import {
   toProblem,
   toStoredTiles,
 } from '../rows/log-row.ts';
+import { columnsOf, tables } from '../tables.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections, Prepared, Run } from './connections.ts';
 
@@ -96,7 +96,7 @@ const selectProblems = {
 };
 const selectKeys = {
   name: 'log_keys',
-  text: `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`,
+  text: `select ${columnsOf(tables.log_keys).join(', ')} from log_keys order by active_from, use, kid`,
 };
 
 const selectSigners = {

@@ -10,6 +10,7 @@ import type {
 } from '../../../application/ports/transparency-log.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
+import type { RowOf, tables } from '../tables.ts';
 import { type BindInstant, type Bound, storable } from './column.ts';
 
 export const STATE_COLUMNS = `origin, size, root, note, published_size, published_note, halted,
@@ -109,22 +110,17 @@ export interface LogKeyRow {
   readonly active_to: Instant | null;
 }
 
-export const logKeyColumns = ['use', 'kid', 'thumbprint', 'public_key', 'active_from', 'active_to'] as const;
-
 export function toLogKey({ use, kid, thumbprint, public_key, active_from, active_to }: LogKeyRow): LogKey {
   return { use, kid, thumbprint, publicKey: public_key, from: active_from, to: active_to ?? undefined };
 }
 
-export function logKeyValues(
-  key: LogKey,
-  instant: BindInstant,
-): Readonly<Record<(typeof logKeyColumns)[number], Bound>> {
+export function logKeyRow(key: LogKey): RowOf<typeof tables.log_keys> {
   return {
     use: key.use,
     kid: storable('kid', key.kid),
     thumbprint: key.thumbprint,
     public_key: storable('public_key', key.publicKey),
-    active_from: instant(key.from),
-    active_to: key.to === undefined ? null : instant(key.to),
+    active_from: key.from,
+    active_to: key.to ?? null,
   };
 }

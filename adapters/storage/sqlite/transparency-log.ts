@@ -9,7 +9,6 @@ import {
   type LogKeyRow,
   type LogStateRow,
   type LogTileRow,
-  logKeyColumns,
   type ProblemRow,
   problemValues,
   STATE_COLUMNS,
@@ -19,6 +18,7 @@ import {
   toProblem,
   toStoredTiles,
 } from '../rows/log-row.ts';
+import { columnsOf, tables } from '../tables.ts';
 import { bindInstant, type Connection } from './connection.ts';
 import type { Run } from './handle.ts';
 
@@ -58,7 +58,7 @@ const putProblem = `insert into log_problems (witness, kind, detail, since) valu
 const deleteProblem = 'delete from log_problems where witness = ?';
 const deleteProblems = 'delete from log_problems';
 const selectProblems = 'select witness, kind, detail, since from log_problems order by witness';
-const selectKeys = `select ${logKeyColumns.join(', ')} from log_keys order by active_from, use, kid`;
+const selectKeys = `select ${columnsOf(tables.log_keys).join(', ')} from log_keys order by active_from, use, kid`;
 const selectSigners = `select kid, min(closed_at) as first, max(closed_at) as last, max(checkpoint_id) as "lastId"
     from checkpoints
   where checkpoint_id > ? group by kid order by 2, kid`;
