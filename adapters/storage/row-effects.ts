@@ -8,7 +8,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Dialect, Values } from './dialect.ts';
 import { agentRow } from './rows/agent-row.ts';
 import { storable } from './rows/column.ts';
-import { logKeyRow } from './rows/log-row.ts';
+import { logKeyRow } from './rows/log-key-row.ts';
 import { provisionedUserRow } from './rows/provisioned-user-row.ts';
 import { sessionRow } from './rows/session-row.ts';
 import { columnsOf, type RowOf, type Table, tables } from './tables.ts';

@@ -1,7 +1,8 @@
-/** Runs queries (`../queries/query.ts`) on Postgres. */
+/** Runs queries and transactions (`../queries/query.ts`) on Postgres. */
 
 import { byKeys, compile, inOrder, postgres, type Values } from '../dialect.ts';
-import type { Ask, Query } from '../queries/query.ts';
+import type { Ask, Change, Command, Query } from '../queries/query.ts';
+import type { Rows } from '../rows/column.ts';
 import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { setReader } from './set-reader.ts';
@@ -46,9 +47,26 @@ export async function answer<Question, Answer>(
   query: Query<Question, Answer>,
   question: Question,
 ): Promise<Answer> {
-  const source = typeof query.text === 'string' ? query.text : query.text(postgres, question);
-  const { text, names } = compile(source, postgres);
-  const values = inOrder(names, query.values?.(question, postgres) ?? {});
-  const { rows } = await run<never>({ name: query.name, text }, values);
+  const { rows } = await perform<never, Question>(run, query, question);
   return query.read(rows, question);
+}
+
+/** Not `run`, also for one command: while commits get no answer, writes are refused, and leave the connections to reads. */
+export function postgresChange({ transact }: Pick<Connections, 'transact'>): Change {
+  return (begin) =>
+    transact(async (run) => {
+      const steps = begin();
+      let next = steps.next();
+      while (!next.done) next = steps.next((await perform(run, next.value.command, next.value.input)).count);
+      return next.value;
+    });
+}
+
+function perform<Row, Input>(
+  run: Run,
+  { name, text: source, values }: Command<Input>,
+  input: Input,
+): Promise<Rows<Row>> {
+  const { text, names } = compile(typeof source === 'string' ? source : source(postgres, input), postgres);
+  return run<Row>({ name, text }, inOrder(names, values?.(input, postgres) ?? {}));
 }

@@ -83,7 +83,7 @@ function textsOf(text: (dialect: Dialect) => string): Texts {
 function queriesOf(module: object): readonly Titled[] {
   const queries = Object.entries(module).filter(
     (exported): exported is [string, Query<unknown, unknown>] =>
-      typeof exported[1] === 'object' && 'read' in exported[1],
+      typeof exported[1] === 'object' && 'text' in exported[1],
   );
   return queries.flatMap(([name, { text }]) =>
     Object.entries(QUESTIONS[name] ?? { '': undefined }).map(([what, question]): Titled => {
