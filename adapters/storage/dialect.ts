@@ -5,7 +5,7 @@
 
 import { toMicrosecondText } from '../../domain/instant.ts';
 import type { BindInstant, Bound } from './rows/column.ts';
-import type { Table } from './tables.ts';
+import { type ColumnType, POSTGRES_TYPES, type Table } from './tables.ts';
 
 /** The values of a statement by their names. A name that its text does not have may be `undefined`. */
 export type Values = Readonly<Record<string, Bound | undefined>>;
@@ -36,6 +36,12 @@ export interface Dialect {
   ): IndexRange;
   /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
   select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
+  /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
+  insert(table: Table, conflict: string): string;
+  /** Rows from a JSON array of objects with these columns, as a table of a query. */
+  jsonRows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
+  /** Locks the rows of a select until the transaction ends. SQLite runs one transaction at a time. */
+  readonly forUpdate: string;
   /** Returns the parameter of a value. @param names those of the parameters so far, to which it adds the value's name */
   parameter(name: string, names: string[]): string;
 }
@@ -73,6 +79,16 @@ export const sqlite: Dialect = {
     const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
     return `select ${found} from ${name} where ${by.map((column) => `${column} = :${column}`).join(' and ')}${sorted}`;
   },
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns);
+    const values = names.map((column) => `:${column}`);
+    return `insert into ${name} (${names.join(', ')}) values (${values.join(', ')})${conflict}`;
+  },
+  jsonRows(json, columns) {
+    const found = Object.keys(columns).map((column) => `value ->> '${column}' as ${column}`);
+    return `(select ${found.join(', ')} from json_each(${json}))`;
+  },
+  forUpdate: '',
   parameter(name, names) {
     names.push(name);
     return '?';
@@ -123,6 +139,20 @@ export const postgres: Dialect = {
     const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
     return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
   },
+  // As JSON, a JSON column is a text within the JSON.
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns).join(', ');
+    const values = Object.entries(columns).map(([column, type]) =>
+      type === 'json' ? `(${column} #>> '{}')::json` : column,
+    );
+    return `insert into ${name} (${names})
+    select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
+  },
+  jsonRows(json, columns) {
+    const typed = Object.entries(columns).map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`);
+    return `(select * from json_to_recordset(${json}::json) as q (${typed.join(', ')}))`;
+  },
+  forUpdate: 'for update',
   parameter(name, names) {
     if (!names.includes(name)) names.push(name);
     return `$${names.indexOf(name) + 1}`;

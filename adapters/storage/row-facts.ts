@@ -11,7 +11,7 @@ import type { Dialect, Values } from './dialect.ts';
 import { type AgentRow, toAgent } from './rows/agent-row.ts';
 import { type BlockRow, toBlock } from './rows/block-row.ts';
 import { readScope, storable } from './rows/column.ts';
-import { type LogKeyRow, toLogKey } from './rows/log-row.ts';
+import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
 import type { TaskRow } from './rows/task-row.ts';
 import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
 

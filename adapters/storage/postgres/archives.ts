@@ -224,7 +224,7 @@ export async function openPostgresArchives(uri: string, log: Log): Promise<Opene
   return {
     archives: postgresArchives(connections),
     checkpoints: postgresCheckpoints(connections),
-    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     async isOwner() {
       const { rows } = await connections.run<{ owns: boolean }>(ownsLedger);
       return rows[0]?.owns === true;

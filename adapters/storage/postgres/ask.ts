@@ -1,7 +1,8 @@
-/** Runs queries (`../queries/query.ts`) on Postgres. */
+/** Runs queries and transactions (`../queries/query.ts`) on Postgres. */
 
 import { byKeys, compile, inOrder, postgres, type Values } from '../dialect.ts';
-import type { Ask } from '../queries/query.ts';
+import type { Ask, Change, Command, Query } from '../queries/query.ts';
+import type { Rows } from '../rows/column.ts';
 import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { setReader } from './set-reader.ts';
@@ -27,20 +28,45 @@ export function postgresAsk(
   }
 
   return async (query, question) => {
-    const { name, plan, key } = query;
-    const source = typeof query.text === 'string' ? query.text : query.text(postgres, question);
-    const values = query.values?.(question, postgres) ?? {};
-    if (name !== undefined && key !== undefined) {
-      const row = await readByKey(name, source, key, values);
+    const { name, text, plan, key } = query;
+    if (name !== undefined && key !== undefined && typeof text === 'string') {
+      const row = await readByKey(name, text, key, query.values?.(question, postgres) ?? {});
       return query.read(row === undefined ? [] : [row], question);
     }
-    const { text, names } = compile(source, postgres);
-    const select = (within: Run) => within<never>({ name, text }, inOrder(names, values));
-    if (plan === undefined) return query.read((await select(run)).rows, question);
-    const { rows } = await readTogether(async (within) => {
+    if (plan === undefined) return answer(run, query, question);
+    return readTogether(async (within) => {
       if (plan === 'in_order') await within(keepOrder);
-      return select(within);
+      return answer(within, query, question);
     });
-    return query.read(rows, question);
   };
+}
+
+/** In the caller's transaction. */
+export async function answer<Question, Answer>(
+  run: Run,
+  query: Query<Question, Answer>,
+  question: Question,
+): Promise<Answer> {
+  const { rows } = await perform<never, Question>(run, query, question);
+  return query.read(rows, question);
+}
+
+/** Not `run`, also for one command: while commits get no answer, writes are refused, and leave the connections to reads. */
+export function postgresChange({ transact }: Pick<Connections, 'transact'>): Change {
+  return (begin) =>
+    transact(async (run) => {
+      const steps = begin();
+      let next = steps.next();
+      while (!next.done) next = steps.next((await perform(run, next.value.command, next.value.input)).count);
+      return next.value;
+    });
+}
+
+function perform<Row, Input>(
+  run: Run,
+  { name, text: source, values }: Command<Input>,
+  input: Input,
+): Promise<Rows<Row>> {
+  const { text, names } = compile(typeof source === 'string' ? source : source(postgres, input), postgres);
+  return run<Row>({ name, text }, inOrder(names, values?.(input, postgres) ?? {}));
 }

@@ -3,10 +3,12 @@
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import { byKeys, postgres } from '../dialect.ts';
+import { lockedSessions } from '../queries/sessions.ts';
+import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
-import { type SessionRow, sessionColumnNames, sessionsBy, toSession } from '../rows/session-row.ts';
-import type { ColumnType } from '../tables.ts';
+import { POSTGRES_TYPES } from '../tables.ts';
+import { answer } from './ask.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
@@ -27,20 +29,11 @@ interface Lookup<Name extends FactName> {
 
 type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'>;
 
-const TYPES: Readonly<Record<ColumnType, string>> = {
-  text: 'text',
-  integer: 'integer',
-  bigint: 'bigint',
-  boolean: 'boolean',
-  json: 'json',
-  instant: 'timestamptz',
-};
-
 /** The lookup of a fact that both engines read by one select. */
 function shared<Name extends LookedUp>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
   return {
     keys: Object.entries(keys)
-      .map(([column, type]) => `${column} ${TYPES[type]}`)
+      .map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`)
       .join(', '),
     found: byKeys(text(postgres)),
     key: (about) => values(about, postgres),
@@ -158,30 +151,6 @@ function selectFacts(kinds: readonly LookedUp[]): Prepared {
   };
 }
 
-/** Counts all rows of the table. Inside `selectFacts` it would run for every batch, because it has no key. */
-const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
-
-/** In one order, so that two decisions about the same sessions do not wait for each other. */
-function selectSessions(by: string, condition: string): Prepared {
-  return {
-    name: `sessions_by_${by}`,
-    text: `select ${sessionColumnNames.join(', ')} from sessions where kind = $1 and ${condition}
-      order by session_hash for update`,
-  };
-}
-
-const sessions = {
-  session_hash: selectSessions('hash', 'session_hash = $2'),
-  sid: selectSessions('sid', '(sid = $2 or (sid is null and sub = $3))'),
-  sub: selectSessions('sub', 'sub = $2'),
-} as const;
-
-async function readSessions(run: Run, about: About<'sessions'>): Promise<Answer<'sessions'>> {
-  const { by, values } = sessionsBy(about);
-  const { rows } = await run<SessionRow>(sessions[by], values);
-  return rows.map(toSession);
-}
-
 /**
  * @param databaseClock in tests: replaces the clock of the server
  * @returns the answers to each decision's questions, under the questions' names
@@ -194,16 +163,13 @@ export async function readFacts(
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
   // Questions that lock rows come before the lookups, which then see every commit that the locks waited for. `user_count`
-  // has no key, so it is no lookup.
+  // reads a whole table: inside `selectFacts` it would run for every batch.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
-    else if (question.fact === 'sessions') answers.set(question, await readSessions(run, question.about));
-    else if (question.fact === 'user_count') {
-      const { rows } = await run<{ users: number }>(countUsers);
-      answers.set(question, rows[0]?.users ?? 0);
-    }
+    else if (question.fact === 'sessions') answers.set(question, await answer(run, lockedSessions, question.about));
+    else if (question.fact === 'user_count') answers.set(question, await answer(run, countUsers, question.about));
   }
   await lookUp(
     run,

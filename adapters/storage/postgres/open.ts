@@ -2,10 +2,11 @@
 
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
+import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
+import { transparencyLog } from '../queries/log.ts';
 import { queryPorts } from '../queries/ports.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { postgresAsk } from './ask.ts';
-import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
 import { openConnections } from './connections.ts';
@@ -38,7 +39,6 @@ import { afterRestore } from './restores.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
 import { postgresSweeping } from './sweeping.ts';
 import { switchConnections } from './switch-connections.ts';
-import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere } from './watchdog.ts';
 
@@ -124,21 +124,23 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     },
   );
 
+  const ask = postgresAsk(connections, limits.serving.acquire);
+  const askReadiness = postgresAsk(readiness);
   return {
     decide: decisions.decide,
-    ...queryPorts(postgresAsk(connections, limits.serving.acquire)),
+    ...queryPorts(ask),
     sweeping: postgresSweeping(connections),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
-    transparencyLog: postgresTransparencyLog(connections),
+    transparencyLog: transparencyLog(ask, postgresChange(connections)),
     readiness: postgresReadiness(readiness, clock, { outcomes, primary, makePartitions }),
     decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
-      sealing: await sealingBacklog(readiness.run),
-      outbox: await outboxBacklog(readiness.run),
+      sealing: await sealingBacklog(askReadiness),
+      outbox: await askReadiness(outboxBacklog, undefined),
     }),
     lines: () => [
       connections.line('serving'),
@@ -149,7 +151,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     schemaStatus: () =>
       orRefusal('serving', async () => {
         await refuseSharedSessions(known.current(), 'serving');
-        return readSchemaStatus(connections);
+        return readSchemaStatus(connections.run);
       }),
     async migrate() {
       await refuseSharedSessions(known.current(), 'serving');

@@ -1,5 +1,6 @@
 /** The audit query (specification "GET /audit"): all filters combined with AND, ordered by time and number. */
 
+import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
 import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Dialect } from '../dialect.ts';
@@ -109,6 +110,14 @@ export const archivedBefore: Query<undefined, Instant | undefined> = {
   name: 'archived_before',
   text: 'select max(archived_before) as archived_before from ledger_archives',
   read: ([row]: readonly { readonly archived_before: Instant | null }[]) => row?.archived_before ?? undefined,
+};
+
+/** Whether a logout since then ended nothing (`ENDED_NOTHING`). */
+export const logoutEndedNothing: Query<Instant, boolean> = {
+  name: 'condition_ended_nothing',
+  text: `select 1 as found from ledger where event = 'sponsor.signal' and reason = :reason and ts >= :since limit 1`,
+  values: (since, { instant }) => ({ reason: ENDED_NOTHING, since: instant(since) }),
+  read: (rows: readonly unknown[]) => rows.length > 0,
 };
 
 /** The position from which the next page continues; `undefined` on the last page. */

@@ -50,6 +50,13 @@ export const usersOfPerson: Query<SponsorKey, readonly ProvisionedUser[]> = {
   read: (rows: readonly ProvisionedUserRow[]) => rows.map(toProvisionedUser),
 };
 
+/** Reads the whole table. */
+export const countUsers: Query<null, number> = {
+  name: 'user_count',
+  text: 'select count(*) as users from provisioned_users',
+  read: ([row]: readonly { readonly users: number }[]) => row?.users ?? 0,
+};
+
 export function provisionedUsers(ask: Ask): ProvisionedUsers {
   return {
     find: (userId) => ask(findUser, userId),

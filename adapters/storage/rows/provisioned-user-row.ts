@@ -3,7 +3,8 @@
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
-import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { storable, storableOrNull } from './column.ts';
 
 export interface ProvisionedUserRow {
   readonly user_id: UserId;
@@ -40,7 +41,7 @@ export function toProvisionedUser(row: ProvisionedUserRow): ProvisionedUser {
   };
 }
 
-export function provisionedUserColumns(user: ProvisionedUser, instant: BindInstant): Readonly<Record<string, Bound>> {
+export function provisionedUserRow(user: ProvisionedUser): RowOf<typeof tables.provisioned_users> {
   return {
     user_id: user.userId,
     user_name: storable('user_name', user.userName),
@@ -49,7 +50,7 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
     active: user.active,
     sponsor_key: storable('sponsor_key', user.sponsorKey),
     revision: user.revision,
-    created_at: instant(user.createdAt),
-    modified_at: instant(user.modifiedAt),
+    created_at: user.createdAt,
+    modified_at: user.modifiedAt,
   };
 }

@@ -1,10 +1,10 @@
 /** Converts rows of the `sessions` table to sessions. */
 
-import type { About } from '../../../application/decisions/fact.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
 import type { Session, SessionHash, SessionKind } from '../../../domain/sessions/session.ts';
-import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { storable, storableOrNull } from './column.ts';
 
 export interface SessionRow {
   readonly session_hash: SessionHash;
@@ -22,37 +22,7 @@ export interface SessionRow {
   readonly sealed_id_token: string | null;
 }
 
-export const sessionColumnNames = [
-  'session_hash',
-  'kind',
-  'iss',
-  'sub',
-  'sponsor_key',
-  'roles',
-  'sid',
-  'authenticated_at',
-  'created_at',
-  'last_used_at',
-  'expires_at',
-  'sealed_id_token',
-] as const satisfies readonly (keyof SessionRow)[];
-
-/** Which sessions a decision asks for: the column, and the values of its condition after the kind. */
-export function sessionsBy({ of, which }: About<'sessions'>): {
-  readonly by: 'session_hash' | 'sid' | 'sub';
-  readonly values: readonly (string | null)[];
-} {
-  switch (which.kind) {
-    case 'one':
-      return { by: 'session_hash', values: [of, which.sessionHash] };
-    case 'person':
-      return { by: 'sub', values: [of, storable('sub', which.subject)] };
-    case 'session':
-      return { by: 'sid', values: [of, storable('sid', which.sessionId), storableOrNull('sub', which.subject)] };
-  }
-}
-
-export function sessionColumns(session: Session, bind: BindInstant): Record<keyof SessionRow, Bound> {
+export function sessionRow(session: Session): RowOf<typeof tables.sessions> {
   return {
     session_hash: session.sessionHash,
     kind: session.kind,
@@ -61,10 +31,10 @@ export function sessionColumns(session: Session, bind: BindInstant): Record<keyo
     sponsor_key: storableOrNull('sponsor_key', session.sponsorKey),
     roles: session.roles.join(' '),
     sid: storableOrNull('sid', session.sessionId),
-    authenticated_at: session.authenticatedAt === undefined ? null : bind(session.authenticatedAt),
-    created_at: bind(session.createdAt),
-    last_used_at: bind(session.lastUsedAt),
-    expires_at: bind(session.expiresAt),
+    authenticated_at: session.authenticatedAt ?? null,
+    created_at: session.createdAt,
+    last_used_at: session.lastUsedAt,
+    expires_at: session.expiresAt,
     sealed_id_token: storableOrNull('sealed_id_token', session.sealedIdToken),
   };
 }

@@ -8,13 +8,9 @@ import {
   type Effects,
 } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Agent } from '../../../domain/agents/agent.ts';
-import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
-import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
-import { scopeColumn, storable } from '../rows/column.ts';
-import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
-import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
-import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
+import { compile, inOrder, sqlite } from '../dialect.ts';
+import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
+import { scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { bindInstant } from './connection.ts';
 import type { Run } from './handle.ts';
@@ -49,10 +45,6 @@ function apply<Name extends EffectName>(
   appliers[effect.effect](run, effect, applying);
 }
 
-const insertAssertion = 'insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?)';
-
-const insertSignal = 'insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?)';
-
 const insertTask = insertInto('tasks', insertedTaskColumns);
 const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
 const updateGrant =
@@ -69,42 +61,17 @@ const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
 const insertToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
   values (?, ?, ?, ?, ?, (select status_list from tasks where task_id = ?))`;
 
-const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
-  on conflict (sponsor_key, source) do update set
-    kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
-const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
+function applyRow<Of>(effect: RowEffect<Of>): (run: Run, one: Of) => void {
+  const { text, names } = compile(effect.text(sqlite), sqlite);
+  return (run, one) => void run(text, inOrder(names, storedRow(effect, one, sqlite)));
+}
 
-const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, operator_key, forget_at) values (?, ?, ?, ?, ?)
-  on conflict (sponsor_key) do update
-    set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at`;
-const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?';
-
-const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
-  on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
-
-const insertSession = insertInto('sessions', sessionColumnNames);
-const renewSession = 'update sessions set last_used_at = ?, expires_at = ? where session_hash = ?';
-const closeSession = 'delete from sessions where session_hash = ?';
-
-const insertAgent = insertInto('agents', agentColumnNames);
-const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
-
-const userColumnNames = [...provisionedUserColumnNames, 'user_name_key'] as const;
-const insertUser = insertInto('provisioned_users', userColumnNames);
-const updateUser = `update provisioned_users set ${userColumnNames.map((name) => `${name} = ?`).join(', ')}
-  where user_id = ?`;
-
-const insertStatusList = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
-const closeStatusList = 'update status_lists set closed_at = ? where list_id = ?';
-
-const putLogKey = `${insertInto('log_keys', logKeyColumns)}
-  on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to`;
+const ofRows = Object.fromEntries(
+  Object.entries(rowEffects).map(([name, effect]) => [name, applyRow(effect as RowEffect<never>)]),
+) as unknown as Pick<Appliers, RowEffectName>;
 
 const appliers: Appliers = {
-  spend_assertion: (run, { agentId, jti, forgetAt }) => run(insertAssertion, [agentId, storable('jti', jti), forgetAt]),
-
-  accept_signal: (run, { receiver, issuer, jti, forgetAt }) =>
-    run(insertSignal, [receiver, storable('issuer', issuer), storable('jti', jti), forgetAt]),
+  ...ofRows,
 
   insert_task: (run, { task, grantHash }) => {
     run(insertTask, taskValues(task, bindInstant));
@@ -134,55 +101,6 @@ const appliers: Appliers = {
   revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>
     run(insertToken, [tokenId, taskId, at, reason, forgetAt, taskId]),
 
-  put_block: (run, { sponsorKey, source, kind, blockedAt, statedAt }) =>
-    run(putBlock, [storable('sponsor_key', sponsorKey), source, kind, blockedAt, statedAt]),
-
-  remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
-
-  put_pending_unblock: (run, { sponsorKey, issuer, subject, operatorKey, forgetAt }) =>
-    run(putPendingUnblock, [
-      storable('sponsor_key', sponsorKey),
-      storable('iss', issuer),
-      storable('sub', subject),
-      storable('operator_key', operatorKey),
-      forgetAt,
-    ]),
-  remove_pending_unblock: (run, { sponsorKey }) => run(removePendingUnblock, [storable('sponsor_key', sponsorKey)]),
-
-  put_logout: (run, { kind, name, statedAt, forgetAt }) =>
-    run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
-
-  close_session: (run, { sessionHash }) => run(closeSession, [sessionHash]),
-  insert_session: (run, session) => {
-    const columns = sessionColumns(session, bindInstant);
-    run(
-      insertSession,
-      sessionColumnNames.map((name) => columns[name]),
-    );
-  },
-  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
-    run(renewSession, [lastUsedAt, expiresAt, sessionHash]),
-
-  insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
-  replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),
-  remove_agent: (run, { agentId }) => run('delete from agents where agent_id = ?', [agentId]),
-
-  insert_user: (run, user) => run(insertUser, userValues(user)),
-  replace_user: (run, user) => run(updateUser, [...userValues(user), user.userId]),
-  remove_user: (run, { userId }) => run('delete from provisioned_users where user_id = ?', [userId]),
-
-  insert_status_list: (run, { listId, audience, entries, at }) =>
-    run(insertStatusList, [listId, storable('audience', audience), entries, at]),
-  close_status_list: (run, { listId, at }) => run(closeStatusList, [at, listId]),
-
-  put_log_key: (run, key) => {
-    const values = logKeyValues(key, bindInstant);
-    run(
-      putLogKey,
-      logKeyColumns.map((name) => values[name]),
-    );
-  },
-
   append: (run, { entries, ended }, { deadline }) => {
     appendEntries(run, entries);
     if (ended === undefined) return;
@@ -206,14 +124,4 @@ function inPortions<Item>(
 
 function insertInto(table: string, columns: readonly string[]): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
-}
-
-function agentValues(agent: Agent) {
-  const columns = agentColumns(agent, bindInstant);
-  return agentColumnNames.map((name) => columns[name]);
-}
-
-function userValues(user: ProvisionedUser) {
-  const columns = provisionedUserColumns(user, bindInstant);
-  return userColumnNames.map((name) => columns[name] ?? null);
 }

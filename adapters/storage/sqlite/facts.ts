@@ -2,10 +2,12 @@
 
 import type { About, Answer, FactName } from '../../../application/decisions/fact.ts';
 import { compile, inOrder, sqlite } from '../dialect.ts';
+import { lockedSessions } from '../queries/sessions.ts';
+import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
-import { type SessionRow, sessionColumnNames, sessionsBy, toSession } from '../rows/session-row.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
+import { answer } from './ask.ts';
 import type { Run } from './handle.ts';
 
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
@@ -23,10 +25,7 @@ function shared<Name extends FactName>({ text: source, values, read }: RowFact<N
 const readers: Readers = {
   ...sharedReaders,
 
-  sessions: (run, about) => {
-    const { by, values } = sessionsBy(about);
-    return run<SessionRow>(SESSIONS[by], values).rows.map(toSession);
-  },
+  sessions: (run, about) => answer(run, lockedSessions, about),
 
   live_tasks: (run, { selection, at }) => {
     const { by, keys } = selectedBy(selection);
@@ -43,7 +42,7 @@ const readers: Readers = {
 
   ended_tasks: (run, { endedBy, limit }) => run<TaskIdRow>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
 
-  user_count: (run) => first<{ users: number }>(run, 'select count(*) as users from provisioned_users')?.users ?? 0,
+  user_count: (run, about) => answer(run, countUsers, about),
 
   status_slot: (run, { audience, draws }) => {
     const list = first<OpenListRow>(run, openList, storable('audience', audience));
@@ -84,16 +83,6 @@ function first<Row>(run: Run, query: string, ...values: readonly Bound[]): Row |
 function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean {
   return run(query, values).count > 0;
 }
-
-function selectSessions(condition: string): string {
-  return `select ${sessionColumnNames.join(', ')} from sessions where kind = ? and ${condition}`;
-}
-
-const SESSIONS = {
-  session_hash: selectSessions('session_hash = ?'),
-  sid: selectSessions('(sid = ? or (sid is null and sub = ?))'),
-  sub: selectSessions('sub = ?'),
-} as const;
 
 /** The audience's open status lists, oldest first. */
 const openList = `select list_id, entries from status_lists

@@ -4,8 +4,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
 import type { RestoreRequest } from '../../../../application/ports/storage.ts';
+import { transparencyLog } from '../../queries/log.ts';
 import { queryPorts } from '../../queries/ports.ts';
-import { sqliteAsk } from '../ask.ts';
+import { sqliteAsk, sqliteChange } from '../ask.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
@@ -18,7 +19,6 @@ import { sqliteReadiness } from '../readiness.ts';
 import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
 import { sqliteSweeping } from '../sweeping.ts';
-import { sqliteTransparencyLog } from '../transparency-log.ts';
 import { checkPages } from './page-check.ts';
 import { methodsOf } from './ports.ts';
 import { serve } from './rpc.ts';
@@ -40,7 +40,7 @@ function portsOf(connection: Connection, mark: ServingMark | undefined) {
     sweeping: sqliteSweeping(connection),
     checkpoints: sqliteCheckpoints(connection),
     outbox: sqliteOutboxEntries(connection),
-    transparencyLog: sqliteTransparencyLog(connection),
+    transparencyLog: transparencyLog(sqliteAsk(connection), sqliteChange(connection)),
     readiness: sqliteReadiness(connection),
     condition: sqliteCondition(connection),
     database: {

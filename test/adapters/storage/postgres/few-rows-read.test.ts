@@ -5,7 +5,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import createKnex from 'knex';
 import pg from 'pg';
 import { ulid } from 'ulid';
 import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
@@ -157,11 +156,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
       });
       await client.connect();
       await client.query(`set plan_cache_mode = ${mode}; set time zone 'UTC'; set datestyle to 'ISO'`);
-      const knex = createKnex({ client: 'pg' });
       const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
-        const native = 'text' in query ? { ...query, values: [...values] } : query.toSQL().toNative();
-        const config = 'text' in native ? native : { text: native.sql, values: [...native.bindings] };
-        const result = await client.query(config);
+        const result = await client.query({ name: query.name ?? '', text: query.text, values: [...values] });
         return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
       };
       const transact = async <Answer>(work: (run: Run) => Promise<Answer>) => {
@@ -183,7 +179,6 @@ for (const [where, mode] of Object.entries(KEPT)) {
           return answer;
         });
       const connections = {
-        knex,
         run,
         transact,
         readTogether: transact,

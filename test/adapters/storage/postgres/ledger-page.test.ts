@@ -61,8 +61,7 @@ describe('The ledger on Postgres', () => {
     sent = [];
   });
   const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
-    const native = 'text' in query ? { sql: query.text, bindings: values } : query.toSQL().toNative();
-    const config = { text: native.sql, values: [...native.bindings] };
+    const config = { text: query.text, values: [...values] };
     sent.push(config);
     const result = await client.query(config);
     return { rows: result.rows as Row[], count: result.rowCount ?? 0 };

@@ -68,8 +68,7 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
     });
 
     const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
-      const native = 'text' in query ? { sql: query.text, bindings: values } : query.toSQL().toNative();
-      const result = await client.query({ text: native.sql, values: [...native.bindings] });
+      const result = await client.query({ text: query.text, values: [...values] });
       return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
     };
     const connections = {

@@ -40,6 +40,12 @@ select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegat
   where (decision = 'allow') or nth = ?
   order by ts, seq limit ?;
 
+-- logoutEndedNothing
+-- postgres
+select 1 as found from ledger where event = 'sponsor.signal' and reason = $1 and ts >= $2 limit 1;
+-- sqlite
+select 1 as found from ledger where event = 'sponsor.signal' and reason = ? and ts >= ? limit 1;
+
 -- pageRows: all records
 -- postgres
 select seq, ts, event, task_id, agent_id, sponsor, audience, scope, jti, delegation_depth, decision, reason, count, detail, (select c.checkpoint_id from checkpoints c where c.last_seq >= ledger.seq order by c.last_seq limit 1) as checkpoint from ledger

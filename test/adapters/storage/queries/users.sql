@@ -1,3 +1,9 @@
+-- countUsers
+-- postgres
+select count(*) as users from provisioned_users;
+-- sqlite
+select count(*) as users from provisioned_users;
+
 -- findUser
 -- postgres
 select user_id, user_name, external_id, active, sponsor_key, revision, created_at, modified_at from provisioned_users where user_id = $1;

@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
-import type { Built } from '../../../../adapters/storage/rows/column.ts';
 import { sqliteAsk } from '../../../../adapters/storage/sqlite/ask.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
@@ -59,7 +58,7 @@ describe('SQLite', () => {
     const recorded =
       (real: Run): Run =>
       (query, values) => {
-        run.add(textOf(query));
+        run.add(query);
         return real(query, values);
       };
     const watched: Connection = {
@@ -304,7 +303,3 @@ describe('SQLite', () => {
     });
   }
 });
-
-function textOf(query: Built | string): string {
-  return typeof query === 'string' ? query : query.toSQL().toNative().sql;
-}
