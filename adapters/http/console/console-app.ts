@@ -3,9 +3,9 @@
 import express, { type Response } from 'express';
 import { type Answer, answerOf, type RefusalPages } from '../admission/refusals.ts';
 import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
-import { PAGE_HEADERS, wantsPage } from '../pages/page-headers.ts';
-import { logSeveralSessions } from '../pages/several-sessions.ts';
-import { type SignInNotice, type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
+import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
+import { logSeveralSessions } from '../browser/several-sessions.ts';
+import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { consoleRouteOf } from '../routes.ts';
 import { type AdmissionRefusal, messageClasses } from '../server/message-classes.ts';
 import type { Traceable } from '../traceable.ts';

@@ -2,9 +2,9 @@
 
 import type { Request } from 'express';
 import type { FieldError } from '../../../domain/field-error.ts';
+import { html } from '../browser/html.ts';
 import { queryParameters } from '../message/head.ts';
 import { readQuery } from '../message/query.ts';
-import { html } from '../pages/html.ts';
 import type { Shown } from './asked.ts';
 
 /** A form sends its empty fields too: they do not filter. */

@@ -2,9 +2,9 @@
 
 import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
-import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
-import { type Html, html, type Insert } from '../pages/html.ts';
-import type { BrowserSession } from '../pages/session.ts';
+import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../browser/assets.ts';
+import { type Html, html, type Insert } from '../browser/html.ts';
+import type { BrowserSession } from '../browser/session.ts';
 import { roleOf, type ScreenName, screens } from './screens.ts';
 
 export const assets = {

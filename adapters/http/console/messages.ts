@@ -1,6 +1,6 @@
 /** Pages that say one thing: an error, or an end. Each links to what the operator can do next. */
 
-import { html } from '../pages/html.ts';
+import { html } from '../browser/html.ts';
 import type { Done } from './asked.ts';
 import { type Frame, renderDocument } from './layout.ts';
 

@@ -1,6 +1,6 @@
 /** What the operator has just done, as the page says it that the browser opens next. */
 
-import { ATTRIBUTES, onlyCookie } from '../pages/cookies.ts';
+import { ATTRIBUTES, onlyCookie } from '../browser/cookies.ts';
 
 const count = (amount: number, one: string, many: string) => `${amount} ${amount === 1 ? one : many}`;
 const tasks = (amount: number) => count(amount, 'task', 'tasks');

@@ -1,6 +1,6 @@
 /** Words and pieces that several screens share. */
 
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html } from '../browser/html.ts';
 
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;

@@ -2,7 +2,7 @@
 
 import express, { type Router } from 'express';
 import type { RefusalPages } from '../admission/refusals.ts';
-import { logSeveralSessions } from '../pages/several-sessions.ts';
+import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';

@@ -2,7 +2,7 @@
 
 import type { Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
+import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';

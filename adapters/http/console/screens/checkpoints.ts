@@ -3,7 +3,7 @@
 import type { FieldError } from '../../../../domain/field-error.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { moment } from '../times.ts';
 import { renderVerification } from './verification.ts';
 import { visibleJson } from './visible-json.ts';

@@ -4,7 +4,7 @@ import type { ComparedDeclaration } from '../../../../application/admin/compare-
 import type { Registration } from '../../../../domain/agents/agent.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { agentPath } from '../addresses.ts';
 import { screens } from '../screens.ts';
 import type { Comparison } from '../views-surface.ts';

@@ -1,7 +1,7 @@
 /** Draws the graph of delegations as SVG. Nodes link to their screens, and to the kill switch. */
 
 import type { DelegationGraph, DelegationNode } from '../../../../domain/tasks/delegation-graph.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath } from '../addresses.ts';
 import { count, placeOf } from '../words.ts';
 import {

@@ -4,7 +4,7 @@ import type { Instant } from '../../../../domain/instant.ts';
 import { toShortText } from '../../../../domain/instant.ts';
 import type { DelegationGraph, DelegationRow } from '../../../../domain/tasks/delegation-graph.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath, withQuery } from '../addresses.ts';
 import { screens } from '../screens.ts';
 import { count, isolated, placeOf, wide } from '../words.ts';

@@ -2,7 +2,7 @@
 
 import type { FindingStatus, NamedFinding } from '../../../../application/doctor/examine.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { moment } from '../times.ts';
 
 export interface DoctorView {

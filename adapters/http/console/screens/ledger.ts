@@ -3,7 +3,7 @@
 import type { FieldError } from '../../../../domain/field-error.ts';
 import { type Instant, plusSeconds, toShortText } from '../../../../domain/instant.ts';
 import { type LedgerRecord, ledgerEvents } from '../../../../domain/ledger/record.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { moment } from '../times.ts';
 import { renderRecords } from './records.ts';
 import { renderVerification } from './verification.ts';

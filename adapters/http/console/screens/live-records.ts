@@ -1,6 +1,6 @@
 /** The part of *Now* that shows decisions as they are recorded. stream.js fills it; without script it is not shown. */
 
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { feeds } from '../screens.ts';
 
 export function renderLiveRecords(): Html {

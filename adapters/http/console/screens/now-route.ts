@@ -1,9 +1,9 @@
 /** Reads what *Now* shows. */
 
 import { recentDenials } from '../../../../application/admin/recent-denials.ts';
+import { FORM_PAGE_HEADERS } from '../../browser/page-headers.ts';
 import { answerInvalid } from '../../message/problem-details.ts';
 import { readQuery } from '../../message/query.ts';
-import { FORM_PAGE_HEADERS } from '../../pages/page-headers.ts';
 import type { Asked, Feed, Show } from '../asked.ts';
 import { readFilters, refusedFilters } from '../filters.ts';
 import { assets } from '../layout.ts';

@@ -4,8 +4,8 @@ import type { RecentDenials } from '../../../../application/admin/recent-denials
 import type { BlockCount, ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
 import type { Backlog } from '../../../../application/ports/storage.ts';
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
 import { MOST_COUNTED } from '../overview-surface.ts';
 import { feeds } from '../screens.ts';
 import { clock, moment } from '../times.ts';

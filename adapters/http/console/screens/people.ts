@@ -4,7 +4,7 @@ import type { ListedTask, LiveTaskCount } from '../../../../application/ports/qu
 import type { SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type BlockSource, blockSources, type SponsorBlock } from '../../../../domain/sponsors/block.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { personPath, stopPath } from '../addresses.ts';
 import { form, reasonField, typedNameField } from '../layout.ts';
 import { forms } from '../screens.ts';

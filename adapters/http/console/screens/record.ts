@@ -3,7 +3,7 @@
 import type { ProofOutcome } from '../../../../application/ledger/prove.ts';
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { taskPath } from '../addresses.ts';
 import { code } from '../words.ts';
 import { visibleJson } from './visible-json.ts';

@@ -2,7 +2,7 @@
 
 import type { ShownTask } from '../../../../application/ports/queries.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { code, wide } from '../words.ts';
 
 export interface ScopeOrigins {

@@ -4,8 +4,8 @@ import type { ListedTask, LiveTaskCount } from '../../../../application/ports/qu
 import type { AgentId, SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { worksUntil } from '../../../../domain/tasks/works-until.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
 import { agentPath, personPath } from '../addresses.ts';
 import { form, reasonField, typedNameField } from '../layout.ts';
 import { forms } from '../screens.ts';

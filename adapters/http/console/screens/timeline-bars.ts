@@ -2,7 +2,7 @@
 
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
 import type { Timeline, TokenBar } from '../../../../domain/tasks/timeline.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { clock } from '../times.ts';
 
 const HEIGHT = 18;

@@ -1,6 +1,6 @@
 /** The part of a screen where auditors verify what it shows, in their browser. verify.js does it. */
 
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { feeds } from '../screens.ts';
 
 /** @param hasRecords whether the screen shows records, as `renderRecords` does */

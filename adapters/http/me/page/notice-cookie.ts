@@ -3,7 +3,7 @@
  * one could only show its words.
  */
 
-import { ATTRIBUTES, onlyCookie } from '../../pages/cookies.ts';
+import { ATTRIBUTES, onlyCookie } from '../../browser/cookies.ts';
 import type { Notice } from './view.ts';
 
 const NAME = '__Host-mandate-notice';

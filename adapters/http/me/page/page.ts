@@ -2,7 +2,7 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { assets } from './assets.ts';
 import { type MessageKind, type Texts, texts } from './texts.ts';
 import { moment } from './times.ts';

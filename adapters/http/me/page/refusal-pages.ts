@@ -1,7 +1,7 @@
 /** The pages with which admission refuses a browser at `/me`. They are rendered once, because refusals must be cheap. */
 
 import { type Answer, answerOf, type RefusalPages } from '../../admission/refusals.ts';
-import { PAGE_HEADERS, wantsPage } from '../../pages/page-headers.ts';
+import { PAGE_HEADERS, wantsPage } from '../../browser/page-headers.ts';
 import type { AdmissionRefusal } from '../../server/message-classes.ts';
 import { languageOf } from './notice.ts';
 import { renderMessage } from './page.ts';

@@ -1,8 +1,8 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
 import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
 import type { EndReason, Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */
