@@ -6,13 +6,12 @@ import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
 import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
 import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
-import { consoleRouteOf } from '../routes.ts';
 import { type AdmissionRefusal, messageClasses } from '../server/message-classes.ts';
 import type { Traceable } from '../traceable.ts';
 import { answer, answerFaultsWithPages, type ConsoleSurface, consoleRouter } from './console-router.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
-import { acts, reads, shows } from './registered-screens.ts';
+import { consoleRouteOf } from './routes.ts';
 
 export interface ConsoleSurfaces
   extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
@@ -36,7 +35,7 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
       faults: answerFaultsWithPages(surfaces.log),
     }),
   );
-  app.use(consoleRouter(surfaces.screens, { shows, acts, reads }));
+  app.use(consoleRouter(surfaces.screens));
   return { listener: observedRequests(surfaces, app, consoleRouteOf, refusalPages()), classes: messageClasses(app) };
 }
 

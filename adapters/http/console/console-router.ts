@@ -27,25 +27,25 @@ import { neverStored } from '../message/head.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
+import { assets } from './assets.ts';
+import type {
+  AnswerScript,
+  ChangeByForm,
+  FormField,
+  FormResult,
+  OverviewSurface,
+  Screen,
+  ScreenContext,
+  ScreenFileForm,
+  ScreenForm,
+  ViewsSurface,
+} from './context.ts';
 import { consoleCookies } from './cookies.ts';
-import { feedAnswers } from './feeds.ts';
-import { assets, renderDocument } from './layout.ts';
+import { renderDocument } from './layout.ts';
 import { renderMessage, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
 import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
-import type { OverviewSurface } from './overview-surface.ts';
-import {
-  type FeedName,
-  type FormName,
-  feeds,
-  forms,
-  type ReadFormName,
-  readForms,
-  type ScreenName,
-  screens,
-} from './screens.ts';
-import type { ViewsSurface } from './views-surface.ts';
+import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from './screens.ts';
 
 export interface ConsoleSurface {
   /** `Service:Console:Origin`. */
@@ -65,33 +65,25 @@ export interface ConsoleSurface {
   readonly log: Log;
 }
 
-/** What each screen shows, and what each form does. */
-export interface Screens {
-  readonly shows: Shows;
-  readonly acts: Readonly<Record<FormName, Act>>;
-  readonly reads: Readonly<Record<ReadFormName, ReadForm>>;
-}
-
-export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: Screens): Router {
+export function consoleRouter(surface: ConsoleSurface, shown: Readonly<Record<ScreenName, Screen>> = screens): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
-  for (const name of Object.keys(screens) as ScreenName[])
-    router.get(screens[name].path, show(surface, name, shows[name]));
-  for (const name of Object.keys(feeds) as FeedName[]) {
-    const { path, route, renews } = feeds[name];
-    router.get(path, withRole(surface, route, feedAnswers[name], { renews, isOnlyForScripts: true }));
+  for (const [name, screen] of Object.entries(shown))
+    router.get(screen.path, showScreen(surface, name as ScreenName, screen));
+  for (const { path, route, renews, answer } of Object.values(feeds)) {
+    router.get(path, withRole(surface, route, answer, { renews, isOnlyForScripts: true }));
   }
-  for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
-  for (const name of Object.keys(readForms) as ReadFormName[])
-    router.post(readForms[name].path, readForm(surface, name, reads[name]));
-  for (const { path, screen } of [...Object.values(forms), ...Object.values(readForms)]) {
+  for (const form of Object.values(forms)) router.post(form.path, change(surface, form));
+  for (const form of Object.values(fileForms)) router.post(form.path, readFile(surface, form));
+  const posted = [...Object.values(forms), ...Object.values(fileForms)];
+  for (const { path, screen } of posted) {
     // After a refused form its address stays in the browser.
-    router.get(path, (_request, response) => redirect(response, screens[screen].path));
+    router.get(path, (_request, response) => redirect(response, backTo(screen)));
   }
   // As in the API, another method is refused without a record, whatever the role.
-  router.all(pathsOf(screens, feeds, assets), methodNotAllowed('GET, HEAD'));
-  router.all(pathsOf(forms, readForms), methodNotAllowed('GET, HEAD, POST'));
+  router.all(pathsOf(Object.values({ ...screens, ...assets }), Object.values(feeds)), methodNotAllowed('GET, HEAD'));
+  router.all(pathsOf(posted), methodNotAllowed('GET, HEAD, POST'));
   router.use((request, response) => {
     discardRest(request);
     answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
@@ -100,8 +92,14 @@ export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: S
   return router;
 }
 
-function pathsOf(...tables: readonly Readonly<Record<string, { readonly path: string }>>[]): string[] {
-  return tables.flatMap((table) => Object.values(table).map(({ path }) => path));
+function pathsOf(...rows: readonly (readonly { readonly path: string }[])[]): string[] {
+  return rows.flat().map(({ path }) => path);
+}
+
+/** Where a form of the screen leads back to. */
+function backTo(name: ScreenName): string {
+  const { back, path }: Screen = screens[name];
+  return back ?? path;
 }
 
 export function answerFaultsWithPages(log: Log): ErrorRequestHandler {
@@ -127,10 +125,12 @@ export function answer(response: Response, { status = 200, reason }: Status, doc
 }
 
 /** A page that needs a session and a role. Without a session the browser goes to the sign-in. */
-function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHandler {
-  return withRole(surface, screens[name].route, async (asked, request, response) => {
-    const shown = await read(asked, request);
-    answer(response, shown, documentOf(name, asked, shown, takeNotice(request, response)));
+function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, show }: Screen): RequestHandler {
+  return withRole(surface, route, async (context, request, response) => {
+    const page = await show(context, request);
+    const notice = takeNotice(request, response);
+    const frame = { title: page.title ?? title, screen: name, signedIn: context, notice, scripts: page.scripts };
+    answer(response, page, renderDocument(frame, page.body));
   });
 }
 
@@ -144,7 +144,7 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
 function withRole(
   surface: ConsoleSurface,
   route: AdminRoute,
-  handle: Feed,
+  handle: AnswerScript,
   { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
 ): RequestHandler {
   return async (request, response) => {
@@ -161,7 +161,7 @@ function withRole(
     if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
-    await handle(askedOf(surface, session, route, request), request, response);
+    await handle(contextOf(surface, session, route, request), request, response);
   };
 }
 
@@ -173,13 +173,13 @@ function sessionOf(
   return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
 }
 
-function askedOf(
+function contextOf(
   surface: ConsoleSurface,
   { holder, formToken, signsOutEverywhere }: BrowserSession<OperatorPerson>,
   route: AdminRoute,
   request: Request,
   act?: RequestedAct,
-): Asked {
+): ScreenContext {
   const { trace } = request;
   return {
     holder,
@@ -197,11 +197,6 @@ function askedOf(
       return session !== undefined && roleFor(session.holder, adminRoutes[route]) !== undefined;
     },
   };
-}
-
-function documentOf(screen: ScreenName, asked: Asked, shown: Shown, notice: string | undefined): string {
-  const { title = screens[screen].title, scripts, body } = shown;
-  return renderDocument({ title, screen, signedIn: asked, notice, scripts }, body);
 }
 
 function takeNotice(request: Request, response: Response): string | undefined {
@@ -228,16 +223,15 @@ async function refuseNoSession(surface: ConsoleSurface, request: Request, respon
   answer(response, { status, reason: kind }, renderMessage(kind));
 }
 
-/** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
-function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandler {
-  const { route, screen } = forms[name];
+/** A form, after which the browser opens a page. The change and the record of who context for it are durable before. */
+function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<ScreenForm>): RequestHandler {
   const role = adminRoutes[route];
   return async (request, response) => {
     const form = await readFormRequest(request);
     if (form === GONE) return;
     const session = await sessionOf(surface, request);
     if (session === undefined) return refuseNoSession(surface, request, response);
-    const field: Field = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
+    const field: FormField = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
     const token = { given: field('form_token'), expected: session.formToken };
     if (!isOwnForm(request, surface.origin, token)) {
       await surface.refuse('invalid_form_token', request.trace);
@@ -250,30 +244,29 @@ function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandl
       reason === undefined
         ? REASON_REFUSED
         : await acted(
-            askedOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
+            contextOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
             field,
             change,
           );
-    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, screens[screen].path, session));
+    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, backTo(screen), session));
     if (done.notice !== undefined) response.append('Set-Cookie', noticeCookie(done.notice));
     redirect(response, done.to, 303);
   };
 }
 
-const TOO_LARGE: Extract<Done, { readonly kind: 'refused' }> = {
+const TOO_LARGE: Extract<FormResult, { readonly kind: 'refused' }> = {
   ...{ kind: 'refused', status: 400, reason: 'body_too_large' },
   title: 'The file is too long',
   text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
 };
-const MALFORMED_FORM: Extract<Done, { readonly kind: 'refused' }> = {
+const MALFORMED_FORM: Extract<FormResult, { readonly kind: 'refused' }> = {
   ...{ kind: 'refused', status: 400, reason: 'malformed_form' },
   title: 'The form could not be read',
   text: 'Nothing was compared. Open the page again.',
 };
 
 /** A form with a file, which only reads. The answer is a page, and no address leads to it again. */
-function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): RequestHandler {
-  const { route, screen, title } = readForms[name];
+function readFile(surface: ConsoleSurface, { route, screen, title, read }: OfScreen<ScreenFileForm>): RequestHandler {
   return async (request, response) => {
     // First: the request already has a permit, which a slow sender without a session must not keep.
     const session = await sessionOf(surface, request);
@@ -284,8 +277,7 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
     const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
     if (body.kind === 'aborted') return;
     // Its token could not be read, and it does nothing.
-    const refuse = (done: typeof TOO_LARGE) =>
-      answer(response, done, renderRefusal(done, screens[screen].path, session));
+    const refuse = (done: typeof TOO_LARGE) => answer(response, done, renderRefusal(done, backTo(screen), session));
     if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
     const parts = readMultipart(request, body.bytes);
     const given = parts?.get('form_token')?.bytes.toString('utf8');
@@ -298,19 +290,19 @@ function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): 
     }
     const file = parts?.get('file')?.bytes;
     if (file === undefined) return refuse(MALFORMED_FORM);
-    const asked = askedOf(surface, session, route, request);
-    const shown = await read(asked, file);
-    answer(response, shown, renderDocument({ title, screen, signedIn: asked, scripts: shown.scripts }, shown.body));
+    const context = contextOf(surface, session, route, request);
+    const page = await read(context, file);
+    answer(response, page, renderDocument({ title, screen, signedIn: context, scripts: page.scripts }, page.body));
   };
 }
 
-async function acted(asked: Asked, field: Field, change: Act): Promise<Done> {
-  const done = await change(asked, field);
-  await asked.admin.settle?.();
+async function acted(context: ScreenContext, field: FormField, change: ChangeByForm): Promise<FormResult> {
+  const done = await change(context, field);
+  await context.admin.settle?.();
   return done;
 }
 
-const REASON_REFUSED: Done = {
+const REASON_REFUSED: FormResult = {
   ...{ kind: 'refused', status: 400, reason: 'reason_required' },
   title: 'A reason is needed',
   text: 'Nothing was changed. Say why you make this change, so that others understand it later.',

@@ -1,6 +1,7 @@
 /** Words and pieces that several screens share. */
 
-import { type Html, html } from '../browser/html.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { MOST_COUNTED } from '../context.ts';
 
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
@@ -32,4 +33,9 @@ export function nextPage(label: string, to: string | undefined): Html | undefine
   return to === undefined
     ? undefined
     : html`<nav class="pages" aria-label="${label}"><a class="button" href="${to}">Next page</a></nav>`;
+}
+
+/** `100,000 or more` where counting stopped. */
+export function amount(count: number): string {
+  return `${count.toLocaleString('en')}${count >= MOST_COUNTED ? ' or more' : ''}`;
 }
