@@ -1,12 +1,6 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -18,20 +12,26 @@ import type { AuditSurface } from '../admin/audit-router.ts';
 import { parseReason, REASON_SENTENCE } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
 import { serveAssets } from '../browser/assets.ts';
-import { isOwnForm, mayBeOwnScript } from '../browser/own-form.ts';
+import { answerFaultsWithPages } from '../browser/faults.ts';
+import {
+  type FormField,
+  type Guard,
+  isFromPage,
+  refuseSession,
+  sessionOfForm,
+  sessionOfPage,
+} from '../browser/guards.ts';
+import { mayBeOwnScript } from '../browser/own-form.ts';
 import { FORM_PAGE_HEADERS, redirect } from '../browser/page-headers.ts';
 import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
-import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import { GONE, readFormRequest } from '../oauth/form.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
 import { assets } from './assets.ts';
 import type {
   AnswerScript,
   ChangeByForm,
-  FormField,
   FormResult,
   OverviewSurface,
   Screen,
@@ -42,9 +42,9 @@ import type {
 } from './context.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderDocument } from './layout.ts';
-import { renderMessage, renderRefusal } from './messages.ts';
+import { type MessageKind, renderMessage, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
-import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
+import { noticeCookie, noticeText } from './notices.ts';
 import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from './screens.ts';
 
 export interface ConsoleSurface {
@@ -86,9 +86,9 @@ export function consoleRouter(surface: ConsoleSurface, shown: Readonly<Record<Sc
   router.all(pathsOf(posted), methodNotAllowed('GET, HEAD, POST'));
   router.use((request, response) => {
     discardRest(request);
-    answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
+    say(response, { status: 404, kind: 'unknown_path' });
   });
-  router.use(answerFaultsWithPages(surface.log));
+  router.use(answerFaultsWithPages(surface.log, say));
   return router;
 }
 
@@ -102,17 +102,6 @@ function backTo(name: ScreenName): string {
   return back ?? path;
 }
 
-export function answerFaultsWithPages(log: Log): ErrorRequestHandler {
-  return faultHandler(log, {
-    unavailable(response) {
-      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-      answer(response, { status: 503, reason: 'storage_unavailable' }, renderMessage('storage_unavailable'));
-    },
-    malformedPath: (response) => answer(response, { status: 400, reason: 'malformed' }, renderMessage('malformed')),
-    fault: (response) => answer(response, { status: 500, reason: 'fault' }, renderMessage('fault')),
-  });
-}
-
 interface Status {
   readonly status?: number | undefined;
   /** A fixed word for the log. */
@@ -124,11 +113,44 @@ export function answer(response: Response, { status = 200, reason }: Status, doc
   response.status(status).set(FORM_PAGE_HEADERS).send(document);
 }
 
+interface Saying {
+  readonly status: number;
+  readonly kind: MessageKind;
+  /** Where its link leads. */
+  readonly to?: string;
+  /** A fixed word for the log, if it is not the kind. */
+  readonly reason?: string;
+}
+
+/** Answers with a page that says one thing. */
+export function say(
+  response: Response,
+  { status, kind, to, reason = kind }: Saying,
+  session?: BrowserSession<OperatorPerson>,
+): void {
+  answer(response, { status, reason }, renderMessage(kind, session, to));
+}
+
+function guardOf(surface: ConsoleSurface): Guard<OperatorPerson> {
+  return {
+    origin: surface.origin,
+    cookies: consoleCookies,
+    signIn: '/sign-in',
+    find: (request) => surface.sessions.find(request.headers.cookie ?? '', request.trace),
+    refuse: (reason, trace) => surface.refuse(reason, trace),
+    say(response, notice, session) {
+      const { kind } = notice;
+      say(response, { ...notice, reason: kind === 'form_refused' ? 'invalid_form_token' : kind }, session);
+    },
+  };
+}
+
 /** A page that needs a session and a role. Without a session the browser goes to the sign-in. */
 function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, show }: Screen): RequestHandler {
   return withRole(surface, route, async (context, request, response) => {
     const page = await show(context, request);
-    const notice = takeNotice(request, response);
+    const done = noticeCookie.take(request, response);
+    const notice = done && noticeText(done);
     const frame = { title: page.title ?? title, screen: name, signedIn: context, notice, scripts: page.scripts };
     answer(response, page, renderDocument(frame, page.body));
   });
@@ -147,12 +169,11 @@ function withRole(
   handle: AnswerScript,
   { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
 ): RequestHandler {
+  const guard = guardOf(surface);
+  const found = renews ? guard : { ...guard, find: (request: Request) => peek(surface, request) };
   return async (request, response) => {
-    const session = await sessionOf(surface, request, renews);
-    if (session === undefined) {
-      if (consoleCookies.hasSeveralSessions(request.headers.cookie)) return refuseNoSession(surface, request, response);
-      return redirect(response, '/sign-in');
-    }
+    const session = await sessionOfPage(found, request, response);
+    if (session === undefined) return;
     if (isOnlyForScripts && !mayBeOwnScript(surface.origin, request)) {
       await surface.refuse('invalid_form_token', request.trace);
       const detail = 'Only the pages of this console may read this.';
@@ -165,12 +186,11 @@ function withRole(
   };
 }
 
-function sessionOf(
+function peek(
   { sessions }: ConsoleSurface,
   { headers: { cookie = '' }, trace }: Request,
-  renews = true,
 ): Promise<BrowserSession<OperatorPerson> | undefined> {
-  return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
+  return sessions.peek(cookie, trace);
 }
 
 function contextOf(
@@ -193,16 +213,10 @@ function contextOf(
     overview: forRequest(surface.overview, { trace }),
     examine: () => surface.examine(),
     async lasts() {
-      const session = await sessionOf(surface, request, false);
+      const session = await peek(surface, request);
       return session !== undefined && roleFor(session.holder, adminRoutes[route]) !== undefined;
     },
   };
-}
-
-function takeNotice(request: Request, response: Response): string | undefined {
-  const notice = noticeIn(request.headers.cookie);
-  if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
-  return notice && noticeText(notice);
 }
 
 async function refuseRole(
@@ -213,30 +227,17 @@ async function refuseRole(
   response: Response,
 ): Promise<void> {
   await surface.refuseRole(session.holder, route, request.trace);
-  answer(response, { status: 403, reason: 'operator_role_missing' }, renderMessage('role_missing', session));
+  say(response, { status: 403, kind: 'role_missing', reason: 'operator_role_missing' }, session);
 }
 
-async function refuseNoSession(surface: ConsoleSurface, request: Request, response: Response): Promise<void> {
-  await surface.refuse('missing_token', request.trace);
-  const hasSeveral = consoleCookies.hasSeveralSessions(request.headers.cookie);
-  const [status, kind] = hasSeveral ? ([400, 'several_sessions'] as const) : ([401, 'session_over'] as const);
-  answer(response, { status, reason: kind }, renderMessage(kind));
-}
-
-/** A form, after which the browser opens a page. The change and the record of who context for it are durable before. */
+/** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
 function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<ScreenForm>): RequestHandler {
+  const guard = guardOf(surface);
   const role = adminRoutes[route];
   return async (request, response) => {
-    const form = await readFormRequest(request);
-    if (form === GONE) return;
-    const session = await sessionOf(surface, request);
-    if (session === undefined) return refuseNoSession(surface, request, response);
-    const field: FormField = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
-    const token = { given: field('form_token'), expected: session.formToken };
-    if (!isOwnForm(request, surface.origin, token)) {
-      await surface.refuse('invalid_form_token', request.trace);
-      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
-    }
+    const form = await sessionOfForm(guard, request, response);
+    if (form === undefined) return;
+    const { session, field } = form;
     const held = roleFor(session.holder, role);
     if (held === undefined) return refuseRole(surface, session, route, request, response);
     const reason = parseReason(field('reason') ?? '');
@@ -249,7 +250,7 @@ function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<Scr
             change,
           );
     if (done.kind === 'refused') return answer(response, done, renderRefusal(done, backTo(screen), session));
-    if (done.notice !== undefined) response.append('Set-Cookie', noticeCookie(done.notice));
+    if (done.notice !== undefined) noticeCookie.give(response, done.notice);
     redirect(response, done.to, 303);
   };
 }
@@ -267,12 +268,13 @@ const MALFORMED_FORM: Extract<FormResult, { readonly kind: 'refused' }> = {
 
 /** A form with a file, which only reads. The answer is a page, and no address leads to it again. */
 function readFile(surface: ConsoleSurface, { route, screen, title, read }: OfScreen<ScreenFileForm>): RequestHandler {
+  const guard = guardOf(surface);
   return async (request, response) => {
     // First: the request already has a permit, which a slow sender without a session must not keep.
-    const session = await sessionOf(surface, request);
+    const session = await guard.find(request);
     if (session === undefined) {
       discardRest(request);
-      return refuseNoSession(surface, request, response);
+      return refuseSession(guard, request, response);
     }
     const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
     if (body.kind === 'aborted') return;
@@ -281,10 +283,7 @@ function readFile(surface: ConsoleSurface, { route, screen, title, read }: OfScr
     if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
     const parts = readMultipart(request, body.bytes);
     const given = parts?.get('form_token')?.bytes.toString('utf8');
-    if (!isOwnForm(request, surface.origin, { given, expected: session.formToken })) {
-      await surface.refuse('invalid_form_token', request.trace);
-      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
-    }
+    if (!(await isFromPage(guard, session, given, request, response))) return;
     if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }

@@ -19,6 +19,7 @@ import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
 import type { AdminRoute } from '../admin/roles.ts';
 import type { Asset } from '../browser/assets.ts';
+import type { FormField } from '../browser/guards.ts';
 import type { Html } from '../browser/html.ts';
 import type { BrowserSession } from '../browser/session.ts';
 import type { Work } from '../routes.ts';
@@ -56,9 +57,6 @@ export interface Page {
 
 /** Reads what the screen shows, and renders it. */
 export type ShowPage = (context: ScreenContext, request: Request) => Promise<Page>;
-
-/** A field of the form. `undefined` if the form does not have it, or it is empty. */
-export type FormField = (name: string) => string | undefined;
 
 export type FormResult =
   /** The browser goes there. `to` is a path with its query. */

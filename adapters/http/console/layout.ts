@@ -5,8 +5,8 @@ import { adminRoutes } from '../admin/roles.ts';
 import type { Asset } from '../browser/assets.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import type { BrowserSession } from '../browser/session.ts';
+import { form } from '../browser/words.ts';
 import { assets } from './assets.ts';
-import { form } from './parts/form-fields.ts';
 import { type ScreenName, screens } from './screens.ts';
 
 export interface Frame {

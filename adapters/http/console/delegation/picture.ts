@@ -1,8 +1,9 @@
 /** Draws the graph of delegations as SVG. Nodes link to their screens, and to the kill switch. */
 
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { placeOf } from '../../browser/words.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath } from '../addresses.ts';
-import { count, placeOf } from '../parts/words.ts';
+import { count } from '../parts/words.ts';
 import type { DelegationGraph, DelegationNode } from './graph.ts';
 import {
   COLUMNS,

@@ -5,9 +5,10 @@ import type { Registration } from '../../../../domain/agents/agent.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { isolated } from '../../browser/words.ts';
 import { agentPath, screenPaths } from '../addresses.ts';
 import type { Comparison } from '../context.ts';
-import { code, count, isolated, wide } from './words.ts';
+import { code, count, wide } from './words.ts';
 
 export const COMPARE_PATH = '/agent/compare';
 

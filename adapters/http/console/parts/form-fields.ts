@@ -4,13 +4,9 @@ import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import { MAX_REASON, MIN_REASON } from '../../admin/operators.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
-import type { FormField, FormResult } from '../context.ts';
-
-/** A form that changes something. It has the form token, so it works from a page of this session only. */
-export function form(formToken: string, path: string, fields: Html): Html {
-  return html`<form method="post" action="${path}"><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
-}
+import type { FormResult } from '../context.ts';
 
 /** The field that every form of a change has. @param id unique in the page */
 export function reasonField(id: string): Html {

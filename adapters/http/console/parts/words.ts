@@ -7,20 +7,8 @@ export function count(amount: number, one: string, many = `${one}s`): string {
   return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
 }
 
-/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
-export function isolated(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
-}
-
 export function code(text: string): Html {
   return html`<bdi class="code">${text}</bdi>`;
-}
-
-/** The host is what people recognise. The path distinguishes two tool servers of one host. */
-export function placeOf(audience: string): string {
-  const { host, pathname, search } = new URL(audience);
-  const path = `${pathname}${search}`;
-  return path === '/' ? host : `${host}${path}`;
 }
 
 /** A table that may be wider than the page scrolls by itself, also by keyboard. */

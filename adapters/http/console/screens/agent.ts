@@ -6,15 +6,17 @@ import type { Agent } from '../../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
+import type { FormField } from '../../browser/guards.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
+import { form, isolated, placeOf } from '../../browser/words.ts';
 import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath } from '../addresses.ts';
-import type { ChangeByForm, FormField, Page, Screen, ScreenContext } from '../context.ts';
+import type { ChangeByForm, Page, Screen, ScreenContext } from '../context.ts';
 import { compareSection } from '../parts/comparison.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
-import { form, reasonField } from '../parts/form-fields.ts';
+import { reasonField } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
-import { code, isolated, placeOf, wide } from '../parts/words.ts';
+import { code, wide } from '../parts/words.ts';
 
 export interface AgentView {
   readonly agent: Agent;

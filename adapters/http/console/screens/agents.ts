@@ -6,12 +6,13 @@ import { parseAgentId } from '../../../../domain/identifiers.ts';
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
+import { isolated } from '../../browser/words.ts';
 import { agentPath, screenPaths, withQuery } from '../addresses.ts';
 import type { Page, ReadFile, Screen, ScreenContext } from '../context.ts';
 import { COMPARE_PATH, compareSection, renderComparison } from '../parts/comparison.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
-import { code, count, isolated, nextPage, wide } from '../parts/words.ts';
+import { code, count, nextPage, wide } from '../parts/words.ts';
 
 export interface AgentsView {
   /** In the order of their ids. */

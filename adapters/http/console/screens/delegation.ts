@@ -10,13 +10,14 @@ import { POINT_SENTENCE } from '../../admin/audit-router.ts';
 import { parseState, STATE_SENTENCE } from '../../admin/reading-routes.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { isolated, placeOf } from '../../browser/words.ts';
 import { AUDIENCE_SENTENCE, parseAudience } from '../../message/query.ts';
 import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, withQuery } from '../addresses.ts';
 import type { Page, Screen, ScreenContext } from '../context.ts';
 import { type DelegationGraph, type DelegationRow, delegationsOf } from '../delegation/graph.ts';
 import { drawDelegations } from '../delegation/picture.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
-import { count, isolated, placeOf, wide } from '../parts/words.ts';
+import { count, wide } from '../parts/words.ts';
 
 export interface DelegationFilters {
   readonly sponsor?: string | undefined;

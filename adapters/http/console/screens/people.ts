@@ -13,11 +13,12 @@ import {
 } from '../../../../domain/sponsors/block.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import { form } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
-import { form, reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { taskTable } from '../parts/task-table.ts';
 import { moment } from '../parts/times.ts';
 import { amount } from '../parts/words.ts';

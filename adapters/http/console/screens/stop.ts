@@ -15,10 +15,11 @@ import { worksUntil } from '../../../../domain/tasks/works-until.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
+import { form } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
 import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
-import { form, reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
 import { amount } from '../parts/words.ts';
 

@@ -9,6 +9,7 @@ import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/reco
 import { type Timeline, type TimelineEvent, timelineOf } from '../../../../domain/tasks/timeline.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
+import { isolated, placeOf } from '../../browser/words.ts';
 import {
   agentPath,
   delegationPath,
@@ -26,7 +27,7 @@ import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
 import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
 import { moment } from '../parts/times.ts';
 import { visibleJson } from '../parts/visible-json.ts';
-import { code, count, isolated, placeOf, wide } from '../parts/words.ts';
+import { code, count, wide } from '../parts/words.ts';
 
 export interface TaskView extends ScopeOrigins {
   readonly task: ShownTask;
