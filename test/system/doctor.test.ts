@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { renderFindings } from '../../adapters/cli/findings-report.ts';
-import { assets } from '../../adapters/http/console/layout.ts';
+import { assets } from '../../adapters/http/console/assets.ts';
 import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
 import { logOut } from '../../application/decisions/log-out.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';

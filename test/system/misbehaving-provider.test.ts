@@ -5,8 +5,8 @@
 
 import { expect } from 'chai';
 import { renderFindings } from '../../adapters/cli/findings-report.ts';
+import { formTokenOf } from '../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../adapters/http/me/cookies.ts';
-import { formTokenOf } from '../../adapters/http/pages/cookies.ts';
 import { operators, signedInOperator } from '../support/console/operators-browser.ts';
 import { type Area, type OddWorldOptions, startOddWorld } from '../support/identity-provider/odd-world.ts';
 import type { Oddities } from '../support/identity-provider/oddities.ts';

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
-import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databases } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ada, grace } from '../../support/identity-provider/people.ts';

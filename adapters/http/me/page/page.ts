@@ -2,7 +2,8 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { form as formOf, isolated, placeOf } from '../../browser/words.ts';
 import { assets } from './assets.ts';
 import { type MessageKind, type Texts, texts } from './texts.ts';
 import { moment } from './times.ts';
@@ -142,7 +143,7 @@ ${count === 0 ? html`<p class="card">${words.nothingLive}</p>` : html`<ul>${grou
 }
 
 function liveTask(view: MeView, task: MyTask, words: Texts, language: Language): Html {
-  const where = isolated(placeOf(task));
+  const where = isolated(placeOf(task.audience));
   return html`<div class="task" id="${task.taskId}">
 <dl>
 <dt>${words.where}</dt><dd class="where">${where}</dd>
@@ -190,7 +191,7 @@ ${wouldPause && !mayPause && html`<p class="quiet" id="no-pause">${words.noPause
 function endedTasks(view: MeView, words: Texts, language: Language): Html {
   const items = view.history.map(
     (task) => html`<li>
-<p><strong>${agentName(task, words)}</strong> <span class="quiet">${isolated(placeOf(task))}</span></p>
+<p><strong>${agentName(task, words)}</strong> <span class="quiet">${isolated(placeOf(task.audience))}</span></p>
 <p>${(task.reason && words.ended[task.reason]) ?? words.endedOtherwise}${task.endedAt !== undefined && html` · ${moment(language, task.endedAt, view.now)}`}</p>
 <p class="quiet">${scopeWords(view, task, language).map((words, at) => [at > 0 && ' · ', isolated(words)])}</p>
 </li>`,
@@ -231,23 +232,11 @@ function overMessage(base: string, words: Texts): Html {
 }
 
 function form({ base, formToken }: Pick<MeView, 'base' | 'formToken'>, path: string, button: Html): Html {
-  return html`<form method="post" action="${base}${path}"><input type="hidden" name="form_token" value="${formToken}">${button}</form>`;
-}
-
-/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
-function isolated(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
+  return formOf(formToken, `${base}${path}`, button);
 }
 
 function agentName({ displayName, agentId }: MyTask, words: Texts): Html {
   return displayName === undefined ? html`${isolated(agentId)} (${words.removedAgent})` : isolated(displayName);
-}
-
-/** The host is what people recognise. The path distinguishes two tool servers of one host. */
-function placeOf({ audience }: MyTask): string {
-  const { host, pathname, search } = new URL(audience);
-  const path = `${pathname}${search}`;
-  return path === '/' ? host : `${host}${path}`;
 }
 
 function scopeWords({ scopeWords: known }: MeView, { scope }: MyTask, language: Language): readonly string[] {

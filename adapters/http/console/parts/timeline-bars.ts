@@ -2,8 +2,8 @@
 
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
 import type { Timeline, TokenBar } from '../../../../domain/tasks/timeline.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { clock } from '../times.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { clock } from './times.ts';
 
 const HEIGHT = 18;
 /** Percent: a shorter bar could not be seen. */

@@ -1,9 +1,10 @@
 /** Draws the graph of delegations as SVG. Nodes link to their screens, and to the kill switch. */
 
-import type { DelegationGraph, DelegationNode } from '../../../../domain/tasks/delegation-graph.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { placeOf } from '../../browser/words.ts';
 import { agentPath, delegationPath, personPath, stopPath, taskPath } from '../addresses.ts';
-import { count, placeOf } from '../words.ts';
+import { count } from '../parts/words.ts';
+import type { DelegationGraph, DelegationNode } from './graph.ts';
 import {
   COLUMNS,
   columnAt,
@@ -14,7 +15,7 @@ import {
   type PlacedNode,
   placeDelegations,
   TOP,
-} from './delegation-layout.ts';
+} from './layout.ts';
 
 /** The side of the stop button, which fingers must hit. */
 const STOP = 28;

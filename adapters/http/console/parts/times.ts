@@ -1,8 +1,8 @@
 /** Times of the console: in UTC, as records have them, with the distance to now. */
 
-import { type Instant, secondsBetween, toMillisecondText } from '../../../domain/instant.ts';
-import { type Html, html } from '../pages/html.ts';
-import { relative } from '../pages/times.ts';
+import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { relative } from '../../browser/times.ts';
 
 /** `2026-11-24 09:30:00 UTC` */
 export function clock(at: Instant): string {

@@ -4,11 +4,13 @@ import type { ComparedDeclaration } from '../../../../application/admin/compare-
 import type { Registration } from '../../../../domain/agents/agent.ts';
 import type { RegistrationField } from '../../../../domain/agents/registration-draft.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { agentPath } from '../addresses.ts';
-import { screens } from '../screens.ts';
-import type { Comparison } from '../views-surface.ts';
-import { code, count, isolated, wide } from '../words.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { isolated } from '../../browser/words.ts';
+import { agentPath, screenPaths } from '../addresses.ts';
+import type { Comparison } from '../context.ts';
+import { code, count, wide } from './words.ts';
+
+export const COMPARE_PATH = '/agent/compare';
 
 /** A short file can have thousands of problems: the page shows the first ones. */
 const MOST_PROBLEMS = 100;
@@ -37,7 +39,7 @@ ${back()}`;
 }
 
 function back(): Html {
-  return html`<p><a class="button main" href="${screens.agents.path}">Back to the agents</a></p>`;
+  return html`<p><a class="button main" href="${screenPaths.agents}">Back to the agents</a></p>`;
 }
 
 function difference(compared: ComparedDeclaration): Html {
@@ -107,4 +109,16 @@ function read(registration: Registration, field: RegistrationField): string | re
     case 'enabled':
       return String(registration.enabled);
   }
+}
+
+/** A browser puts a dropped file into the field. The form only reads. */
+export function compareSection(formToken: string): Html {
+  return html`<section aria-labelledby="compare"><h2 id="compare">Compare with a file</h2>
+<form class="drop" method="post" action="${COMPARE_PATH}" enctype="multipart/form-data">
+<input type="hidden" name="form_token" value="${formToken}">
+<p class="field"><label for="compare-file">YAML file of agents: choose it, or drop it here</label>
+<input id="compare-file" type="file" name="file" accept=".yaml,.yml,application/yaml,text/yaml" required></p>
+<p><button class="main">Compare</button></p>
+<p class="quiet">Shows what <code>mandate agent apply</code> would change. Nothing is changed, and the file is not kept.</p>
+</form></section>`;
 }

@@ -3,7 +3,7 @@
 import type { Instant } from '../../../../domain/instant.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
 import { visibleJson } from './visible-json.ts';
 
 /** The field of a search, and the words for its link. */

@@ -1,10 +1,10 @@
 /** Reads the filters of a screen from its address, as strictly as the API does. */
 
 import type { Request } from 'express';
-import type { FieldError } from '../../../domain/field-error.ts';
-import { readQuery } from '../message/query.ts';
-import { html } from '../pages/html.ts';
-import type { Shown } from './asked.ts';
+import type { FieldError } from '../../../../domain/field-error.ts';
+import { html } from '../../browser/html.ts';
+import { readQuery } from '../../message/query.ts';
+import type { Page } from '../context.ts';
 
 export function readFilters({ originalUrl }: Request, known: readonly string[]): ReturnType<typeof readQuery> {
   return readQuery(withoutEmpty(originalUrl, known), known);
@@ -20,7 +20,7 @@ export function withoutEmpty(url: string, fields: readonly string[]): string {
 }
 
 /** @param to the screen without filters */
-export function refusedFilters(errors: readonly FieldError[], to: string): Shown {
+export function refusedFilters(errors: readonly FieldError[], to: string): Page {
   return {
     status: 400,
     reason: 'invalid_fields',
@@ -31,7 +31,7 @@ export function refusedFilters(errors: readonly FieldError[], to: string): Shown
 }
 
 /** A page about what does not exist, or no longer. */
-export function notFound(title: string, text: string, to: string): Shown {
+export function notFound(title: string, text: string, to: string): Page {
   return {
     ...{ status: 404, reason: 'not_found', title },
     body: html`<p>${text}</p><p><a class="button main" href="${to}">Back</a></p>`,

@@ -2,9 +2,9 @@
 
 import type { ListedTask } from '../../../../application/ports/queries.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { type Html, html } from '../../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
 import { agentPath, personPath, stopPath, taskPath } from '../addresses.ts';
-import { moment } from '../times.ts';
+import { moment } from './times.ts';
 
 export function taskTable(
   tasks: readonly ListedTask[],

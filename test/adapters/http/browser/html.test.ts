@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Html, html } from '../../../../adapters/http/pages/html.ts';
+import { type Html, html } from '../../../../adapters/http/browser/html.ts';
 
 describe('A template of the page', () => {
   it('inserts every text as text, in an element and in a quoted attribute', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { assets as consoles } from '../../../../adapters/http/console/layout.ts';
+import { assets as consoles } from '../../../../adapters/http/console/assets.ts';
 import { assets as persons } from '../../../../adapters/http/me/page/assets.ts';
 
 describe("The pages' style sheets", () => {

@@ -3,8 +3,8 @@
  * too large has its tasks grouped, then its smallest people, agents and tool servers.
  */
 
-import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
-import type { TaskState } from './task.ts';
+import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
+import type { TaskState } from '../../../../domain/tasks/task.ts';
 
 /** More could neither be drawn in time nor read. */
 export const MAX_NODES = 200;

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { makeTaskId, parseAgentId, parseSponsorKey } from '../../../domain/identifiers.ts';
-import { instantFromSeconds } from '../../../domain/instant.ts';
 import {
   type DelegatedTask,
   type DelegationGraph,
@@ -9,7 +7,9 @@ import {
   MAX_EDGES,
   MAX_NODES,
   MAX_OVERVIEW_NODES,
-} from '../../../domain/tasks/delegation-graph.ts';
+} from '../../../../../adapters/http/console/delegation/graph.ts';
+import { makeTaskId, parseAgentId, parseSponsorKey } from '../../../../../domain/identifiers.ts';
+import { instantFromSeconds } from '../../../../../domain/instant.ts';
 
 let made = 0;
 

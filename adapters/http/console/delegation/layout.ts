@@ -1,7 +1,7 @@
 /** Places the nodes of the graph of delegations in four columns, with few crossings of lines. */
 
 import { Graph, layout } from '@dagrejs/dagre';
-import type { DelegationEdge, DelegationGraph, DelegationNode } from '../../../../domain/tasks/delegation-graph.ts';
+import type { DelegationEdge, DelegationGraph, DelegationNode } from './graph.ts';
 
 export const NODE_WIDTH = 204;
 export const NODE_HEIGHT = 44;

@@ -1,25 +1,14 @@
 /** Words and pieces that several screens share. */
 
-import { type Html, html } from '../pages/html.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { MOST_COUNTED } from '../context.ts';
 
 export function count(amount: number, one: string, many = `${one}s`): string {
   return `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;
 }
 
-/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
-export function isolated(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
-}
-
 export function code(text: string): Html {
   return html`<bdi class="code">${text}</bdi>`;
-}
-
-/** The host is what people recognise. The path distinguishes two tool servers of one host. */
-export function placeOf(audience: string): string {
-  const { host, pathname, search } = new URL(audience);
-  const path = `${pathname}${search}`;
-  return path === '/' ? host : `${host}${path}`;
 }
 
 /** A table that may be wider than the page scrolls by itself, also by keyboard. */
@@ -32,4 +21,9 @@ export function nextPage(label: string, to: string | undefined): Html | undefine
   return to === undefined
     ? undefined
     : html`<nav class="pages" aria-label="${label}"><a class="button" href="${to}">Next page</a></nav>`;
+}
+
+/** `100,000 or more` where counting stopped. */
+export function amount(count: number): string {
+  return `${count.toLocaleString('en')}${count >= MOST_COUNTED ? ' or more' : ''}`;
 }

@@ -2,8 +2,8 @@
 
 import type { ShownTask } from '../../../../application/ports/queries.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { code, wide } from '../words.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { code, wide } from './words.ts';
 
 export interface ScopeOrigins {
   readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin'>;
