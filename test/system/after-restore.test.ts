@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
 import { runCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
@@ -30,7 +30,7 @@ async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>>
   };
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`mandate after-restore on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;

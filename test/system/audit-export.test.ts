@@ -10,7 +10,7 @@ import { instantFromMillis } from '../../domain/instant.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -35,7 +35,7 @@ const eventsOf = (lines: string): readonly Event[] =>
 const sequences = (lines: string) => eventsOf(lines).map(({ metadata }) => metadata.sequence);
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`audit-export on ${kind.name}`, function () {
     this.timeout(60_000);
     let key: SealingKey;

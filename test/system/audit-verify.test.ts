@@ -13,7 +13,7 @@ import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -27,7 +27,7 @@ const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1
 /** The number of records of each checkpoint. */
 const SIZES = [7, 1, 5, 8, 3, 6];
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`audit-verify on ${kind.name}`, function () {
     this.timeout(60_000);
     let key: SealingKey;

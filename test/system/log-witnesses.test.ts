@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, sqliteFile } from '../support/databases.ts';
+import { databasesByLength, sqliteFile } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
 import { startLoopback } from '../support/loopback.ts';
@@ -16,7 +16,7 @@ import { logKeySettings, readNote } from '../support/transparency-log.ts';
 
 const ORIGIN = 'mandate.test/ledger';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The witnesses of the log on ${database.name}`, function () {
     this.timeout(60_000);
     const logKey = logKeySettings();

@@ -3,7 +3,7 @@
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { runCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { type Answer, type Mandate, startMandate } from '../support/mandate.ts';
@@ -48,7 +48,7 @@ function entriesIn(bytes: Buffer): readonly string[] {
   return entries;
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The transparency log on ${database.name}`, () => {
     const logKey = logKeySettings();
     let signing: Readonly<Record<string, string>>;

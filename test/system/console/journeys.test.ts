@@ -17,14 +17,14 @@ import {
   signedInOperator,
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import type { Person } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 
 const DESKTOP: BrowserContextOptions = { ...devices.desktop };
 const SMALL: BrowserContextOptions = { ...devices.phone, viewport: { width: 360, height: 740 } };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`An operator's browser on ${database.name}`, function () {
     this.timeout(120_000);
     let running: ConsoleWithProvider;

@@ -3,12 +3,12 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
 const START_LIMIT_MS = 120_000;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`the console's screens Delegation, Task and Agents in a browser on ${database.name}`, function () {
     this.timeout(120_000);
     let service: ConsoleService;

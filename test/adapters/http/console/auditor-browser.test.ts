@@ -6,7 +6,7 @@ import { LISTENERS_OF_A_PERSON } from '../../../../application/ledger/record-str
 import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../../support/browser.ts';
 import { type ServedConsole, serveConsole, shortlyAfter } from '../../../support/console/served-console.ts';
-import { connectOutside, databases } from '../../../support/databases.ts';
+import { connectOutside, databasesByLength } from '../../../support/databases.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startTampering, type Tampering } from '../../../support/ledger/tampering.ts';
 import { type Evidence, evidence } from '../../../support/log/evidence.ts';
@@ -19,7 +19,7 @@ const looks: Readonly<Record<string, BrowserContextOptions>> = {
   'dark phone': { ...SMALL, colorScheme: 'dark' },
 };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The auditor's screens in a browser on ${database.name}`, function () {
     this.timeout(120_000);
     let ledger: Evidence;
