@@ -8,6 +8,7 @@ import {
   closeBrowser,
   devices,
   expectSaid,
+  looksByLength,
   screenshot,
   signIn,
 } from '../../support/browser.ts';
@@ -141,10 +142,10 @@ for (const database of databasesByLength) {
     it('shows every screen without faults for axe, in light and dark, and on a narrow phone', async () => {
       await agent.grant();
       await running.mandate.block('grace', 'disabled');
-      for (const [look, options] of [
-        ['light', { ...DESKTOP, colorScheme: 'light' }],
+      for (const [look, options] of looksByLength([
         ['dark', { ...SMALL, colorScheme: 'dark' }],
-      ] as const) {
+        ['light', { ...DESKTOP, colorScheme: 'light' }],
+      ] as const)) {
         const page = await signedIn(operators.both, options);
         for (const [name, path] of [
           ['now', '/'],

@@ -4,7 +4,14 @@ import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { LISTENERS_OF_A_PERSON } from '../../../../application/ledger/record-stream.ts';
 import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
-import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../../support/browser.ts';
+import {
+  accessibilityFaults,
+  browse,
+  closeBrowser,
+  devices,
+  looksByLength,
+  screenshot,
+} from '../../../support/browser.ts';
 import { type ServedConsole, serveConsole, shortlyAfter } from '../../../support/console/served-console.ts';
 import { connectOutside, databasesByLength } from '../../../support/databases.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -13,10 +20,10 @@ import { type Evidence, evidence } from '../../../support/log/evidence.ts';
 
 const SMALL = { ...devices.phone, viewport: { width: 360, height: 740 } };
 const looks: Readonly<Record<string, BrowserContextOptions>> = {
-  'light desktop': { ...devices.desktop, colorScheme: 'light' },
-  'dark desktop': { ...devices.desktop, colorScheme: 'dark' },
   'light phone': { ...SMALL, colorScheme: 'light' },
   'dark phone': { ...SMALL, colorScheme: 'dark' },
+  'light desktop': { ...devices.desktop, colorScheme: 'light' },
+  'dark desktop': { ...devices.desktop, colorScheme: 'dark' },
 };
 
 for (const database of databasesByLength) {
@@ -64,7 +71,7 @@ for (const database of databasesByLength) {
     const RECORDS = 'Verify the records on this page';
     const CHAIN = 'Verify all checkpoints';
 
-    for (const [look, options] of Object.entries(looks)) {
+    for (const [look, options] of looksByLength(Object.entries(looks))) {
       it(`are accessible and fit the width: ${look}`, async () => {
         const page = await open('/ledger', options);
         await openPanel(page);
