@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
-import { runCommand, startCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
 import { databasesByLength, postgres, sqliteFile } from '../support/databases.ts';
 import { startTampering } from '../support/ledger/tampering.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
@@ -24,9 +25,9 @@ describe('audit-bundle', function () {
   let folder: string;
   const path = (name: string) => join(folder, name);
   /** Without any setting. */
-  const verify = (...options: readonly string[]) => runCommand(['audit-verify', ...options]);
+  const verify = (...options: readonly string[]) => runMandate(['audit-verify', ...options]);
   const bundleOf = (ledger: Evidence, ...options: readonly string[]) =>
-    runCommand(['audit-bundle', ...options], ledger.settings());
+    runMandate(['audit-bundle', ...options], ledger.settings());
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-bundle-'));
@@ -224,7 +225,7 @@ describe('audit-bundle', function () {
       const settings = Object.fromEntries(
         Object.entries(ledger.settings()).filter(([key]) => !key.includes('Witnesses:1')),
       );
-      const made = await runCommand(['audit-bundle', '--from', '2026-01-01'], settings);
+      const made = await runMandate(['audit-bundle', '--from', '2026-01-01'], settings);
       expect(made.err).to.match(/^mandate: Cosignatures left out: 1\. /);
       writeFileSync(path('one.json'), made.out);
       const { out } = await verify('--bundle', path('one.json'));
@@ -274,7 +275,7 @@ describe('audit-bundle', function () {
       }
       expect((await bundleOf(ledger, '--task', task, '--recorded-keys', '--out', file)).code).to.equal(0);
       writeFileSync(path('all-keys.json'), ledger.jwks());
-      const archived = await runCommand(
+      const archived = await runMandate(
         ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')],
         ledger.settings(),
       );

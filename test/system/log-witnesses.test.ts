@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runCommand, startCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
 import { databasesByLength, sqliteFile } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
@@ -208,7 +209,7 @@ describe('A restored backup of a database whose witness is a process', function 
     const logKey = logKeySettings();
     const { vkey } = writtenLog(ORIGIN, createPrivateKey(logKey['Service:Audit:Log:Key:Pem'] ?? ''));
     const files = ['--key', join(folder, 'w.pem'), '--state', join(folder, 'w.db')];
-    const made = await runCommand(['witness', 'init', '--name', 'auditor.test/w', ...files]);
+    const made = await runMandate(['witness', 'init', '--name', 'auditor.test/w', ...files]);
     const witness = startCommand(['witness', 'serve', ...files, '--port', '0', '--log', vkey], {});
     const port = /"port":(\d+)/.exec(await witness.said('listening'))?.[1];
     const database = await sqliteFile.fresh();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createAuditor } from '../../adapters/sdk/audit/audit.ts';
-import { runCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { seal } from '../support/ledger/fill.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
@@ -73,7 +73,7 @@ for (const database of databasesByLength) {
     });
 
     const command = (name: string, ...options: readonly string[]) =>
-      runCommand([name, ...options], { ...fresh.settings, ...settings });
+      runMandate([name, ...options], { ...fresh.settings, ...settings });
     const verify = (...options: readonly string[]) => command('audit-verify', ...options);
     const kept = () => ['--jwks', join(folder, 'kept.json')];
     const newestId = async () => (await storage.checkpoints.newest())?.checkpointId;

@@ -2,7 +2,7 @@
 
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { runCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -322,7 +322,7 @@ for (const database of databasesByLength) {
         'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
       };
       const adopt = (changes: Readonly<Record<string, string>>) =>
-        runCommand(['log', 'adopt-origin'], { ...settings, ...changes });
+        runMandate(['log', 'adopt-origin'], { ...settings, ...changes });
       const off = await adopt({ 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' });
       expect([off.code, off.out]).to.deep.equal([1, '']);
       expect(off.err).to.include('Service:Audit:Log:Key is not set');
