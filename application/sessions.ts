@@ -42,7 +42,7 @@ const LONGEST_ID_TOKEN = 4096;
  * Keeps the ID token so that only the browser's secret opens it: from the database alone nobody can read what it says of
  * the person, or present it to the provider.
  */
-function keepIdToken(sealing: Sealing, secret: string, idToken: Secret): KeptIdToken {
+export function keepIdToken(sealing: Sealing, secret: string, idToken: Secret): KeptIdToken {
   const text = idToken.reveal();
   return { sealedIdToken: text.length > LONGEST_ID_TOKEN ? undefined : sealing.seal(secret, text) };
 }

@@ -1,7 +1,7 @@
 /** Binds what the console's screens read, beside the use cases of the API, to its ports. */
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
-import type { ViewsSurface } from '../adapters/http/console/views-surface.ts';
+import type { ViewsSurface } from '../adapters/http/console/context.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';

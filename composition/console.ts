@@ -1,12 +1,12 @@
 /** Binds the console's use cases to their ports. It exists only with `Service:Console:Port`. */
 
 import type { HttpApp } from '../adapters/http/app.ts';
+import type { BrowserSessions } from '../adapters/http/browser/session.ts';
+import type { SignInSurface } from '../adapters/http/browser/sign-in.ts';
 import { consoleApp } from '../adapters/http/console/console-app.ts';
 import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
+import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/context.ts';
 import { consoleCookies } from '../adapters/http/console/cookies.ts';
-import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/overview-surface.ts';
-import type { BrowserSessions } from '../adapters/http/pages/session.ts';
-import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';

@@ -42,7 +42,10 @@ function meApi(parts: Parts, provider: SignIn | undefined): Traceable<MeSurface>
   const validation =
     audience === undefined
       ? undefined
-      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim, refuseBound };
+      : {
+          ...{ providerKeys: providerKeys.anonymous, clock, sharedTime: clockWatch },
+          ...{ audience, foreignAudience, sponsorKeyClaim, refuseBound },
+        };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;
     const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };

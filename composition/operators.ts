@@ -24,7 +24,7 @@ export function operators(parts: Parts): Operators | undefined {
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons } = chosen;
   const validation = {
-    ...{ providerKeys: operatorKeys ?? providerKeys, clock, sharedTime: clockWatch, roleClaim, roles },
+    ...{ providerKeys: (operatorKeys ?? providerKeys).anonymous, clock, sharedTime: clockWatch, roleClaim, roles },
     // A token for both would be in the hands of agents.
     foreignAudience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],

@@ -1,8 +1,8 @@
 /** Binds the sessions of a page to their ports. */
 
-import { formTokenOf } from '../adapters/http/pages/cookies.ts';
-import type { BrowserSessions } from '../adapters/http/pages/session.ts';
-import type { SignInCookies } from '../adapters/http/pages/sign-in-cookies.ts';
+import { formTokenOf } from '../adapters/http/browser/cookies.ts';
+import type { BrowserSessions } from '../adapters/http/browser/session.ts';
+import type { SignInCookies } from '../adapters/http/browser/sign-in-cookies.ts';
 import { sealing, sha256 } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';

@@ -3,6 +3,7 @@
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
+import type { FetchedAgentKeys } from '../adapters/jose/agent-keys.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
@@ -13,7 +14,7 @@ import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
 import type { LogReader } from '../application/log/read-log.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
-import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
+import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Monotonic, Randomness, ReadinessCheck } from '../application/ports/runtime.ts';
@@ -72,7 +73,7 @@ export interface Made {
   readonly storage: Storage;
   /** The storage whose calls are spans of a trace; `undefined` without spans. */
   readonly storageWithin: ((trace: Trace) => Storage) | undefined;
-  readonly agentKeys: AgentKeys;
+  readonly agentKeys: FetchedAgentKeys;
   readonly providerMetadata: ProviderMetadata;
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */

@@ -3,6 +3,7 @@
 import { acceptLogout, type LogoutClient } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
+import type { UpstreamIssuers } from '../domain/signals/event-subject.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { operatorsChoice, provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
@@ -21,7 +22,7 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys, clients, operators },
+    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys: providerKeys.anonymous, clients, operators },
     ...{ refuseLoggedOut, endTasksWithoutSession },
   };
   return traceable(parts, (decisions) => ({
@@ -56,7 +57,7 @@ function operatorsLogout(parts: Parts) {
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
   const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
-  return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
+  return { issuer, providerKeys: operatorKeys.anonymous, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
 function events(parts: Parts): Parts['receivers']['events'] {
@@ -66,7 +67,7 @@ function events(parts: Parts): Parts['receivers']['events'] {
   const { audience, credentials } = transmitter;
   const service = {
     ...{ anonymous, clock, sharedTime: clockWatch, log, transmitterKeys, audience },
-    upstreamIssuer: upstreamIssuer(parts),
+    upstreamIssuers: upstreamIssuers(parts),
   };
   return traceable(parts, (decisions) => ({
     credentials,
@@ -76,7 +77,19 @@ function events(parts: Parts): Parts['receivers']['events'] {
   }));
 }
 
-/** With a configured issuer, events are applied even while the identity provider does not answer. */
+/** With a configured issuer, events that name it are applied even while the identity provider does not answer. */
+function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<UpstreamIssuers> {
+  const upstream = upstreamChoice(settings);
+  const configured = upstream.kind === 'issuer' ? [upstream.issuer] : [];
+  return async (trace) => {
+    const described = await providerMetadata.current(trace);
+    if (described === undefined) return { known: configured, isComplete: false };
+    const { issuer, accessTokenIssuer = issuer } = described;
+    return { known: [issuer, accessTokenIssuer], isComplete: true };
+  };
+}
+
+/** With a configured issuer, it is known even while the identity provider does not answer. */
 function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;

@@ -1,8 +1,8 @@
 /** Binds the sign-in at the page `/me` and its sessions to their ports. They exist only with `Service:Me:ClientId`. */
 
+import type { BrowserSessions } from '../adapters/http/browser/session.ts';
 import { meCookies } from '../adapters/http/me/cookies.ts';
 import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
-import type { BrowserSessions } from '../adapters/http/pages/session.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';

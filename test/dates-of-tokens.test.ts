@@ -207,7 +207,12 @@ describe('The dates of a token', () => {
       read: async (token) => {
         const log = { info: () => undefined };
         const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, log, audience: HERE };
-        return told(await acceptSecurityEvent({ ...service, upstreamIssuer: async () => IDP }, token));
+        return told(
+          await acceptSecurityEvent(
+            { ...service, upstreamIssuers: async () => ({ known: [IDP], isComplete: true }) },
+            token,
+          ),
+        );
       },
       expired: 'ssf_expired',
       notYetValid: 'ssf_not_yet_valid',

@@ -101,12 +101,14 @@ export function routing(surfaces: HttpSurfaces): Routing {
   return { endpoints: oauthEndpoints(surfaces.oauth), app, me };
 }
 
+const ALLOWED = { '*': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', '/': 'OPTIONS' };
+
 export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const { endpoints, app, me } = routing(surfaces);
   const lists = surfaces.statusLists && statusListEndpoint(surfaces.statusLists, surfaces.log);
   const application = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
-    const endpoint = endpoints.get(path) ?? optionsEndpoint(request.method, path);
+    const endpoint = endpoints.get(path) ?? optionsEndpoint(ALLOWED, request.method, path);
     const list = endpoint === undefined ? lists?.(request) : undefined;
     request.endpoint = endpoint === undefined ? list?.route : path;
     (endpoint ?? list?.serve ?? app)(request, response);

@@ -32,8 +32,15 @@ import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { Secret } from '../../domain/secret.ts';
 import { isSignInRecent, usableSignInTime } from '../../domain/sessions/sign-in-age.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
-import { isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
+import {
+  isJsonObject,
+  isTextList,
+  type JsonObject,
+  member,
+  parseStrictJson,
+  textMember,
+} from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
@@ -71,7 +78,7 @@ interface SignInParts {
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   const { metadata, log } = parts;
-  const issuerOf = (document: JsonObject) => textClaim(document, 'issuer') ?? '';
+  const issuerOf = (document: JsonObject) => textMember(document, 'issuer') ?? '';
   const maybePlain = (document: JsonObject) => acceptsPlain(document, metadata.isPlain);
 
   /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
@@ -199,8 +206,9 @@ async function judgeIdToken(
   if (signature.kind !== 'verified') return refused('id_token_refused', signature.kind);
   // The document may be newer than the keys: another issuer's could not be fetched.
   if (signature.issuer !== issuer) return refused('id_token_refused', 'subject_untrusted_issuer');
-  if (member(jws.claims, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
-  const [audiences, usedBy] = [member(jws.claims, 'aud'), member(jws.claims, 'azp') ?? undefined];
+  const { json } = jws.claims;
+  if (member(json, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
+  const [audiences, usedBy] = [member(json, 'aud'), member(json, 'azp') ?? undefined];
   const isForSeveral = Array.isArray(audiences) && audiences.length > 1;
   if (usedBy === undefined ? isForSeveral : usedBy !== audience) return refused('id_token_refused', 'other_azp');
   const now = clock.now();
@@ -222,7 +230,7 @@ async function judgeIdToken(
     }
   }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
-  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims, idToken: new Secret(idToken) };
+  return { kind: 'signed_in', person, issuedAt, issuer, claims: json, idToken: new Secret(idToken) };
 }
 
 /**
@@ -296,7 +304,7 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
     status = isDocument(answer.status) ? 200 : answer.status;
     const document = parseStrictJson(answer.body);
     if (!isJsonObject(document)) return new Response(null, { status, headers: JSON_TYPE });
-    idToken = textClaim(document, 'id_token');
+    idToken = textMember(document, 'id_token');
     const read = Object.fromEntries(READ_MEMBERS.map((name) => [name, member(document, name) ?? undefined]));
     return new Response(JSON.stringify(read), { status, headers: JSON_TYPE });
   };

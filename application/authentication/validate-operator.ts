@@ -2,10 +2,10 @@
 
 import { instantFromSeconds } from '../../domain/instant.ts';
 import { type OperatorClaims, type OperatorPerson, operatorIn } from '../../domain/operators/operator.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim, readProviderJws } from '../../domain/tokens/compact-jws.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { allowed, denied, type Outcome } from '../outcome.ts';
-import { type SubjectValidation, validateSubjectToken } from './validate-subject-token.ts';
+import { allowed, type Outcome } from '../outcome.ts';
+import { readSubjectToken, type SubjectValidation } from './validate-subject-token.ts';
 
 export type OperatorValidation = SubjectValidation & OperatorClaims;
 
@@ -16,12 +16,11 @@ export async function validateOperator(
   trace?: Trace,
 ): Promise<Outcome<OperatorPerson>> {
   // An operator need not be a person whom agents act for: the token needs no sponsor key.
-  const outcome = await validateSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
+  const outcome = await readSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
   if (outcome.kind === 'denied') return outcome;
-  const claims = readProviderJws(token)?.claims;
-  if (claims === undefined) return denied('subject_malformed');
-  const exp = dateClaim(claims, 'exp');
-  const expiresAt = exp === undefined ? undefined : instantFromSeconds(exp + CLOCK_SKEW_SECONDS);
+  const { person, claims } = outcome.value;
+  const { expiry } = claims;
+  const expiresAt = expiry === undefined ? undefined : instantFromSeconds(expiry + CLOCK_SKEW_SECONDS);
   // An operator at the console, whom an ID token names, and one with an access token are one person.
-  return allowed({ ...operatorIn(claims, validation, outcome.value), expiresAt });
+  return allowed({ ...operatorIn(claims.json, validation, person), expiresAt });
 }

@@ -7,6 +7,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Session } from '../../domain/sessions/session.ts';
@@ -14,7 +15,6 @@ import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
 import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {

@@ -6,6 +6,7 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Session, SessionHash, SessionKind } from '../../domain/sessions/session.ts';
@@ -13,7 +14,6 @@ import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {

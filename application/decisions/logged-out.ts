@@ -5,11 +5,8 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { SessionKind } from '../../domain/sessions/session.ts';
-import type { Person } from '../../domain/sponsors/subject-token.ts';
+import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import { ask, type LogoutTimes } from './fact.ts';
-
-/** The person, the session and the `iat` of a subject token. */
-export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
 /**
  * About the person, the token's session, and for a token without a session the person's tokens without one.

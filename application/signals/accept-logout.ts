@@ -6,7 +6,7 @@
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { SessionKind } from '../../domain/sessions/session.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
-import { type CompactJws, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { type CompactJws, readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type LogOutVerdict, logOut } from '../decisions/log-out.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
@@ -139,7 +139,7 @@ async function readAtProvider(
   trace: Trace | undefined,
 ): Promise<ReadToken & { readonly isOfOperators: boolean }> {
   // The claim is not trusted yet. It only says whose keys must verify it.
-  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
+  const own = service.operators?.issuer === jws.claims.issuer ? service.operators : undefined;
   if (own === undefined) return { ...(await readToken(jws, service, times, trace)), isOfOperators: false };
   const upstream = await own.upstreamIssuer(trace);
   const isOther = upstream !== undefined && upstream !== own.issuer;

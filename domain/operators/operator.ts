@@ -2,8 +2,7 @@
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import { isTextList, textClaim } from '../tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, isTextList, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 export const operatorRoles = ['viewer', 'auditor', 'registrar', 'responder'] as const;
 /** Each role includes what a viewer may do. Several roles add up. */
@@ -70,7 +69,7 @@ export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): 
 
 /** The operator's sponsor key. `undefined` if the claim is absent, or its value cannot be a sponsor key. */
 export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
-  return parseSponsorKey(textClaim(claims, claim) ?? '');
+  return parseSponsorKey(textMember(claims, claim) ?? '');
 }
 
 /** How the claims of a token say who an operator is. */

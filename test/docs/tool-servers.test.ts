@@ -9,6 +9,7 @@ import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts
 import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
 import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { checkMcpOptions, type McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { claimsOf } from '../support/claims.ts';
 import { databases } from '../support/databases.ts';
 import { startExample } from '../support/example-process.ts';
 import { JIRA, type Mandate, sharedMandate } from '../support/mandate.ts';
@@ -80,7 +81,7 @@ describe('docs/tool-servers.md', () => {
 
   it('lists the fields of an access event in their order', () => {
     const act = { sub: 'agent:a', instance: 'b', depth: 1 };
-    const event = accessEvent({ at: 0, route: 'x', reason: null, signed: { act } });
+    const event = accessEvent({ at: 0, route: 'x', reason: null, signed: claimsOf({ act }) });
     const fields = Object.keys(event).map((field) => `\`${field}\``);
     expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
   });

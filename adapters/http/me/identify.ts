@@ -8,10 +8,10 @@ import type { Outcome } from '../../../application/outcome.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { isOwnForm } from '../browser/own-form.ts';
+import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { bearerCredential } from '../message/bearer.ts';
 import { singleHeader } from '../message/head.ts';
-import { isOwnForm } from '../pages/own-form.ts';
-import type { BrowserSession, BrowserSessions } from '../pages/session.ts';
 
 type MeSession = BrowserSession<MePerson>;
 

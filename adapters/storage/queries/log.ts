@@ -3,7 +3,6 @@
 import type {
   CheckpointKeyUse,
   LogGrowth,
-  LogKey,
   LogState,
   StoredCosignature,
   TilePlace,
@@ -12,6 +11,7 @@ import type {
 } from '../../../application/ports/transparency-log.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { StoredTile } from '../../../domain/log/growing-tree.ts';
+import type { LogKey } from '../../../domain/log/log-key.ts';
 import { storable } from '../rows/column.ts';
 import { type LogKeyRow, toLogKey } from '../rows/log-key-row.ts';
 import { columnsOf, tables } from '../tables.ts';

@@ -1,7 +1,7 @@
 /** Converts between keys of the transparency log and rows of the `log_keys` table. */
 
-import type { LogKey } from '../../../application/ports/transparency-log.ts';
 import type { Instant } from '../../../domain/instant.ts';
+import type { LogKey } from '../../../domain/log/log-key.ts';
 import type { RowOf, tables } from '../tables.ts';
 import { storable } from './column.ts';
 

@@ -4,7 +4,7 @@ import { once } from '../../../adapters/cli/argument.ts';
 import { readNoteSigner } from '../../../adapters/jose/log-key.ts';
 import { KeyFileUnusable, readKeyFile } from '../../../adapters/platform/key-file.ts';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
-import { openWitnessFile, type WitnessFile } from '../../../adapters/storage/witness/witness-file.ts';
+import type { WitnessFile } from '../../../adapters/storage/witness/witness-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { COSIGNATURE } from '../../../domain/log/verifier-key.ts';
 import { StartupError } from '../../startup-error.ts';
@@ -16,6 +16,8 @@ export function fileOption(name: string, describe: string) {
 
 /** @throws StartupError */
 export async function openState(state: string): Promise<WitnessFile> {
+  // The help of all commands needs no SQLite driver, which is an optional package.
+  const { openWitnessFile } = await import('../../../adapters/storage/witness/witness-file.ts');
   const file = await withStateFile(state, () => openWitnessFile(state));
   if (file === 'not_a_witness_file') throw new StartupError([`${state} is not a state file of a witness.`]);
   return file;

@@ -3,7 +3,6 @@
 import { type Command, command, exitCode } from '../../../adapters/cli/command.ts';
 import { newNoteKey } from '../../../adapters/jose/log-key.ts';
 import { writeKeyFile } from '../../../adapters/platform/key-file.ts';
-import { createWitnessFile } from '../../../adapters/storage/witness/witness-file.ts';
 import type { NoteSigner } from '../../../application/ports/keys.ts';
 import { formatVerifierKey, isTrustableName } from '../../../domain/log/verifier-key.ts';
 import { StartupError } from '../../startup-error.ts';
@@ -54,6 +53,7 @@ export function witnessInit({ name, key: keyFile, state }: WitnessInitRequest): 
     }
     const { key } = (await readSigner(keyFile, name)) ?? (await makeSigner(keyFile, name));
     const vkey = formatVerifierKey(key);
+    const { createWitnessFile } = await import('../../../adapters/storage/witness/witness-file.ts');
     await withStateFile(state, () => createWitnessFile(state, vkey));
     process.stdout.write(`${vkey}\n`);
     return exitCode.done;

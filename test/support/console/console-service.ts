@@ -1,6 +1,6 @@
 /** A running Mandate with its console, and operators with sessions of it. */
 
-import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { sealing, systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import { beginSession } from '../../../application/sessions.ts';
 import { consoleDigest } from '../../../composition/console.ts';

@@ -1,7 +1,7 @@
 /** Too many requests, too many at once, and a database that is away: pages that operators understand, and their records. */
 
 import { expect } from 'chai';
-import { PAGE_HEADERS } from '../../../adapters/http/pages/page-headers.ts';
+import { PAGE_HEADERS } from '../../../adapters/http/browser/page-headers.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import {
   type ConsoleAnswer,

@@ -10,8 +10,9 @@ import {
   statusListUri,
   taskStatus,
 } from '../../../../domain/tasks/status-list.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim } from '../../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { isJsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import type { CheckedOptions } from './options.ts';
@@ -19,7 +20,7 @@ import { readStatusList, type StatusList } from './status-list-token.ts';
 
 export interface StatusLists {
   /** The status of the token's task; never throws. @param signed the claims of a token that the control plane signed */
-  statusOf(signed: JsonObject): Promise<ListedStatus>;
+  statusOf(signed: Claims): Promise<ListedStatus>;
 }
 
 type ListedStatus =
@@ -73,18 +74,17 @@ export function statusLists(parts: Parts): StatusLists {
   }
 
   return {
-    async statusOf(signed) {
-      const status = member(signed, 'status');
+    async statusOf({ expiry = Number.POSITIVE_INFINITY, issuedAt, json }) {
+      const status = member(json, 'status');
       const reference = isJsonObject(status) ? member(status, 'status_list') : undefined;
       const { uri, idx } = isJsonObject(reference) ? reference : {};
       const isOurs = typeof uri === 'string' && uri.startsWith(prefix) && LIST_ID.test(uri.slice(prefix.length));
       // Some time after the token's expiry the index may be that of another task.
-      const exp = dateClaim(signed, 'exp') ?? Number.POSITIVE_INFINITY;
-      const isKept = (exp + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
+      const isKept = (expiry + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
       if (!isOurs || !isKept || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
         return { kind: 'unknown', retryAfter: undefined };
       }
-      return pollerOf(uri).statusAt(idx, dateClaim(signed, 'iat'));
+      return pollerOf(uri).statusAt(idx, issuedAt);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { withoutEmpty } from '../../../../adapters/http/console/filters.ts';
-import { showLedger } from '../../../../adapters/http/console/screens/ledger-route.ts';
-import { showStop } from '../../../../adapters/http/console/screens/stop-route.ts';
+import { withoutEmpty } from '../../../../adapters/http/console/parts/filters.ts';
+import { ledgerScreen } from '../../../../adapters/http/console/screens/ledger.ts';
+import { stopScreen } from '../../../../adapters/http/console/screens/stop.ts';
 
 const FIELDS = ['from', 'agent_id'];
 
@@ -21,8 +21,8 @@ describe('The empty fields of a search', () => {
   }
 
   for (const [screen, show] of [
-    ['Ledger', showLedger],
-    ['Stop', showStop],
+    ['Ledger', ledgerScreen.show],
+    ['Stop', stopScreen.show],
   ] as const) {
     it(`are not excused on ${screen} if the search has no such field`, async () => {
       const shown = await show({ now: 0 } as never, { originalUrl: '/?sponsr=' } as never);
