@@ -38,6 +38,12 @@ export interface Dialect {
   select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
   /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
   insert(table: Table, conflict: string): string;
+  /** Deletes at most `:limit` rows whose column `until` is at most `:until`, the earliest first. */
+  deleteSome(table: Table, until: string): string;
+  /** A condition that the value before it is one of a select. Each is looked up by itself. */
+  among(select: string): string;
+  /** Ends a subquery that the planner must not turn into a join, for which it may read a whole table. */
+  readonly noJoin: string;
   /** Rows from a JSON array of objects with these columns, as a table of a query. */
   jsonRows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
   /** Locks the rows of a select until the transaction ends. SQLite runs one transaction at a time. */
@@ -84,6 +90,13 @@ export const sqlite: Dialect = {
     const values = names.map((column) => `:${column}`);
     return `insert into ${name} (${names.join(', ')}) values (${values.join(', ')})${conflict}`;
   },
+  deleteSome({ name, key }, until) {
+    const keys = key.join(', ');
+    return `delete from ${name} where (${keys}) in (
+    select ${keys} from ${name} where ${until} <= :until order by ${until} limit :limit)`;
+  },
+  among: (select) => `in (${select})`,
+  noJoin: '',
   jsonRows(json, columns) {
     const found = Object.keys(columns).map((column) => `value ->> '${column}' as ${column}`);
     return `(select ${found.join(', ')} from json_each(${json}))`;
@@ -148,6 +161,15 @@ export const postgres: Dialect = {
     return `insert into ${name} (${names})
     select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
   },
+  // By `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may postpone
+  // the time of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres before 17.7
+  // does not check the `ctid` of a changed row again.
+  deleteSome: ({ name }, until) =>
+    `delete from ${name} where ctid ${postgres.among(
+      `select ctid from ${name} where ${until} <= :until order by ${until} limit :limit`,
+    )} and ${until} <= :until`,
+  among: (select) => `= any (array(${select}))`,
+  noJoin: 'offset 0',
   jsonRows(json, columns) {
     const typed = Object.entries(columns).map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`);
     return `(select * from json_to_recordset(${json}::json) as q (${typed.join(', ')}))`;

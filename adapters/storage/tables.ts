@@ -20,6 +20,8 @@ export interface Table {
   readonly alias: string;
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, ColumnType>>;
+  /** The column that tells when a row is no longer needed (`queries/sweeping.ts`). */
+  readonly until?: string;
 }
 
 export const tables = {
@@ -55,6 +57,7 @@ export const tables = {
     name: 'pending_unblocks',
     alias: 'p',
     key: ['sponsor_key'],
+    until: 'forget_at',
     columns: { sponsor_key: 'text', iss: 'text', sub: 'text', operator_key: 'text', forget_at: 'instant' },
   },
   provisioned_users: {
@@ -116,6 +119,7 @@ export const tables = {
     name: 'revoked_tokens',
     alias: 'r',
     key: ['jti'],
+    until: 'forget_at',
     columns: {
       jti: 'text',
       task_id: 'text',
@@ -129,24 +133,28 @@ export const tables = {
     name: 'spent_assertions',
     alias: 's',
     key: ['agent_id', 'jti'],
+    until: 'forget_at',
     columns: { agent_id: 'text', jti: 'text', forget_at: 'instant' },
   },
   accepted_signals: {
     name: 'accepted_signals',
     alias: 's',
     key: ['receiver', 'issuer', 'jti'],
+    until: 'forget_at',
     columns: { receiver: 'text', issuer: 'text', jti: 'text', forget_at: 'instant' },
   },
   logouts: {
     name: 'logouts',
     alias: 'l',
     key: ['kind', 'name'],
+    until: 'forget_at',
     columns: { kind: 'text', name: 'text', stated_at: 'instant', forget_at: 'instant' },
   },
   sessions: {
     name: 'sessions',
     alias: 's',
     key: ['session_hash'],
+    until: 'expires_at',
     columns: {
       session_hash: 'text',
       kind: 'text',

@@ -1,9 +1,9 @@
 /** Runs queries and transactions (`../queries/query.ts`) on Postgres. */
 
-import { byKeys, compile, inOrder, postgres, type Values } from '../dialect.ts';
-import type { Ask, Change, Command, Query } from '../queries/query.ts';
-import type { Rows } from '../rows/column.ts';
-import type { Connections, Run } from './connections.ts';
+import { byKeys, postgres, type Values } from '../dialect.ts';
+import type { Ask, Change } from '../queries/query.ts';
+import { answer, perform } from './answer.ts';
+import type { Connections } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { setReader } from './set-reader.ts';
 
@@ -41,16 +41,6 @@ export function postgresAsk(
   };
 }
 
-/** In the caller's transaction. */
-export async function answer<Question, Answer>(
-  run: Run,
-  query: Query<Question, Answer>,
-  question: Question,
-): Promise<Answer> {
-  const { rows } = await perform<never, Question>(run, query, question);
-  return query.read(rows, question);
-}
-
 /** Not `run`, also for one command: while commits get no answer, writes are refused, and leave the connections to reads. */
 export function postgresChange({ transact }: Pick<Connections, 'transact'>): Change {
   return (begin) =>
@@ -60,13 +50,4 @@ export function postgresChange({ transact }: Pick<Connections, 'transact'>): Cha
       while (!next.done) next = steps.next((await perform(run, next.value.command, next.value.input)).count);
       return next.value;
     });
-}
-
-function perform<Row, Input>(
-  run: Run,
-  { name, text: source, values }: Command<Input>,
-  input: Input,
-): Promise<Rows<Row>> {
-  const { text, names } = compile(typeof source === 'string' ? source : source(postgres, input), postgres);
-  return run<Row>({ name, text }, inOrder(names, values?.(input, postgres) ?? {}));
 }

@@ -16,9 +16,9 @@ import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../ro
 import { type Bound, scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
 import { POSTGRES_TYPES, tables } from '../tables.ts';
+import { appendEnds, appendEntries, appendOperatorAct } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { appendEnds, appendEntries, appendOperatorAct } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 type Statements = {

@@ -8,7 +8,7 @@ import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { POSTGRES_TYPES } from '../tables.ts';
-import { answer } from './ask.ts';
+import { answer } from './answer.ts';
 import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';

@@ -5,6 +5,7 @@ import { ledgerMemory } from '../ledger-memory.ts';
 import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { transparencyLog } from '../queries/log.ts';
 import { queryPorts } from '../queries/ports.ts';
+import { sweeping } from '../queries/sweeping.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
 import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
@@ -37,7 +38,7 @@ import { knownPrimary } from './primary.ts';
 import { postgresReadiness } from './readiness.ts';
 import { afterRestore } from './restores.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
-import { postgresSweeping } from './sweeping.ts';
+import { postgresFreeing } from './sweeping.ts';
 import { switchConnections } from './switch-connections.ts';
 import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere } from './watchdog.ts';
@@ -125,15 +126,16 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
   );
 
   const ask = postgresAsk(connections, limits.serving.acquire);
+  const change = postgresChange(connections);
   const askReadiness = postgresAsk(readiness);
   return {
     decide: decisions.decide,
     ...queryPorts(ask),
-    sweeping: postgresSweeping(connections),
+    sweeping: sweeping(change, postgresFreeing),
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
-    transparencyLog: transparencyLog(ask, postgresChange(connections)),
+    transparencyLog: transparencyLog(ask, change),
     readiness: postgresReadiness(readiness, clock, { outcomes, primary, makePartitions }),
     decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),

@@ -9,7 +9,8 @@ import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { newestCheckpoint, storedCheckpoints } from '../queries/checkpoints.ts';
 import { checkpointColumns, checkpointValues } from '../rows/checkpoint-row.ts';
 import { BEYOND, type LedgerValues, RECORD_COLUMNS, readLedgerValues } from '../rows/ledger-row.ts';
-import { answer, sqliteAsk } from './ask.ts';
+import { answer } from './answer.ts';
+import { sqliteAsk } from './ask.ts';
 import { bindInstant, type Connection } from './connection.ts';
 
 const selectHighest = `select max(seq) as highest, max(seq) > ${Number.MAX_SAFE_INTEGER} as beyond from ledger where seq > ?`;

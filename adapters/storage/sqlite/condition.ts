@@ -6,10 +6,10 @@ import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
 import { listCheckpointKeys } from '../queries/checkpoints.ts';
 import { logoutEndedNothing } from '../queries/ledger.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
+import { isBeyond } from './append.ts';
 import { sqliteAsk } from './ask.ts';
 import type { Connection } from './connection.ts';
 import { readFact } from './facts.ts';
-import { isBeyond } from './ledger.ts';
 import { readSchemaStatus, schemaInMemory } from './migrate.ts';
 
 /** The ledger's tables. Their triggers keep them from being changed. */

@@ -12,9 +12,8 @@ import { compile, inOrder, sqlite } from '../dialect.ts';
 import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
 import { scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
-import { bindInstant } from './connection.ts';
+import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './append.ts';
 import type { Run } from './handle.ts';
-import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
@@ -74,7 +73,7 @@ const appliers: Appliers = {
   ...ofRows,
 
   insert_task: (run, { task, grantHash }) => {
-    run(insertTask, taskValues(task, bindInstant));
+    run(insertTask, taskValues(task, sqlite.instant));
     run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
   },
 

@@ -7,7 +7,7 @@ import { countUsers } from '../queries/users.ts';
 import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
 import { type Bound, storable } from '../rows/column.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
-import { answer } from './ask.ts';
+import { answer } from './answer.ts';
 import type { Run } from './handle.ts';
 
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };

@@ -3,7 +3,6 @@
  * (docs/decisions/0006-sqlite-in-a-thread.md), so the main thread does not load SQLite.
  */
 
-import { Worker } from 'node:worker_threads';
 import type { Decision } from '../../../application/decisions/decision.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
@@ -17,7 +16,8 @@ import { memoryOfThreads } from './remembered-ledger.ts';
 import { checkLargeFile } from './worker/large-file-check.ts';
 import type { DatabasePorts } from './worker/main.ts';
 import { portsOver } from './worker/ports.ts';
-import { type Call, type Client, connectTo } from './worker/rpc.ts';
+import type { Call, Client } from './worker/rpc.ts';
+import { startDatabaseThread } from './worker/start.ts';
 import { supervise } from './worker/supervisor.ts';
 
 const OTHERS_SERVE =
@@ -25,12 +25,7 @@ const OTHERS_SERVE =
 
 /** The sources run as `.ts`, the build as `.js`. */
 const ENDING = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const THREAD = new URL(`./worker/main.${ENDING}`, import.meta.url);
 const CHECK = new URL(`./worker/check-pages.${ENDING}`, import.meta.url);
-
-export function startDatabaseThread(options: SqliteOptions): Promise<Client> {
-  return connectTo(new Worker(THREAD, { workerData: options }));
-}
 
 /**
  * @param start tests pass their own thread

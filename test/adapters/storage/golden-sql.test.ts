@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { byKeys, compile, type Dialect, postgres, sqlite } from '../../../adapters/storage/dialect.ts';
-import type { Query } from '../../../adapters/storage/queries/query.ts';
+import type { Command } from '../../../adapters/storage/queries/query.ts';
 import { rowEffects } from '../../../adapters/storage/row-effects.ts';
 import { rowFacts } from '../../../adapters/storage/row-facts.ts';
 import { schemaInMemory } from '../../../adapters/storage/sqlite/migrate.ts';
@@ -81,9 +81,12 @@ function textsOf(text: (dialect: Dialect) => string): Texts {
 }
 
 function queriesOf(module: object): readonly Titled[] {
-  const queries = Object.entries(module).filter(
-    (exported): exported is [string, Query<unknown, unknown>] =>
-      typeof exported[1] === 'object' && 'text' in exported[1],
+  // An export is a query, a command, or a list of commands.
+  const exported = Object.entries(module).flatMap(([name, value]): [string, unknown][] =>
+    Array.isArray(value) ? value.map((each) => [each.name, each]) : [[name, value]],
+  );
+  const queries = exported.filter(
+    (one): one is [string, Command<unknown>] => typeof one[1] === 'object' && one[1] !== null && 'text' in one[1],
   );
   return queries.flatMap(([name, { text }]) =>
     Object.entries(QUESTIONS[name] ?? { '': undefined }).map(([what, question]): Titled => {

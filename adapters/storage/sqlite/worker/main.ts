@@ -6,6 +6,7 @@ import type { Decision } from '../../../../application/decisions/decision.ts';
 import type { RestoreRequest } from '../../../../application/ports/storage.ts';
 import { transparencyLog } from '../../queries/log.ts';
 import { queryPorts } from '../../queries/ports.ts';
+import { sweeping } from '../../queries/sweeping.ts';
 import { sqliteAsk, sqliteChange } from '../ask.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
@@ -18,7 +19,7 @@ import { sqliteOutboxEntries } from '../outbox.ts';
 import { sqliteReadiness } from '../readiness.ts';
 import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
-import { sqliteSweeping } from '../sweeping.ts';
+import { sqliteFreeing } from '../sweeping.ts';
 import { checkPages } from './page-check.ts';
 import { methodsOf } from './ports.ts';
 import { serve } from './rpc.ts';
@@ -34,13 +35,15 @@ function decisionNamed(name: string): Decision<never, unknown> {
 
 function portsOf(connection: Connection, mark: ServingMark | undefined) {
   const { decide } = sqliteDecisions(connection);
+  const ask = sqliteAsk(connection);
+  const change = sqliteChange(connection);
   return {
-    ...queryPorts(sqliteAsk(connection)),
+    ...queryPorts(ask),
     ledger: sqliteLedger(connection),
-    sweeping: sqliteSweeping(connection),
+    sweeping: sweeping(change, sqliteFreeing),
     checkpoints: sqliteCheckpoints(connection),
     outbox: sqliteOutboxEntries(connection),
-    transparencyLog: transparencyLog(sqliteAsk(connection), sqliteChange(connection)),
+    transparencyLog: transparencyLog(ask, change),
     readiness: sqliteReadiness(connection),
     condition: sqliteCondition(connection),
     database: {

@@ -7,11 +7,12 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import { ulid } from 'ulid';
-import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
+import { postgresAsk, postgresChange } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { postgresSweeping } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
 import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
@@ -192,7 +193,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
         person: connections,
         provider: connections,
       });
-      sweeping = postgresSweeping(connections);
+      sweeping = sweepingOf(postgresChange(connections), postgresFreeing);
       tasks = tasksOf(postgresAsk(connections, 1000));
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [

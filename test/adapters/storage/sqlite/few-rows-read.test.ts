@@ -7,13 +7,14 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
 import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
-import { sqliteAsk } from '../../../../adapters/storage/sqlite/ask.ts';
+import { sweeping } from '../../../../adapters/storage/queries/sweeping.ts';
+import { sqliteAsk, sqliteChange } from '../../../../adapters/storage/sqlite/ask.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
 import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';
 import { sqliteLedger } from '../../../../adapters/storage/sqlite/ledger.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
-import { sqliteSweeping } from '../../../../adapters/storage/sqlite/sweeping.ts';
+import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
@@ -70,7 +71,7 @@ describe('SQLite', () => {
       ...sqliteDecisions(watched),
       ...queryPorts(sqliteAsk(watched)),
       ledger: sqliteLedger(watched),
-      sweeping: sqliteSweeping(watched),
+      sweeping: sweeping(sqliteChange(watched), sqliteFreeing),
     } as never);
   });
   beforeEach(() => {
