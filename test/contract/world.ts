@@ -12,10 +12,10 @@ import { openStatusList } from '../../application/decisions/open-status-list.ts'
 import { openTask } from '../../application/decisions/open-task.ts';
 import { openSession } from '../../application/decisions/sessions.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
-import type { LogKey } from '../../application/ports/transparency-log.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, makeUserId, type UserId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import { newSession, type Session, type SessionHash } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
