@@ -17,7 +17,6 @@ import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../browser/page-heade
 import type { BrowserSession } from '../../browser/session.ts';
 import { queryParameters } from '../../message/head.ts';
 import { issuerPath } from '../../routes.ts';
-import { forRequest, type Traceable } from '../../traceable.ts';
 import { meCookies } from '../cookies.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
@@ -34,7 +33,7 @@ const flash = flashCookie('__Host-mandate-notice', noticeKinds);
 /** More tasks are on the next page. */
 const TASKS_PER_PAGE = 100;
 
-export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions): Router {
+export function pageRouter(surface: MeSurface, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
@@ -42,12 +41,12 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     origin: surface.issuer,
     cookies: meCookies,
     signIn: `${base}/me/sign-in`,
-    find: async (request) => forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace),
+    find: async (request) => surface.sessions?.find(request.headers.cookie ?? '', request.trace),
     refuse: (reason, trace) => surface.refuse(reason, trace),
     say: (response, notice) => answerNotice(response, { ...notice, base }),
   };
-  const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
-    ...{ surface: forRequest(surface, request), person: session.holder, session, base, options },
+  const asked = (_request: Request, session: BrowserSession<MePerson>): Asked => ({
+    ...{ surface: surface, person: session.holder, session, base, options },
   });
 
   const show =
