@@ -9,8 +9,8 @@ import {
 } from '../../domain/tasks/status-list.ts';
 import { type CompactJws, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, isTextList, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import type { StatusListUsage } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
+import type { StatusListUsage } from '../ports/status-lists.ts';
 import { ago, type Examination, type Finding, NOTEWORTHY_SECONDS, ok, warning } from './examine.ts';
 import { describeProblem, type Problem } from './observation.ts';
 

@@ -14,8 +14,8 @@ import {
   statusListUri,
 } from '../../domain/tasks/status-list.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { StatusLists } from '../ports/queries.ts';
 import type { Clock, Deflate, Hash, Monotonic } from '../ports/runtime.ts';
+import type { StatusLists } from '../ports/status-lists.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 
 interface ReadTimes {

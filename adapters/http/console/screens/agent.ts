@@ -1,7 +1,7 @@
 /** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
 
 import type { Request } from 'express';
-import type { ListedTask } from '../../../../application/ports/queries.ts';
+import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';

@@ -1,8 +1,9 @@
 /** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. For an auditor also each decision, live. */
 
 import { type RecentDenials, recentDenials } from '../../../../application/admin/recent-denials.ts';
-import type { BlockCount, ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { BlockCount } from '../../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../../application/ports/storage.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
 import { holderOf, streamRecords } from '../../admin/audit-stream.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';

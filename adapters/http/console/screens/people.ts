@@ -1,6 +1,6 @@
 /** *People*: who is blocked and by whom; and one person, with blocks, live tasks, and the forms of a responder. */
 
-import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';

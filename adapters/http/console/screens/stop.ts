@@ -1,7 +1,7 @@
 /** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
 
 import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
-import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import {
   type AgentId,

@@ -1,7 +1,7 @@
 /** *Task*: its life in time, what its scope came from, and its records. */
 
 import type { Request } from 'express';
-import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
