@@ -76,8 +76,16 @@ function once(source: string | URL, name: string, make: (entry: string, folder: 
 
 const pathOf = (source: string | URL) => (source instanceof URL ? fileURLToPath(source) : source);
 
+/** Known even while a test has replaced the environment. */
+let folderOfRun: string | undefined;
+
 /** The folder for this run's bundles. It exists until the run's first process ends. */
 export function runFolder(): string {
+  folderOfRun ??= sharedFolder();
+  return folderOfRun;
+}
+
+function sharedFolder(): string {
   const known = process.env[FOLDER];
   if (known !== undefined && existsSync(known)) return known;
   mkdirSync(HOME, { recursive: true });

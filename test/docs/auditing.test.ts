@@ -10,7 +10,7 @@ import { sha256 } from '../../adapters/platform/system-crypto.ts';
 import { makeTaskId } from '../../domain/identifiers.ts';
 import { presentCheckpoint } from '../../domain/ledger/checkpoint.ts';
 import { presentRecord } from '../../domain/ledger/record.ts';
-import { connectOutside, databases } from '../support/databases.ts';
+import { connectOutside, databasesByLength } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { canonicalCheckpointForm } from '../support/independent-ledger/canonical-form.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
@@ -26,7 +26,7 @@ function blocks(language: string): readonly string[] {
   );
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`docs/auditing.md, followed on ${database.name}`, () => {
     let mandate: Mandate;
     let folder: string;

@@ -10,7 +10,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type ScreenName, screens } from '../../adapters/http/console/screens.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
+import { accessibilityFaults, browse, closeBrowser, devices, looksByLength, screenshot } from '../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../support/console/console-service.ts';
 import { sqliteFile } from '../support/databases.ts';
 import { type RegisteredAgent, WIKI } from '../support/mandate.ts';
@@ -106,7 +106,7 @@ describe('The pictures of the console', function () {
     },
   };
 
-  for (const colorScheme of schemes) {
+  for (const colorScheme of isForDocs ? schemes : looksByLength(schemes)) {
     it(`show every screen, ${colorScheme}: axe finds nothing, and it fits a phone`, async () => {
       const [desktop, phone] = [
         await signedIn({ colorScheme }),

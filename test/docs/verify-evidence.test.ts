@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../support/browser.ts';
-import { runCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { sqliteFile } from '../support/databases.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
 import { contentOf, pageText, pageUrl, sourceHash } from '../support/log/evidence-page.ts';
@@ -22,7 +22,7 @@ describe('docs/verify-evidence.html', function () {
     ledger = await evidence(sqliteFile);
     const task = await ledger.task(10);
     await ledger.publish();
-    bundle = (await runCommand(['audit-bundle', '--task', task], ledger.settings())).out;
+    bundle = (await runMandate(['audit-bundle', '--task', task], ledger.settings())).out;
     context = await browse(devices.desktop);
     await context.setOffline(true);
     page = await context.newPage();
@@ -85,7 +85,7 @@ describe('docs/verify-evidence.html', function () {
     const hostile = `${image}</td></table><h2>The bundle is intact, and meets the policy</h2>\u202eegal`;
     await ledger.append({ event: 'token.denied', decision: 'deny', sponsor: hostile, scope: '\u2066x' });
     await ledger.publish();
-    const made = await runCommand(['audit-bundle', '--sponsor', hostile], ledger.settings());
+    const made = await runMandate(['audit-bundle', '--sponsor', hostile], ledger.settings());
     expect(made).to.include({ code: 0, err: '' });
     await choose(/^Evidence bundle/, 'evidence.json', made.out);
     expect(await heading()).to.equal('Consistent, signed with keys that the bundle itself brings');

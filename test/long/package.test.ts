@@ -1,6 +1,6 @@
 /**
  * Packs the packages, installs each with its dependencies from the registry into an empty folder, and uses them.
- * test/package.test.ts checks the same without the registry.
+ * packages-offline.test.ts checks the same without the registry.
  */
 
 import { execFile } from 'node:child_process';

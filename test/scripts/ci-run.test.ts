@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -11,15 +11,12 @@ interface Project {
   readonly parallel?: string;
   readonly typecheck?: string;
   readonly lint?: string;
+  /** Instead of the budget of CPU seconds in .ci/run. */
+  readonly budget?: string;
 }
 
-/** Runs .ci/run in a project with these tests and checks. Returns its exit code and the last line of its output. */
-function ciRun({
-  tests,
-  parallel,
-  typecheck = 'true',
-  lint = 'true',
-}: Project): readonly [number | null, string | undefined] {
+/** Runs .ci/run in a project with these tests and checks. Returns its exit code and the lines of its output. */
+function outputOf({ tests, parallel, typecheck = 'true', lint = 'true', budget }: Project) {
   const root = mkdtempSync(join(tmpdir(), 'mandate-ci-'));
   try {
     cpSync('.ci', join(root, '.ci'), { recursive: true });
@@ -29,11 +26,21 @@ function ciRun({
     if (parallel !== undefined) writeFileSync(join(root, 'test/b.test.cjs'), parallel);
     const test = `mocha ${parallel === undefined ? '' : '--parallel --jobs 2'} test/*.cjs`;
     writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { test, typecheck, lint } }));
-    const { status, stdout } = spawnSync('bash', [join(root, '.ci/run')], { cwd: tmpdir(), encoding: 'utf8' });
-    return [status, stdout.trimEnd().split('\n').at(-1)];
+    const run = join(root, '.ci/run');
+    if (budget !== undefined) {
+      writeFileSync(run, readFileSync(run, 'utf8').replace(/^cpu_budget=\d+$/m, `cpu_budget=${budget}`));
+    }
+    const { status, stdout } = spawnSync('bash', [run], { cwd: tmpdir(), encoding: 'utf8' });
+    return { status, lines: stdout.trimEnd().split('\n') };
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
+}
+
+/** The exit code and the last line of the output. */
+function ciRun(project: Project): readonly [number | null, string | undefined] {
+  const { status, lines } = outputOf(project);
+  return [status, lines.at(-1)];
 }
 
 const passing = "it('a', () => {}); it('b', () => {});";
@@ -94,4 +101,20 @@ describe('.ci/run', function () {
   for (const [title, project, status, last] of tried) {
     it(title, () => expect(ciRun(project)).to.deep.equal([status, last]));
   }
+
+  it('says the CPU seconds of the tests and of each file, and fails if they exceed the budget by a fifth', () => {
+    const busy = `it('c', () => {
+      const used = ({ user, system } = process.cpuUsage()) => user + system;
+      while (used() < 2e6);
+    }).timeout(0);`;
+    const { status, lines } = outputOf({ tests: busy, parallel: passing, budget: '0' });
+    expect([status, lines.at(-1)]).to.deep.equal([1, '5 passed, 1 failed']);
+    const said = lines.slice(lines.findIndex((line) => line.startsWith('== CPU')) + 1);
+    const [slowest, fast, all, verdict] = said;
+    expect(slowest).to.match(/^[1-9]\.\d\d \S+\/test\/a\.test\.cjs$/);
+    expect(fast).to.match(/^\d\.\d\d \S+\/test\/b\.test\.cjs$/);
+    expect(all).to.match(/^\d+ of 0$/);
+    expect(Number(all?.split(' ')[0])).to.be.greaterThan(0);
+    expect(verdict).to.equal('The tests exceed their budget by more than a fifth.');
+  });
 });

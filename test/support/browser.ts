@@ -10,11 +10,17 @@ import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ada, type Person } from './identity-provider/people.ts';
+import { byLength } from './length.ts';
 
 export const devices = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
   desktop: { viewport: { width: 1100, height: 800 } },
 } as const;
+
+/** Of the looks in which a test shows pages, the first in `npm test`, and all at full length. */
+export function looksByLength<Look>(looks: readonly Look[]): readonly Look[] {
+  return byLength({ short: looks.slice(0, 1), full: looks });
+}
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const screenshots = fileURLToPath(new URL('../../.mandate/screenshots', import.meta.url));

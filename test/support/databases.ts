@@ -15,6 +15,7 @@ import type { StorageSurroundings } from '../../adapters/storage/storage.ts';
 import { instantFromSeconds } from '../../domain/instant.ts';
 import { capturedLog } from './captured-log.ts';
 import { NOON } from './domain-fixtures.ts';
+import { byLength } from './length.ts';
 import { memoryFolder } from './memory-folder.ts';
 import { movedClock } from './moved-clock.ts';
 import { postgresIsShared, postgresServer, SUPERUSER } from './postgres-server.ts';
@@ -134,6 +135,12 @@ export const postgres: TestDatabase = {
 
 /** The databases that a separate process can use. */
 export const databases: readonly TestDatabase[] = [sqliteFile, postgres];
+
+/**
+ * For suites of the whole service: SQLite in `npm test`, both databases in `npm run test:long`. At every push, the contract
+ * suites hold that both behave alike.
+ */
+export const databasesByLength: readonly TestDatabase[] = byLength({ short: [sqliteFile], full: databases });
 
 /** Every database that implements the storage ports. */
 export const everyDatabase: readonly TestDatabase[] = [sqliteFile, sqliteInMemory, postgres];

@@ -1,10 +1,10 @@
 /**
- * How long suites run: short in `npm test`, and full in `npm run test:long` for those in test/long. A suite states both
+ * How long suites run: short in `npm test`, and full in `npm run test:long`, which also runs test/long. A suite states both
  * in one constant: `const ROUNDS = byLength({ short: 20, full: 200 })`.
  */
 
-/** This environment variable is set by full-length.ts. */
-export const LENGTH = 'MANDATE_TEST_LENGTH';
+/** `npm run test:long` sets this environment variable to `full`. */
+const LENGTH = 'MANDATE_TEST_LENGTH';
 
 export function byLength<Amount>({ short, full }: { readonly short: Amount; readonly full: Amount }): Amount {
   return process.env[LENGTH] === 'full' ? full : short;

@@ -1,6 +1,16 @@
 /** Private keys for tests. They sign anything, including malformed tokens that a library would refuse to sign. */
 
-import { constants, createHash, generateKeyPair, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
+import {
+  constants,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 /** `Ed25519` is the name of RFC 9864 for `EdDSA` on that curve. */
@@ -19,6 +29,10 @@ export interface SigningKey {
 }
 
 const generate = promisify(generateKeyPair);
+
+const rsaKeys =
+  readFileSync(new URL('rsa-keys.pem', import.meta.url), 'utf8').match(/^-----BEGIN.*?^-----END[^\n]*$/gms) ?? [];
+let usedRsaKeys = 0;
 
 /** The RSA keys have 2048 bits. */
 export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey> {
@@ -39,7 +53,13 @@ export async function makeSigningKey(alg: SigningAlgorithm): Promise<SigningKey>
 
 function makePair(alg: SigningAlgorithm) {
   if (alg === 'Ed25519') return generate('ed25519');
-  return alg === 'ES256' ? generate('ec', { namedCurve: 'P-256' }) : generate('rsa', { modulusLength: 2048 });
+  return alg === 'ES256' ? generate('ec', { namedCurve: 'P-256' }) : nextRsaPair();
+}
+
+/** Making an RSA key takes a tenth of a second. So the keys are those of a file, one after the other. */
+function nextRsaPair() {
+  const privateKey = createPrivateKey(rsaKeys[usedRsaKeys++ % rsaKeys.length] ?? '');
+  return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
 function signCompact(

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import { runCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { type LedgerLine, type Mandate, startMandate } from '../support/mandate.ts';
 import { movedClock } from '../support/moved-clock.ts';
 import { postgresServer, SUPERUSER } from '../support/postgres-server.ts';
@@ -30,7 +30,7 @@ async function backup({ settings }: FreshDatabase): Promise<() => Promise<void>>
   };
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`mandate after-restore on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;
@@ -54,7 +54,7 @@ for (const database of databases) {
 
     /** The service's clock is moved, the command's is not: the newest record need not be the last. */
     const highest = (lines: readonly LedgerLine[]) => Math.max(...lines.map(({ seq }) => seq));
-    const run = (...more: readonly string[]) => runCommand(['after-restore', ...more], fresh.settings);
+    const run = (...more: readonly string[]) => runMandate(['after-restore', ...more], fresh.settings);
 
     it('refuses what was spent and forgotten, accepts later assertions, and moves the numbers on', async () => {
       const agent = await mandate.agent();

@@ -1,12 +1,12 @@
 /** The hosts that may publish keys of agents, with `Service:AgentKeys:BlockPrivateNetworks` on and off. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
 const SETTING = 'Service:AgentKeys:BlockPrivateNetworks';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Service:AgentKeys:BlockPrivateNetworks on ${database.name}`, function () {
     this.timeout(60_000);
     let mandate: Mandate;

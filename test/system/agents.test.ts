@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { makeAgentKey } from '../support/agents/agent-key.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, aRegistration, type Mandate, sharedMandate } from '../support/mandate.ts';
 import { P256_KEY } from '../support/registrations.ts';
 
@@ -11,7 +11,7 @@ const EMOJI = '👋';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The admin API on ${database.name}`, () => {
     let mandate: Mandate;
     let registered = 0;

@@ -32,6 +32,7 @@ import { describeStop } from '../../domain/ledger/archiving.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
 import { type Month, parseMonth } from '../../domain/ledger/time-range.ts';
 import { capturedLog } from '../support/captured-log.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, type FreshDatabase, freshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
@@ -303,7 +304,7 @@ describe('audit-archive on Postgres', function () {
       const line = ['audit-archive', '--before', '2026-11', '--to', made.directory];
       // How long a run takes to start depends on the machine.
       const began = performance.now();
-      await runCommand(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
+      await runMandate(['audit-archive', '--before', '2026-01', '--to', made.directory], settings);
       const usual = performance.now() - began;
       for (const share of KILLED_AT) {
         const { child, ended } = startCommand(line, settings);
@@ -313,9 +314,9 @@ describe('audit-archive on Postgres', function () {
       }
       ageDrafts(made);
       // Postgres may not have closed the session of the last killed run yet.
-      let end = await runCommand(line, settings);
+      let end = await runMandate(line, settings);
       for (let tries = 0; end.err.includes('Another audit-archive') && tries < 20; tries += 1) {
-        end = await runCommand(line, settings);
+        end = await runMandate(line, settings);
       }
       expect(end.code, end.err).to.equal(0);
       await expectAllArchived(made);
@@ -677,18 +678,18 @@ describe('audit-archive on Postgres', function () {
       const jwks = join(made.directory, 'jwks.json');
       writeFileSync(jwks, JSON.stringify(key.jwks));
       const [first = '', second = ''] = FILES.map((file) => join(made.directory, file));
-      const verify = (...more: readonly string[]) => runCommand(['audit-verify', '--jwks', jwks, ...more]);
+      const verify = (...more: readonly string[]) => runMandate(['audit-verify', '--jwks', jwks, ...more]);
       return { made, first, second, verify, text: gunzipSync(readFileSync(first)).toString() };
     }
 
     it('reports the export of each month, and reports in a second run that no month is left', async () => {
       const made = await fixture();
-      const first = await runCommand(lineOf(made), settingsOf(made));
+      const first = await runMandate(lineOf(made), settingsOf(made));
       expect(first.code, first.err).to.equal(0);
       expect(first.out).to.include('2026-09 has left: 2 checkpoints and 20 records are in ');
       expect(first.out).to.include('2026-10 has left: 1 checkpoint and 5 records are in ');
       expect(first.out).to.include(join(made.directory, FILES[1] ?? ''));
-      const second = await runCommand(lineOf(made), settingsOf(made));
+      const second = await runMandate(lineOf(made), settingsOf(made));
       expect(second).to.deep.equal({ code: 0, out: 'No month before 2026-11 is left in the ledger.\n', err: '' });
       await expectAllArchived(made);
     });
@@ -696,7 +697,7 @@ describe('audit-archive on Postgres', function () {
     it('prints a line of JSON for each month with --json, and no line if no month is left', async () => {
       const made = await fixture();
       const line = lineOf(made, '--json');
-      const { code, out, err } = await runCommand(line, settingsOf(made));
+      const { code, out, err } = await runMandate(line, settingsOf(made));
       expect([code, err]).to.deep.equal([0, '']);
       const [september, october, ...more] = out.split('\n');
       expect(more).to.deep.equal(['']);
@@ -708,7 +709,7 @@ describe('audit-archive on Postgres', function () {
         { month: '2026-09', checkpoints: 2, records: 20, ...about(FILES[0]) },
         { month: '2026-10', checkpoints: 1, records: 5, ...about(FILES[1]) },
       ]);
-      expect(await runCommand(line, settingsOf(made))).to.deep.equal({ code: 0, out: '', err: '' });
+      expect(await runMandate(line, settingsOf(made))).to.deep.equal({ code: 0, out: '', err: '' });
     });
 
     it('writes exports that audit-verify can verify with the published keys alone', async () => {
@@ -758,7 +759,7 @@ describe('audit-archive on Postgres', function () {
       const missing = await verify('--archive', join(made.directory, 'none'));
       expect(missing.code).to.equal(1);
       expect(missing.err).to.include('is not there.');
-      const keyless = await runCommand(['audit-verify', '--archive', first]);
+      const keyless = await runMandate(['audit-verify', '--archive', first]);
       expect(keyless.code).to.equal(1);
       expect(keyless.err).to.include('--jwks');
     });
@@ -786,12 +787,12 @@ describe('audit-archive on Postgres', function () {
       const line = lineOf(made, '--jwks', jwks);
       const another = await makeSealingKey();
       writeFileSync(jwks, JSON.stringify(another.jwks));
-      const unknown = await runCommand(line, settings);
+      const unknown = await runMandate(line, settings);
       expect(unknown).to.include({ code: 1, out: '' });
       expect(unknown.err).to.match(/^mandate: 2026-09 was not exported, because the seal is not intact\. .*key/);
       expect(await partitions(made.owner)).to.include('ledger_2026_09');
       writeFileSync(jwks, JSON.stringify({ keys: [...another.jwks.keys, ...key.jwks.keys] }));
-      const end = await runCommand(line, settings);
+      const end = await runMandate(line, settings);
       expect(end.code, end.err).to.equal(0);
       rmSync(jwks);
       await expectAllArchived(made);
@@ -799,13 +800,13 @@ describe('audit-archive on Postgres', function () {
 
     it('refuses to run as the serving role or without keys, and names the missing setting', async () => {
       const made = await fixture();
-      const serving = await runCommand(lineOf(made), {
+      const serving = await runMandate(lineOf(made), {
         ...settingsOf(made),
         'Service:Database:MigrationConnectionString': made.database.settings['Service:Database:ConnectionString'] ?? '',
       });
       expect(serving).to.include({ code: 1, out: '' });
       expect(serving.err).to.match(/^mandate: Only the role that owns the ledger .*MigrationConnectionString/);
-      const keyless = await runCommand(lineOf(made), made.database.settings);
+      const keyless = await runMandate(lineOf(made), made.database.settings);
       expect(keyless).to.include({ code: 1, out: '' });
       expect(keyless.err).to.equal(
         'mandate: There are no keys to verify with: give the published key set with --jwks, or the settings Service:Signing:Keys.\n',
@@ -817,10 +818,10 @@ describe('audit-archive on Postgres', function () {
     it('takes the cutoff from Service:Audit:Retention, and exits with 2 without any cutoff', async () => {
       const made = await emptyScene();
       const line = ['audit-archive', '--to', made.directory];
-      const none = await runCommand(line, settingsOf(made));
+      const none = await runMandate(line, settingsOf(made));
       expect(none.code).to.equal(2);
       expect(none.err).to.include('--before YYYY-MM is required, unless Service:Audit:Retention is set.');
-      const kept = await runCommand(line, { ...settingsOf(made), 'Service:Audit:Retention': 'P3650D' });
+      const kept = await runMandate(line, { ...settingsOf(made), 'Service:Audit:Retention': 'P3650D' });
       expect(kept.code, kept.err).to.equal(0);
       expect(kept.out).to.include('No month before 20');
     });
@@ -841,11 +842,11 @@ describe('audit-archive on Postgres', function () {
 
     it('exits with 1 for sqlite and for a cutoff after the current month', async () => {
       const sqlite = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': '/nowhere.db' };
-      const refused = await runCommand(['audit-archive', '--before', '2026-01', '--to', '/tmp'], sqlite);
+      const refused = await runMandate(['audit-archive', '--before', '2026-01', '--to', '/tmp'], sqlite);
       expect(refused).to.include({ code: 1, out: '' });
       expect(refused.err).to.include('audit-archive is for postgres only.');
       const made = await emptyScene();
-      const late = await runCommand(['audit-archive', '--before', '9999-12', '--to', made.directory], settingsOf(made));
+      const late = await runMandate(['audit-archive', '--before', '9999-12', '--to', made.directory], settingsOf(made));
       expect(late.code).to.equal(1);
       expect(late.err).to.include('--before 9999-12 is after the current month');
     });

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
-import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, sqliteFile } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
+import { databasesByLength, postgres, sqliteFile } from '../support/databases.ts';
 import { startTampering } from '../support/ledger/tampering.ts';
 import { type Evidence, evidence, ORIGIN } from '../support/log/evidence.ts';
 
@@ -24,16 +25,16 @@ describe('audit-bundle', function () {
   let folder: string;
   const path = (name: string) => join(folder, name);
   /** Without any setting. */
-  const verify = (...options: readonly string[]) => runCommand(['audit-verify', ...options]);
+  const verify = (...options: readonly string[]) => runMandate(['audit-verify', ...options]);
   const bundleOf = (ledger: Evidence, ...options: readonly string[]) =>
-    runCommand(['audit-bundle', ...options], ledger.settings());
+    runMandate(['audit-bundle', ...options], ledger.settings());
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'mandate-bundle-'));
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  for (const kind of databases) {
+  for (const kind of databasesByLength) {
     describe(`on ${kind.name}`, () => {
       let ledger: Evidence;
       let task: string;
@@ -224,7 +225,7 @@ describe('audit-bundle', function () {
       const settings = Object.fromEntries(
         Object.entries(ledger.settings()).filter(([key]) => !key.includes('Witnesses:1')),
       );
-      const made = await runCommand(['audit-bundle', '--from', '2026-01-01'], settings);
+      const made = await runMandate(['audit-bundle', '--from', '2026-01-01'], settings);
       expect(made.err).to.match(/^mandate: Cosignatures left out: 1\. /);
       writeFileSync(path('one.json'), made.out);
       const { out } = await verify('--bundle', path('one.json'));
@@ -262,8 +263,6 @@ describe('audit-bundle', function () {
   });
 
   it('makes evidence that verifies after the month was archived and the database dropped', async () => {
-    const postgres = databases.find(({ engine }) => engine === 'postgres');
-    if (postgres === undefined) throw new Error('no Postgres');
     const ledger = await evidence(postgres);
     const task = await ledger.task(10);
     const file = path('old.json');
@@ -276,7 +275,7 @@ describe('audit-bundle', function () {
       }
       expect((await bundleOf(ledger, '--task', task, '--recorded-keys', '--out', file)).code).to.equal(0);
       writeFileSync(path('all-keys.json'), ledger.jwks());
-      const archived = await runCommand(
+      const archived = await runMandate(
         ['audit-archive', '--before', '2026-10', '--to', folder, '--jwks', path('all-keys.json')],
         ledger.settings(),
       );

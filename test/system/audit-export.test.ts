@@ -9,8 +9,9 @@ import { expect } from 'chai';
 import { instantFromMillis } from '../../domain/instant.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { asProgram } from '../../scripts/from-source.ts';
-import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
+import { databasesByLength, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, fullEntry, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -35,7 +36,7 @@ const eventsOf = (lines: string): readonly Event[] =>
 const sequences = (lines: string) => eventsOf(lines).map(({ metadata }) => metadata.sequence);
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`audit-export on ${kind.name}`, function () {
     this.timeout(60_000);
     let key: SealingKey;
@@ -56,7 +57,7 @@ for (const kind of databases) {
     });
 
     const exported = (...options: readonly string[]) =>
-      runCommand(['audit-export', '--format', 'ocsf', ...options], database.settings);
+      runMandate(['audit-export', '--format', 'ocsf', ...options], database.settings);
 
     it('writes each sealed record of every kind as a line with a valid event', async () => {
       const { code, out, err } = await exported();
@@ -145,7 +146,7 @@ describe('audit-export, run by export-ocsf.sh', function () {
 
   it('repeats no record and skips none after a run that was killed at any step', async () => {
     // In the middle of the export: half a line, and no file of events.
-    const first = (await runCommand(['audit-export', '--format', 'ocsf'], database.settings)).out
+    const first = (await runMandate(['audit-export', '--format', 'ocsf'], database.settings)).out
       .split('\n')
       .slice(0, 40)
       .join('\n');
@@ -194,16 +195,16 @@ describe('audit-export of a ledger with archived months', function () {
         await seal(storage, key.signer, at);
       }
       const settings = { ...database.settings, 'Service:Signing:Keys:0:Pem': key.pem };
-      const archiving = await runCommand(['audit-archive', '--before', '2026-10', '--to', archive], settings);
+      const archiving = await runMandate(['audit-archive', '--before', '2026-10', '--to', archive], settings);
       expect([archiving.code, archiving.err]).to.deep.equal([0, '']);
 
-      const lacking = await runCommand(['audit-export', '--format', 'ocsf', '--after', '1'], database.settings);
+      const lacking = await runMandate(['audit-export', '--format', 'ocsf', '--after', '1'], database.settings);
       expect([lacking.code, lacking.err]).to.deep.equal([
         3,
         'mandate: Records up to number 2 have been archived: this export may lack some after number 1. The files of audit-archive have them.\n',
       ]);
       expect(sequences(lacking.out)).to.deep.equal([3, 4]);
-      const whole = await runCommand(['audit-export', '--format', 'ocsf', '--after', '2'], database.settings);
+      const whole = await runMandate(['audit-export', '--format', 'ocsf', '--after', '2'], database.settings);
       expect([whole.code, sequences(whole.out)]).to.deep.equal([0, [3, 4]]);
     } finally {
       await storage.close();

@@ -12,8 +12,9 @@ import { StorageUnavailable } from '../../application/ports/decisions.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { canonicalCheckpoint } from '../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark } from '../../domain/ledger/checkpoint.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -27,7 +28,7 @@ const EDITS = byLength({ short: { sqlite: 200, postgres: 60 }, full: { sqlite: 1
 /** The number of records of each checkpoint. */
 const SIZES = [7, 1, 5, 8, 3, 6];
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`audit-verify on ${kind.name}`, function () {
     this.timeout(60_000);
     let key: SealingKey;
@@ -55,7 +56,7 @@ for (const kind of databases) {
     }
 
     it('reports an intact seal for a ledger without checkpoints', async () => {
-      const { code, out, err } = await runCommand(['audit-verify'], settings);
+      const { code, out, err } = await runMandate(['audit-verify'], settings);
       expect([code, err]).to.deep.equal([0, '']);
       expect(out).to.include('The seal is intact: there is no checkpoint yet.');
     });
@@ -72,7 +73,7 @@ for (const kind of databases) {
       });
 
       it('exits with 0, and prints into a pipe only the counts and the last mark', async () => {
-        const { code, out, err } = await runCommand(['audit-verify'], settings);
+        const { code, out, err } = await runMandate(['audit-verify'], settings);
         expect([code, err]).to.deep.equal([0, '']);
         expect(out.split('\n')).to.deep.equal([
           'The seal is intact: 6 checkpoints and 32 records verified.',
@@ -85,12 +86,12 @@ for (const kind of databases) {
       it('confirms several marks at once, and ignores invalid settings that the command does not need', async () => {
         const kept = await marks();
         const others = { 'Service:Issuer': 'ftp://nonsense', 'Service:Audit:Checkpoint:Interval': 'never' };
-        const { code } = await runCommand(['audit-verify', `${kept[1]},${kept[3]}`], { ...settings, ...others });
+        const { code } = await runMandate(['audit-verify', `${kept[1]},${kept[3]}`], { ...settings, ...others });
         expect(code).to.equal(0);
       });
 
       it('reports the same counts with --json', async () => {
-        const { out, code } = await runCommand(['audit-verify', '--json'], settings);
+        const { out, code } = await runMandate(['audit-verify', '--json'], settings);
         expect(code).to.equal(0);
         expect(JSON.parse(out)).to.deep.equal({
           intact: true,
@@ -109,7 +110,7 @@ for (const kind of databases) {
           await append(late, 2, NOON);
           await seal(late, key.signer, instantFromMicros(NOON + 9_000_000_000));
           const of = (interval?: string, ...options: readonly string[]) =>
-            runCommand(['audit-verify', ...options], {
+            runMandate(['audit-verify', ...options], {
               ...{ ...other.settings, 'Service:Signing:Keys:0:Pem': key.pem },
               'Service:Audit:Checkpoint:Interval': interval,
             });
@@ -131,7 +132,7 @@ for (const kind of databases) {
       });
 
       it('exits with 3 if a mark contradicts its checkpoint or names an absent one', async () => {
-        const contradicted = await runCommand(['audit-verify', `4:${'0'.repeat(64)}`], settings);
+        const contradicted = await runMandate(['audit-verify', `4:${'0'.repeat(64)}`], settings);
         expect(contradicted.code).to.equal(3);
         expect(contradicted.out).to.match(/^The seal is not intact\. Checkpoint 4 has another root than the mark says/);
         // Checkpoint 4, which the mark contradicts, is not counted.
@@ -140,7 +141,7 @@ for (const kind of databases) {
           `The last mark before the fault: ${(await marks())[2]}`,
           '',
         ]);
-        const cut = await runCommand(['audit-verify', `7:${'0'.repeat(64)}`, '--json'], settings);
+        const cut = await runMandate(['audit-verify', `7:${'0'.repeat(64)}`, '--json'], settings);
         expect(cut.code).to.equal(3);
         expect(JSON.parse(cut.out)).to.deep.nested.include({ intact: false, 'fault.kind': 'mark_unmatched' });
         expect(JSON.parse(cut.out).fault).to.include({ checkpoint_id: 7, newest_id: 6 });
@@ -151,22 +152,22 @@ for (const kind of databases) {
       it('takes the published keys from a file or a URL instead of the settings', async () => {
         const file = join(directory, 'jwks.json');
         writeFileSync(file, JSON.stringify(key.jwks));
-        expect((await runCommand(['audit-verify', '--jwks', file], database.settings)).code).to.equal(0);
+        expect((await runMandate(['audit-verify', '--jwks', file], database.settings)).code).to.equal(0);
 
         const server = await startLoopback(answering(key.jwks));
-        const fetched = await runCommand(['audit-verify', '--jwks', `${server.url}/`], database.settings);
+        const fetched = await runMandate(['audit-verify', '--jwks', `${server.url}/`], database.settings);
         await server.close();
         expect(fetched.code, fetched.err).to.equal(0);
 
         const other = await makeSealingKey();
         writeFileSync(file, JSON.stringify(other.jwks));
-        const stranger = await runCommand(['audit-verify', '--jwks', file], settings);
+        const stranger = await runMandate(['audit-verify', '--jwks', file], settings);
         expect(stranger.code).to.equal(3);
         expect(stranger.out).to.include('Checkpoint 1 was signed with a key that is not published.');
       });
 
       it('refuses a --jwks file of more than 1 MiB', async () => {
-        const endless = await runCommand(['audit-verify', '--jwks', '/dev/zero'], database.settings);
+        const endless = await runMandate(['audit-verify', '--jwks', '/dev/zero'], database.settings);
         expect(endless).to.deep.include({ code: 1, err: 'mandate: --jwks names a file of more than 1048576 bytes.\n' });
       });
 
@@ -183,17 +184,17 @@ for (const kind of databases) {
       });
 
       it('exits with 2 for a malformed mark, and with 1 if the database or the keys cannot be read', async () => {
-        const malformed = await runCommand(['audit-verify', '5:ABC'], settings);
+        const malformed = await runMandate(['audit-verify', '5:ABC'], settings);
         expect(malformed).to.include({ code: 2, out: '' });
         expect(malformed.err).to.match(/^mandate: .*[.]/);
         const away =
           kind.engine === 'sqlite'
             ? { 'Service:Database:Path': join(directory, 'none.db') }
             : { 'Service:Database:ConnectionString': 'postgresql://nobody@127.0.0.1:9/none' };
-        const unreadable = await runCommand(['audit-verify'], { ...settings, ...away });
+        const unreadable = await runMandate(['audit-verify'], { ...settings, ...away });
         expect(unreadable).to.include({ code: 1, out: '' });
         expect(unreadable.err).to.include('mandate: ');
-        const keyless = await runCommand(['audit-verify'], database.settings);
+        const keyless = await runMandate(['audit-verify'], database.settings);
         expect(keyless.code).to.equal(1);
         expect(keyless.err).to.include('give the published key set with --jwks');
       });
@@ -209,7 +210,7 @@ for (const kind of databases) {
           );
           await owner.sql('grant select on ledger_archives to public');
           const [verified, asked] = await Promise.all([
-            runCommand(['audit-verify'], settings),
+            runMandate(['audit-verify'], settings),
             requests.checkpoints.archivedThrough().catch((error: unknown) => error),
           ]);
           await requests.close();
@@ -409,7 +410,7 @@ for (const kind of databases) {
 
         it('exits with 3 and names the first of several faults', async () => {
           await tampering.sql("update ledger set sponsor = 'eve' where seq = 20", 'delete from ledger where seq = 12');
-          const { code, out } = await runCommand(['audit-verify'], settings);
+          const { code, out } = await runMandate(['audit-verify'], settings);
           expect(code).to.equal(3);
           expect(out.split('\n')).to.deep.equal([
             'The seal is not intact. Checkpoint 3 sealed 5 records, but its range holds 4: records were deleted.',

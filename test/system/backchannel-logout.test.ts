@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
@@ -19,7 +19,7 @@ const DOWN = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 type Claims = Readonly<Record<string, unknown>>;
 type Members = Claims | (() => Claims);
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Back-channel logout on ${database.name}`, function () {
     this.timeout(60_000);
     let provider: IdentityProvider;

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { type Answer, encodeForm, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
@@ -17,7 +17,7 @@ async function raw(mandate: Mandate, head: string, body = ''): Promise<string> {
   return (await sendBytes(mandate.url, `${head}\r\n\r\n${body}`, { timeoutMs: 3000 })).text;
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Malformed requests on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

@@ -1,7 +1,7 @@
 /** Access tokens that are bound to a key, with `Service:UpstreamIdp:RefuseBoundTokens` on and off. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { OPERATORS, operatorToken, ROLE_VALUES } from '../support/operators.ts';
 
@@ -9,7 +9,7 @@ const ME = 'https://mandate.test/me';
 /** RFC 9449 §6.1, RFC 8705 §3.1, and a form that no standard has. */
 const BOUND = [{ jkt: 'thumbprint-of-a-key' }, { 'x5t#S256': 'hash-of-a-certificate' }, 'some-key'];
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`RefuseBoundTokens on ${database.name}`, () => {
     let refusing: Mandate;
     let off: Mandate;

@@ -11,7 +11,7 @@ import { doctorSettings } from '../../composition/doctor/settings.ts';
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { plusSeconds, toSeconds } from '../../domain/instant.ts';
 import { runCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
 import { environmentOf } from '../support/mandate.ts';
@@ -26,7 +26,7 @@ const CLAIMS = [
 const CHECKS = [...CLAIMS.map((claim) => `token ${claim}`), 'verdict'];
 const active = answering({ enabled: true });
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`mandate doctor --subject-token on ${kind.name}`, () => {
     let provider: IdentityProvider;
     let directory: UserDirectory;

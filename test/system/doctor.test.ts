@@ -18,7 +18,7 @@ import { instantFromMillis, plusSeconds } from '../../domain/instant.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { openedTask } from '../contract/storage-fixtures.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { append, seal } from '../support/ledger/fill.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -64,7 +64,7 @@ const endpointsAt = (url: string) => ({ authorization_endpoint: `${url}/a`, toke
 
 const isUnseen = ({ sentence }: NamedFinding): boolean => sentence.startsWith('Looking failed');
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`mandate doctor on ${kind.name}`, function () {
     this.timeout(60_000);
     const isPostgres = kind.engine === 'postgres';

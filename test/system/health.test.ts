@@ -1,12 +1,12 @@
 /** `GET /healthz` and `GET /readyz`. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Mandate, sharedMandate } from '../support/mandate.ts';
 import { rawConnection } from '../support/raw-http.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Health checks on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {

@@ -7,7 +7,7 @@ import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-stat
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { repetitions } from '../contract/repetitions.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import {
   type Answer,
   fieldsOf,
@@ -73,7 +73,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A history: each step, and whether the second replica executes it. */
 const history = fc.array(fc.tuple(step, fc.boolean()), { minLength: 30, maxLength: 60, size: 'max' });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Random histories on ${database.name}`, () => {
     let first: Mandate;
     let second: Mandate;

@@ -2,12 +2,12 @@
 
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { signingKeySettings } from '../support/shared-signing-key.ts';
 import { makeSigningKey, type SigningKey } from '../support/signing-key.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Introspection on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

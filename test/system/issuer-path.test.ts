@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createAgent } from '../../adapters/sdk/agent/agent.ts';
 import { createToolServer } from '../../adapters/sdk/tool-server/core/tool-server.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   type Answer,
@@ -61,7 +61,7 @@ async function ask(url: string, method: string): Promise<Record<string, unknown>
   return { status: response.status, headers, body: await response.text() };
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`An issuer with a path on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;
@@ -158,7 +158,7 @@ for (const database of databases) {
       // On the other database the same records are enough.
       const cases = refused
         .filter(([, path]) => LIMITED.test(path))
-        .slice(0, database === databases[0] ? undefined : 2);
+        .slice(0, database === databasesByLength[0] ? undefined : 2);
       for (const [method, path] of cases) {
         const instance = await mandate.another(SCARCE);
         instance.clock.standStill();

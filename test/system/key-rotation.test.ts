@@ -10,7 +10,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { JWKSCacheInput } from 'jose';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwksCache, jwtVerify } from 'jose';
-import { runCommand, startCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { byLength } from '../support/length.ts';
@@ -245,9 +246,9 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
 
   it('loses no verification of a token, and the published keys verify the ledger', async () => {
     const [former, next] = [join(folder, 'former.pem'), join(folder, 'next.pem')];
-    expect((await runCommand(['keys', 'generate', '--out', former])).code).to.equal(0);
+    expect((await runMandate(['keys', 'generate', '--out', former])).code).to.equal(0);
     const atFirst: Settings = { ...common, Service__Signing__Keys__0__Path: former };
-    const planned = await runCommand(['keys', 'rotate', '--next', next, '--json'], atFirst);
+    const planned = await runMandate(['keys', 'rotate', '--next', next, '--json'], atFirst);
     const plan = JSON.parse(planned.out) as { key: { kid: string }; steps: { settings: Settings }[] };
     const steps = plan.steps.map(({ settings }) => ({ ...common, ...settings }));
 
@@ -276,7 +277,7 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
       expect(await Promise.all(leaving), 'each replica ends in order').to.deep.equal(leaving.map(() => 0));
     }
     const rotate = (settings: Settings) =>
-      runCommand(['keys', 'rotate', '--next', next, ...balancer.urls().flatMap((url) => ['--server', url])], settings);
+      runMandate(['keys', 'rotate', '--next', next, ...balancer.urls().flatMap((url) => ['--server', url])], settings);
 
     const [published = common, signing = common, retired = common] = steps;
     const { Service__Signing__Keys__0__Path: _former, ...alone } = retired;
@@ -295,15 +296,15 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     await rollOut(signing);
     const beforeNext = kids.get(plan.key.kid) ?? 0;
     await load.until(() => (kids.get(plan.key.kid) ?? 0) > beforeNext + 2 * REPLICAS);
-    const kept = await runCommand(['keys', 'show', '--json'], signing);
+    const kept = await runMandate(['keys', 'show', '--json'], signing);
     const keySet = join(folder, 'published-keys.json');
     writeFileSync(keySet, kept.out);
 
     // Tokens of the former key are in use, and verify with its public half.
-    expect((await runCommand(['keys', 'retire', `--kid=${formerKid}`], retired)).code).to.equal(0);
+    expect((await runMandate(['keys', 'retire', `--kid=${formerKid}`], retired)).code).to.equal(0);
     await rollOut(retired);
     expect((await rotate(retired)).out).to.include('The current settings include every step.');
-    const byRetired = await runCommand(['audit-verify'], retired);
+    const byRetired = await runMandate(['audit-verify'], retired);
     expect(byRetired.code, byRetired.out).to.equal(0);
 
     await pause(TOKEN_SECONDS * 1000);
@@ -318,11 +319,9 @@ describe(`A rotation of the signing key over ${REPLICAS} replicas`, function () 
     await Promise.all(replicas.splice(0).map((replica) => replica.end()));
     await ledgerHolds(load.counts().issued);
 
-    const [bySet, bySettings, byTheNextAlone] = await Promise.all([
-      runCommand(['audit-verify', '--jwks', keySet], database.settings),
-      runCommand(['audit-verify'], signing),
-      runCommand(['audit-verify'], alone),
-    ]);
+    const bySet = await runMandate(['audit-verify', '--jwks', keySet], database.settings);
+    const bySettings = await runMandate(['audit-verify'], signing);
+    const byTheNextAlone = await runMandate(['audit-verify'], alone);
     expect([bySet.code, bySettings.code], bySet.out).to.deep.equal([0, 0]);
     expect(byTheNextAlone.code, 'which is why the former key is best left configured').to.equal(3);
     expect(byTheNextAlone.out).to.include('was signed with a key that is not published');

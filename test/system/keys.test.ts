@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { calculateJwkThumbprint } from 'jose';
+import { runMandate } from '../support/cli-run.ts';
 import { runCommand } from '../support/command-process.ts';
 import { makeSealingKey } from '../support/ledger/sealing-key.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
@@ -68,7 +69,7 @@ describe('mandate keys', () => {
       [link, /exists already, and is never overwritten\.\n$/],
       [join(folder, 'no', 'key.pem'), /is in a directory that does not exist\.\n$/],
     ] as const) {
-      const { code, out, err } = await runCommand(['keys', 'generate', '--out', file]);
+      const { code, out, err } = await runMandate(['keys', 'generate', '--out', file]);
       expect([code, out]).to.deep.equal([1, '']);
       expect(err).to.match(problem);
     }
@@ -78,7 +79,7 @@ describe('mandate keys', () => {
 
   it('generate --out - prints nothing but the key on standard output', async () => {
     const settings = { Service__Signing__Keys__0__Path: first };
-    const { code, out, err } = await runCommand(['keys', 'generate', '--out', '-', '--kid', 'next-2027'], settings);
+    const { code, out, err } = await runMandate(['keys', 'generate', '--out', '-', '--kid', 'next-2027'], settings);
     expect(code).to.equal(0);
     expect(out).to.match(/^-----BEGIN PRIVATE KEY-----\n[\s\S]+\n-----END PRIVATE KEY-----\n$/);
     expect(err).not.to.include(privatePart(out));
@@ -87,7 +88,7 @@ describe('mandate keys', () => {
   });
 
   it('generate refuses a --kid that the setting would not accept', async () => {
-    const { code, out, err } = await runCommand(['keys', 'generate', '--out', join(folder, 'x.pem'), '--kid', 'a b']);
+    const { code, out, err } = await runMandate(['keys', 'generate', '--out', join(folder, 'x.pem'), '--kid', 'a b']);
     expect([code, out]).to.deep.equal([2, '']);
     expect(err).to.match(/--kid holds white space/);
     expect(existsSync(join(folder, 'x.pem'))).to.equal(false);
@@ -101,11 +102,11 @@ describe('mandate keys', () => {
       Service__Signing__Keys__5__Kid: 'second',
       Service__Signing__ActiveKid: 'second',
     };
-    const inWords = await runCommand(['keys', 'show'], settings);
+    const inWords = await runMandate(['keys', 'show'], settings);
     expect([inWords.code, inWords.err]).to.deep.equal([0, '']);
     expect(inWords.out).to.match(/^published {2}\S{43} {2}from Service:Signing:Keys:0:Path\n/);
     expect(inWords.out).to.match(/\nsigns {6}second {2}\(thumbprint \S{43}\) {2}from Service:Signing:Keys:5:Pem\n/);
-    const inJson = await runCommand(['keys', 'show', '--json'], settings);
+    const inJson = await runMandate(['keys', 'show', '--json'], settings);
     const { keys } = JSON.parse(inJson.out) as { keys: readonly Record<string, string>[] };
     expect(keys.map((key) => key.kid))
       .to.include('second')
@@ -136,22 +137,22 @@ describe('mandate keys', () => {
       ],
       [['--pem'], alone, former],
     ] as const) {
-      expect(await runCommand(['keys', 'show', ...options], given)).to.include({ code: 0, out: printed, err: '' });
+      expect(await runMandate(['keys', 'show', ...options], given)).to.include({ code: 0, out: printed, err: '' });
     }
-    const unknown = await runCommand(['keys', 'show', '--pem', '--kid', 'third'], settings);
+    const unknown = await runMandate(['keys', 'show', '--pem', '--kid', 'third'], settings);
     expect([unknown.code, unknown.out]).to.deep.equal([1, '']);
     expect(unknown.err).to.match(/^mandate: --kid names no configured key; mandate keys show lists them\.\n$/);
   });
 
   it('show exits with 1 if there is no key or a key cannot be loaded', async () => {
-    const none = await runCommand(['keys', 'show']);
+    const none = await runMandate(['keys', 'show']);
     expect([none.code, none.out]).to.deep.equal([1, '']);
     expect(none.err).to.match(
       /^mandate: Service:Signing:Keys:0:Path .* neither is any other .* mandate keys generate /,
     );
     const broken = join(folder, 'broken.pem');
     writeFileSync(broken, 'nothing-of-this-is-shown');
-    const { code, out, err } = await runCommand(['keys', 'show'], { Service__Signing__Keys__0__Path: broken });
+    const { code, out, err } = await runMandate(['keys', 'show'], { Service__Signing__Keys__0__Path: broken });
     expect([code, out]).to.deep.equal([1, '']);
     expect(err)
       .to.match(/^mandate: Service:Signing:Keys:0:Path .* is not a private key in PEM/)
@@ -168,7 +169,7 @@ describe('mandate keys', () => {
     after(() => replicas.close());
 
     const rotate = (settings: Readonly<Record<string, string>>, ...more: readonly string[]) =>
-      runCommand(['keys', 'rotate', '--next', next(), ...more], settings);
+      runMandate(['keys', 'rotate', '--next', next(), ...more], settings);
 
     it('makes the next key once, changes nothing in a second run, and prints no secret', async () => {
       const present = { Service__Signing__Keys__0__Pem: readFileSync(first, 'utf8') };
@@ -199,7 +200,7 @@ describe('mandate keys', () => {
       expect(behind.out)
         .to.include('step 2 is next')
         .and.to.match(/does not publish yet: \S{43}, \S{43}\n$/);
-      published = JSON.parse((await runCommand(['keys', 'show', '--json'], steps[0].settings)).out);
+      published = JSON.parse((await runMandate(['keys', 'show', '--json'], steps[0].settings)).out);
       expect((await rotate(steps[0].settings, ...server)).code).to.equal(0);
 
       const { keys: ours } = published as { readonly keys: readonly { readonly kid: string }[] };
@@ -221,10 +222,10 @@ describe('mandate keys', () => {
 
     it('exits with 1 for a file without a key, and for a key whose configured name differs', async () => {
       const present = { Service__Signing__Keys__0__Path: first };
-      const broken = await runCommand(['keys', 'rotate', '--next', join(folder, 'broken.pem')], present);
+      const broken = await runMandate(['keys', 'rotate', '--next', join(folder, 'broken.pem')], present);
       expect([broken.code, broken.out]).to.deep.equal([1, '']);
       expect(broken.err).to.match(/broken\.pem is not a private key in PEM/);
-      const renamed = await runCommand(['keys', 'rotate', '--next', first, '--kid', 'other'], present);
+      const renamed = await runMandate(['keys', 'rotate', '--next', first, '--kid', 'other'], present);
       expect([renamed.code, renamed.out]).to.deep.equal([1, '']);
       expect(renamed.err).to.include('is configured under another name than --kid says');
     });
@@ -252,8 +253,8 @@ describe('mandate keys', () => {
       }
     });
 
-    const retire = (...more: readonly string[]) => runCommand(['keys', 'retire', ...more], settings);
-    const published = async () => JSON.parse((await runCommand(['keys', 'show', '--json'], settings)).out);
+    const retire = (...more: readonly string[]) => runMandate(['keys', 'retire', ...more], settings);
+    const published = async () => JSON.parse((await runMandate(['keys', 'show', '--json'], settings)).out);
 
     it('leaves the public half at the same path, so that no setting and no published key changes', async () => {
       const before = await published();
@@ -267,9 +268,9 @@ describe('mandate keys', () => {
       expect(statSync(files.former).mode & 0o777).to.equal(0o644);
       expect(readdirSync(folder).filter((name) => name.startsWith('former'))).to.deep.equal(['former.pem']);
       expect(await published()).to.deep.equal(before);
-      const shown = await runCommand(['keys', 'show'], settings);
+      const shown = await runMandate(['keys', 'show'], settings);
       expect(shown.out).to.match(/^published {2}\S{43} {2}from Service:Signing:Keys:0:Path {2}\(public half only\)\n/);
-      const rotation = await runCommand(['keys', 'rotate', '--next', files.active], settings);
+      const rotation = await runMandate(['keys', 'rotate', '--next', files.active], settings);
       expect(rotation.out).to.include('The current settings include every step.');
       expect(out + shown.out).not.to.include(secret);
       const again = await retire(`--kid=${kids.former}`);

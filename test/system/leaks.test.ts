@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type Form, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 
 /** An attacker could use a part of a credential that has this many characters. */
@@ -23,7 +23,7 @@ function expectNoRun(where: string, haystack: string, form: Form): void {
   }
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The service on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

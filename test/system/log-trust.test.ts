@@ -8,7 +8,7 @@ import { toHex } from '../../domain/ledger/checkpoint.ts';
 import { entryHash } from '../../domain/ledger/merkle-tree.ts';
 import { grown, rootOf } from '../../domain/log/growing-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { startTampering, type Tampering } from '../support/ledger/tampering.ts';
@@ -19,7 +19,7 @@ import { logKeySettings } from '../support/transparency-log.ts';
 
 const LOG = { ...logKeySettings(), 'Service:Audit:Log:Public': 'true' };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A log whose database its owner changes on ${database.name}`, function () {
     this.timeout(60_000);
     let real: SealingKey;

@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, sqliteFile } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { startCommand } from '../support/command-process.ts';
+import { databasesByLength, sqliteFile } from '../support/databases.ts';
 import { type ServedWitness, servedWitness } from '../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../support/log/written-log.ts';
 import { startLoopback } from '../support/loopback.ts';
@@ -16,7 +17,7 @@ import { logKeySettings, readNote } from '../support/transparency-log.ts';
 
 const ORIGIN = 'mandate.test/ledger';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The witnesses of the log on ${database.name}`, function () {
     this.timeout(60_000);
     const logKey = logKeySettings();
@@ -208,7 +209,7 @@ describe('A restored backup of a database whose witness is a process', function 
     const logKey = logKeySettings();
     const { vkey } = writtenLog(ORIGIN, createPrivateKey(logKey['Service:Audit:Log:Key:Pem'] ?? ''));
     const files = ['--key', join(folder, 'w.pem'), '--state', join(folder, 'w.db')];
-    const made = await runCommand(['witness', 'init', '--name', 'auditor.test/w', ...files]);
+    const made = await runMandate(['witness', 'init', '--name', 'auditor.test/w', ...files]);
     const witness = startCommand(['witness', 'serve', ...files, '--port', '0', '--log', vkey], {});
     const port = /"port":(\d+)/.exec(await witness.said('listening'))?.[1];
     const database = await sqliteFile.fresh();

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { freePort } from '../../scripts/free-port.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { type Answer, fieldsOf, JIRA, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 
@@ -13,7 +13,7 @@ const A_DAY = 86_400;
 
 type Claims = Readonly<Record<string, unknown>>;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`RefuseLoggedOut on ${database.name}`, function () {
     this.timeout(60_000);
     let provider: IdentityProvider;

@@ -9,7 +9,7 @@ import { StartupError } from '../../composition/startup-error.ts';
 import { denialReasons } from '../../domain/denial.ts';
 import { ledgerEvents } from '../../domain/ledger/record.ts';
 import { freePort } from '../../scripts/free-port.ts';
-import { connectOutside, databases, sqliteFile } from '../support/databases.ts';
+import { connectOutside, databasesByLength, sqliteFile } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { listen } from '../support/listening.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
@@ -27,7 +27,7 @@ function grown(before: Scrape, after: Scrape, name: string): Readonly<Record<str
   return Object.fromEntries(entries);
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Metrics on ${database.name}`, () => {
     let port: number;
     let mandate: Mandate;

@@ -5,7 +5,7 @@ import { MAX_LISTENERS } from '../../application/ledger/record-stream.ts';
 import type { OperatorRole } from '../../domain/operators/operator.ts';
 import { freePort } from '../../scripts/free-port.ts';
 import { startCommand } from '../support/command-process.ts';
-import { appendsEntries, connectOutside, databases, type FreshDatabase } from '../support/databases.ts';
+import { appendsEntries, connectOutside, databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { type EventStream, openEventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, JIRA, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../support/mandate.ts';
@@ -49,7 +49,7 @@ async function itemsOf(mandate: Mandate, path: string, name: string, limit: numb
   return items;
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Reading by operators on ${database.name}`, function () {
     this.timeout(60_000);
     let fresh: FreshDatabase;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { adminRoutes } from '../../adapters/http/admin/roles.ts';
 import { type OperatorRole, operatorRoles } from '../../domain/operators/operator.ts';
 import { repetitions } from '../contract/repetitions.ts';
-import { runCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { databases, type FreshDatabase } from '../support/databases.ts';
 import { startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, startLoopback } from '../support/loopback.ts';
@@ -478,7 +478,7 @@ for (const database of databases) {
       expect(new Set((await reasonsOf('olga')).map(String))).to.deep.equal(new Set([String([null, false])]));
       expect(await reasonsOf('rita')).to.deep.equal([[WHY, true]]);
       await mandate.jobs.seal();
-      const { code, out } = await runCommand(['audit-verify'], { ...fresh.settings, ...key });
+      const { code, out } = await runMandate(['audit-verify'], { ...fresh.settings, ...key });
       expect([code, /The seal is intact/.test(out)], out).to.deep.equal([0, true]);
     });
   });

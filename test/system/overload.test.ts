@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { startConsole } from '../support/console/console-service.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
@@ -46,7 +46,7 @@ const REVOKING: readonly (readonly [path: string, event: string, type: string, b
 ];
 const ME = { 'Service:Me:Audience': 'https://mandate.test/me' };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The concurrency limits on ${database.name}`, () => {
     let mandate: Mandate;
     let narrow: Mandate;

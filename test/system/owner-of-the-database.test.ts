@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createAuditor } from '../../adapters/sdk/audit/audit.ts';
-import { runCommand } from '../support/command-process.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { seal } from '../support/ledger/fill.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -20,7 +20,7 @@ import { logKeySettings } from '../support/transparency-log.ts';
 
 const NOT_PUBLISHED = 'The seal is not intact. Checkpoint 1 was signed with a key that is not published.';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A ledger that the owner of ${database.name} signed anew`, function () {
     this.timeout(60_000);
     let folder: string;
@@ -73,7 +73,7 @@ for (const database of databases) {
     });
 
     const command = (name: string, ...options: readonly string[]) =>
-      runCommand([name, ...options], { ...fresh.settings, ...settings });
+      runMandate([name, ...options], { ...fresh.settings, ...settings });
     const verify = (...options: readonly string[]) => command('audit-verify', ...options);
     const kept = () => ['--jwks', join(folder, 'kept.json')];
     const newestId = async () => (await storage.checkpoints.newest())?.checkpointId;

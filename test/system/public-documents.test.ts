@@ -1,7 +1,7 @@
 /** Metadata and key sets (specification "Public"; supplement "Sizes and forms nobody wrote down"). */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Mandate, sharedMandate } from '../support/mandate.ts';
 
 const WELL_KNOWN = [
@@ -10,7 +10,7 @@ const WELL_KNOWN = [
   '/.well-known/jwks.json',
 ];
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Metadata and key sets on ${database.name}`, () => {
     let mandate: Mandate;
     before(async () => {

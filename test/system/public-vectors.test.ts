@@ -1,12 +1,12 @@
 /** Sends public test vectors to each surface, which refuses a value or keeps it unchanged, without a 5xx. */
 
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { sampleByLength } from '../support/length.ts';
 import { ADMIN_KEY, aRegistration, type Mandate, type RegisteredAgent, sharedMandate } from '../support/mandate.ts';
 import { describeForeignJws, describeVectors, tryEach } from '../support/public-vectors.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Public vectors on ${database.name}`, function () {
     this.timeout(120_000);
     let mandate: Mandate;

@@ -2,7 +2,7 @@
 
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { ADMIN_KEY, type Mandate, startMandate } from '../support/mandate.ts';
 import { EVERY_RECEIVER } from '../support/transmitter.ts';
 
@@ -65,10 +65,10 @@ async function limitedBeside(mandate: Mandate, changes: Readonly<Record<string, 
   return instance;
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Rate limits on ${database.name}`, () => {
     // One surface is enough on the other database, because only the records depend on the database.
-    const cases = database === databases[0] ? surfaces : surfaces.slice(0, 1);
+    const cases = database === databasesByLength[0] ? surfaces : surfaces.slice(0, 1);
     let mandate: Mandate;
     before(async () => {
       // An instance without rate limits reads the ledger.
@@ -134,7 +134,7 @@ for (const database of databases) {
 describe('The rate limit', () => {
   let mandate: Mandate;
   before(async () => {
-    const [database] = databases;
+    const [database] = databasesByLength;
     if (database === undefined) throw new Error('there is no database');
     mandate = await startMandate({ database, settings: EVERY_RECEIVER });
   });

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { denialReasons } from '../../domain/denial.ts';
 import { type AgentKey, makeAgentKey } from '../support/agents/agent-key.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type Form, type Mandate, type RegisteredAgent, startMandate, WIKI } from '../support/mandate.ts';
 
 interface Setting {
@@ -604,7 +604,7 @@ describe('The tests of all denial reasons', () => {
   });
 });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The OAuth endpoints on ${database.name}`, () => {
     let mandate: Mandate;
     let stranger: AgentKey;

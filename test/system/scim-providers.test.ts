@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { PATCH_SCHEMA, type ScimClient, scimClient, scimSettings, USER_SCHEMA } from '../support/scim-client.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
@@ -28,7 +28,7 @@ const ENTRA_DEACTIVATION = patchOf('{"op":"Replace","path":"active","value":"Fal
 const ENTRA_FLAG_DEACTIVATION = patchOf('{"op":"replace","path":"active","value":false}');
 const ENTRA_REACTIVATION = ENTRA_DEACTIVATION.replace('False', 'True');
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The SCIM requests of identity providers on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { newNoteKey, readNoteSigner } from '../../adapters/jose/log-key.ts';
 import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
 import { ED25519, formatVerifierKey } from '../../domain/log/verifier-key.ts';
-import { connectOutside, databases, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, type OutsideConnection } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { sealAnew } from '../support/ledger/resealing.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
@@ -17,7 +17,7 @@ import { logKeySettings } from '../support/transparency-log.ts';
 
 const REPORT = 'nothing is sealed: the checkpoints cannot be trusted';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A sealed ledger that its owner rewrites on ${database.name}`, () => {
     const signing = sharedSigningKey();
     let fresh: FreshDatabase;

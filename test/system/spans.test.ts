@@ -6,7 +6,7 @@ import { freePort } from '../../scripts/free-port.ts';
 import { asProgram } from '../../scripts/from-source.ts';
 import { type CollectedSpan, type Collector, SDK, startCollector } from '../support/collector.ts';
 import { type CommandProcess, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase, type TestDatabase } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ExampleServer, startExample } from '../support/example-process.ts';
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
@@ -106,7 +106,7 @@ async function endAll({ database, provider, directory }: Surroundings): Promise<
   await database.drop();
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Spans on ${database.name}`, function () {
     this.timeout(60_000);
     let surroundings: Surroundings;
@@ -302,7 +302,7 @@ describe('Spans of one process', function () {
   let surroundings: Surroundings;
   let collector: Collector;
   before(async () => {
-    const [database] = databases;
+    const [database] = databasesByLength;
     if (database === undefined) throw new Error('no database');
     surroundings = await surroundingsOn(database);
     collector = await startCollector();

@@ -5,7 +5,7 @@
 
 import { expect } from 'chai';
 import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
-import { databases, sqliteFile } from '../support/databases.ts';
+import { databasesByLength, sqliteFile } from '../support/databases.ts';
 import { sendBytes } from '../support/hostile/send-bytes.ts';
 import { answering, type Handler, type Loopback } from '../support/loopback.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
@@ -27,7 +27,7 @@ const normalizing: Handler = (request, response) => {
 };
 const PATH_LIKE_KEYS = ['a/b', 'a\\b', 'a%b', 'a/../b', '..%2Fb', '%2e%2e', '../users/b', '/'.repeat(256)];
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The sponsor check in mode poll on ${database.name}`, () => {
     let admin: Loopback;
     let mandate: Mandate;

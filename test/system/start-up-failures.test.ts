@@ -14,7 +14,7 @@ import { serve } from '../../composition/commands/serve.ts';
 import { environment, signalsMode, startable, type Texts } from '../composition/settings/sources.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { connectOutside, databases, type FreshDatabase, freshDatabase } from '../support/databases.ts';
+import { connectOutside, databasesByLength, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { listen } from '../support/listening.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { postgresServer } from '../support/postgres-server.ts';
@@ -700,7 +700,7 @@ describe('A native SQLite module that cannot be loaded', () => {
   }
 });
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`mandate migrate on ${kind.name}`, () => {
     it('applies the schema once in two concurrent processes, and both exit with 0', async () => {
       const database = await kind.fresh('absent');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { runCommand, startCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { listen } from '../support/listening.ts';
 
 const good = {
@@ -17,7 +17,7 @@ const good = {
   PORT: '0',
 };
 
-for (const kind of databases) {
+for (const kind of databasesByLength) {
   describe(`Starting mandate serve on ${kind.name}`, () => {
     let database: FreshDatabase;
     before(async () => {

@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-status-list';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
@@ -22,7 +22,7 @@ const claimOf = ({ body }: Answer) => getStatusListFromJWT(String(body.access_to
 const pathOf = (issued: Answer) => new URL(claimOf(issued).uri).pathname;
 const valueAt = (list: Answer, issued: Answer) => getListFromStatusListJWT(list.text).getStatus(claimOf(issued).idx);
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Status lists on ${database.name}`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

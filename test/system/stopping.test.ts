@@ -2,11 +2,11 @@
 
 import { expect } from 'chai';
 import { repetitions } from '../contract/repetitions.ts';
-import { databases } from '../support/databases.ts';
+import { databasesByLength } from '../support/databases.ts';
 import { type Answer, type LedgerLine, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Ending tasks on ${database.name}`, () => {
     let mandate: Mandate;
     let replica: Mandate;

@@ -2,8 +2,8 @@
 
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { runCommand } from '../support/command-process.ts';
-import { databases, type FreshDatabase } from '../support/databases.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { databasesByLength, type FreshDatabase } from '../support/databases.ts';
 import { rootOfPath, treeHash } from '../support/independent-ledger/tree-recursion.ts';
 import { makeSealingKey, type SealingKey } from '../support/ledger/sealing-key.ts';
 import { type Answer, type Mandate, startMandate } from '../support/mandate.ts';
@@ -48,7 +48,7 @@ function entriesIn(bytes: Buffer): readonly string[] {
   return entries;
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The transparency log on ${database.name}`, () => {
     const logKey = logKeySettings();
     let signing: Readonly<Record<string, string>>;
@@ -322,7 +322,7 @@ for (const database of databases) {
         'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
       };
       const adopt = (changes: Readonly<Record<string, string>>) =>
-        runCommand(['log', 'adopt-origin'], { ...settings, ...changes });
+        runMandate(['log', 'adopt-origin'], { ...settings, ...changes });
       const off = await adopt({ 'Service:Audit:Log:Key:Pem': '', 'Service:Audit:Log:Public': '' });
       expect([off.code, off.out]).to.deep.equal([1, '']);
       expect(off.err).to.include('Service:Audit:Log:Key is not set');

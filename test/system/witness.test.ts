@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
-import { type CommandProcess, runCommand, startCommand } from '../support/command-process.ts';
+import { runMandate } from '../support/cli-run.ts';
+import { type CommandProcess, startCommand } from '../support/command-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { cosignedAt, writtenLog } from '../support/log/written-log.ts';
 
@@ -29,7 +30,7 @@ describe('mandate witness', function () {
 
   const at = (name: string) => join(folder, name);
   const init = (name: string, ...more: readonly string[]) =>
-    runCommand(['witness', 'init', '--key', at(`${name}.pem`), '--state', at(`${name}.db`), ...more]);
+    runMandate(['witness', 'init', '--key', at(`${name}.pem`), '--state', at(`${name}.db`), ...more]);
   const serveLine = (name: string, ...more: readonly string[]) => [
     ...['witness', 'serve', '--key', at(`${name}.pem`), '--state', at(`${name}.db`), '--port', '0'],
     ...more,
@@ -136,7 +137,7 @@ describe('mandate witness', function () {
     const url = await urlOf(witness);
     const send = () =>
       fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(4) }).then(({ status }) => status);
-    const accept = () => runCommand(['witness', 'accept-clock', '--state', at('nine.db')]);
+    const accept = () => runMandate(['witness', 'accept-clock', '--state', at('nine.db')]);
     expect((await fetch(`${url}/add-checkpoint`, { method: 'POST', body: log.request(0) })).status).to.equal(200);
     expect((await accept()).out).to.match(/^No cosignature is dated after 2\d{3}-\S+Z, the time of this machine\.\n$/);
     // As a clock that was five years ahead leaves it.
@@ -151,7 +152,7 @@ describe('mandate witness', function () {
     expect(await send()).to.equal(200);
     expect((await fetch(`${url}/readyz`)).status).to.equal(200);
     expect(await stop(witness)).to.equal(0);
-    const missing = await runCommand(['witness', 'accept-clock', '--state', at('lost.db')]);
+    const missing = await runMandate(['witness', 'accept-clock', '--state', at('lost.db')]);
     expect([missing.code, missing.out, existsSync(at('lost.db'))]).to.deep.equal([1, '', false]);
     expect(missing.err).to.match(/lost\.db does not exist/);
   });
@@ -160,7 +161,7 @@ describe('mandate witness', function () {
     const { vkey } = writtenLog('log.test/ledger');
     await init('six', '--name', 'w.test/6');
     const refused = async (...line: readonly string[]) => {
-      const { code, out, err } = await runCommand(line);
+      const { code, out, err } = await runMandate(line);
       expect([code, out]).to.deep.equal([1, '']);
       return err;
     };
@@ -198,7 +199,7 @@ describe('mandate witness', function () {
       ],
       [serveLine('one'), /log/],
     ] as const) {
-      const { code, out, err } = await runCommand(line);
+      const { code, out, err } = await runMandate(line);
       expect([code, out]).to.deep.equal([2, '']);
       expect(err).to.match(sentence);
     }

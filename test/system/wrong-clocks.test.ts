@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { freePort } from '../../scripts/free-port.ts';
 import { startConsole } from '../support/console/console-service.ts';
-import { databases, postgres } from '../support/databases.ts';
+import { databasesByLength, postgres } from '../support/databases.ts';
 import { type Answer, fieldsOf, type Mandate, type RegisteredAgent, startMandate } from '../support/mandate.ts';
 import { personBrowser, startWithPage } from '../support/me/person-browser.ts';
 import { scrape } from '../support/metrics-scrape.ts';
@@ -274,7 +274,7 @@ describe('A replica on Postgres whose clock is wrong', () => {
   });
 });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`A process on ${database.name} whose clock jumps`, () => {
     let mandate: Mandate;
     let agent: RegisteredAgent;

@@ -4,7 +4,6 @@
  * too large for every installation. On other systems than Linux on x64 the tests use the installed Helm.
  */
 
-import '../../docs/kubernetes.test.ts';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { type Manifest, render, unpackHelm } from '../../support/kubernetes/helm
 import { typeErrors } from '../../support/kubernetes/object-types.ts';
 import { everything } from '../../support/kubernetes/values.ts';
 import { npm } from '../../support/packed-packages.ts';
+import { chartSuite } from './chart-suite.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mandate-helm-4-'));
 if (process.env.HELM === undefined && process.platform === 'linux' && process.arch === 'x64') {
@@ -31,6 +31,8 @@ const modelType = ({ apiVersion, kind }: Manifest) => {
   const [name] = (apiVersion.startsWith('monitoring.') ? MODELS[1] : MODELS[0])?.split(/(?<=.)@/) ?? [];
   return `import('${name}/${apiVersion}').I${kind}`;
 };
+
+chartSuite();
 
 describe('The objects of the Helm chart', function () {
   this.timeout(300_000);

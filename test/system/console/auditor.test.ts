@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { createAuditor } from '../../../adapters/sdk/audit/audit.ts';
 import { OPERATOR_SESSION_TTL } from '../../../domain/sessions/session.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { openEventStream } from '../../support/event-stream.ts';
 import { fieldsOf } from '../../support/mandate.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The console for auditors on ${database.name}`, function () {
     this.timeout(60_000);
     let running: ConsoleService;

@@ -8,6 +8,7 @@ import {
   closeBrowser,
   devices,
   expectSaid,
+  looksByLength,
   screenshot,
   signIn,
 } from '../../support/browser.ts';
@@ -17,14 +18,14 @@ import {
   signedInOperator,
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import type { Person } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 
 const DESKTOP: BrowserContextOptions = { ...devices.desktop };
 const SMALL: BrowserContextOptions = { ...devices.phone, viewport: { width: 360, height: 740 } };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`An operator's browser on ${database.name}`, function () {
     this.timeout(120_000);
     let running: ConsoleWithProvider;
@@ -141,10 +142,10 @@ for (const database of databases) {
     it('shows every screen without faults for axe, in light and dark, and on a narrow phone', async () => {
       await agent.grant();
       await running.mandate.block('grace', 'disabled');
-      for (const [look, options] of [
-        ['light', { ...DESKTOP, colorScheme: 'light' }],
+      for (const [look, options] of looksByLength([
         ['dark', { ...SMALL, colorScheme: 'dark' }],
-      ] as const) {
+        ['light', { ...DESKTOP, colorScheme: 'light' }],
+      ] as const)) {
         const page = await signedIn(operators.both, options);
         for (const [name, path] of [
           ['now', '/'],

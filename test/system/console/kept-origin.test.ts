@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { parseTaskId } from '../../../domain/identifiers.ts';
 import { startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { startMandate } from '../../support/mandate.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`what the scope of a task came from, on ${database.name}`, function () {
     this.timeout(120_000);
 

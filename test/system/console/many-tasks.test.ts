@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type ConsoleService, startConsole } from '../../support/console/console-service.ts';
 import { insertLiveTasks } from '../../support/console/many-tasks.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 
 const TASKS = 10_000;
 /**
@@ -15,7 +15,7 @@ const cpuMs = () => {
   return (user + system) / 1000;
 };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`the console with ${TASKS} live tasks on ${database.name}`, function () {
     this.timeout(120_000);
     let service: ConsoleService;

@@ -5,7 +5,7 @@ import type { BrowserContextOptions, Page, Route } from 'playwright-core';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../support/browser.ts';
 import { type ConsoleService, startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
@@ -13,7 +13,7 @@ const RENEWAL_MS = 15_000;
 /** So long the page waits for an answer. */
 const ANSWER_MS = 10_000;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`the screen Now, left open in a browser, on ${database.name}`, function () {
     this.timeout(120_000);
     let service: ConsoleService;

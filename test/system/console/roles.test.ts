@@ -12,7 +12,7 @@ import {
   signedInOperator,
   startWithConsole,
 } from '../../support/console/operators-browser.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { fieldsOf, sendTo } from '../../support/mandate.ts';
@@ -99,7 +99,7 @@ describe('The table of screens', () => {
   });
 });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The console by role on ${database.name}`, function () {
     this.timeout(120_000);
     let running: ConsoleWithProvider;

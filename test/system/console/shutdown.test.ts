@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/free-port.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
-import { connectOutside, databases, type OutsideConnection } from '../../support/databases.ts';
+import { connectOutside, databasesByLength, type OutsideConnection } from '../../support/databases.ts';
 import { openEventStream } from '../../support/event-stream.ts';
 import { eventually } from '../../support/eventually.ts';
 import { listen } from '../../support/listening.ts';
@@ -16,7 +16,7 @@ import { formPost, rawConnection } from '../../support/raw-http.ts';
 /** A session that was not used for so long is renewed by the next request, which is a write. */
 const UNUSED_SECONDS = 120;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Stopping a service with the console on ${database.name}`, function () {
     this.timeout(60_000);
     let running: ConsoleService;

@@ -6,7 +6,7 @@ import { freePort } from '../../../scripts/free-port.ts';
 import { type CollectedSpan, type Collector, startCollector } from '../../support/collector.ts';
 import { type CommandProcess, startCommand } from '../../support/command-process.ts';
 import { operators } from '../../support/console/operators-browser.ts';
-import { databases, type FreshDatabase } from '../../support/databases.ts';
+import { databasesByLength, type FreshDatabase } from '../../support/databases.ts';
 import { type Browser, makeBrowser } from '../../support/identity-provider/browser.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
 import { CONSOLE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
@@ -25,7 +25,7 @@ const named = (spans: readonly CollectedSpan[], name: string) => {
   return found[0] as CollectedSpan;
 };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Spans of the console on ${database.name}`, function () {
     this.timeout(60_000);
     let fresh: FreshDatabase;

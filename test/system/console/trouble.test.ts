@@ -11,7 +11,7 @@ import {
 } from '../../support/console/console-service.ts';
 import {
   connectOutside,
-  databases,
+  databasesByLength,
   type FreshDatabase,
   type OutsideConnection,
   type TestDatabase,
@@ -35,7 +35,7 @@ const UNUSED_SECONDS = 120;
 
 const form = { reason: 'A form in times of trouble', sponsor_key: 'grace', typed: 'grace' };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The console in trouble on ${database.name}`, function () {
     this.timeout(60_000);
     let running: ConsoleService;

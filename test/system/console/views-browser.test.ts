@@ -1,14 +1,21 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
-import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../support/browser.ts';
+import {
+  accessibilityFaults,
+  browse,
+  closeBrowser,
+  devices,
+  looksByLength,
+  screenshot,
+} from '../../support/browser.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 
 const START_LIMIT_MS = 120_000;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`the console's screens Delegation, Task and Agents in a browser on ${database.name}`, function () {
     this.timeout(120_000);
     let service: ConsoleService;
@@ -63,22 +70,23 @@ for (const database of databases) {
       }) as const;
     const narrow = { viewport: { width: 360, height: 740 } };
 
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const [device, options] of [
-        ['phone', { ...devices.phone, ...narrow }],
-        ['desktop', devices.desktop],
-      ] as const) {
-        it(`have nothing that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
-          for (const [name, path] of Object.entries(paths())) {
-            const page = await open(path, { ...options, isMobile: false, colorScheme });
-            expect(await accessibilityFaults(page), name).to.deep.equal([]);
-            const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
-            expect(overflow, `${name} is wider than the ${device}`).to.be.at.most(0);
-            await screenshot(page, `console-${name}-${device}-${colorScheme}-${database.engine}`);
-            await close(page);
-          }
-        });
-      }
+    const phone = { ...devices.phone, ...narrow };
+    for (const [colorScheme, device, options] of looksByLength([
+      ['dark', 'phone', phone],
+      ['dark', 'desktop', devices.desktop],
+      ['light', 'phone', phone],
+      ['light', 'desktop', devices.desktop],
+    ] as const)) {
+      it(`have nothing that axe finds, and fit the width, ${colorScheme} on a ${device}`, async () => {
+        for (const [name, path] of Object.entries(paths())) {
+          const page = await open(path, { ...options, isMobile: false, colorScheme });
+          expect(await accessibilityFaults(page), name).to.deep.equal([]);
+          const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+          expect(overflow, `${name} is wider than the ${device}`).to.be.at.most(0);
+          await screenshot(page, `console-${name}-${device}-${colorScheme}-${database.engine}`);
+          await close(page);
+        }
+      });
     }
 
     it('lead by keyboard alone from the picture to a task', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { operatorRoles } from '../../../domain/operators/operator.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import type { RegisteredAgent } from '../../support/mandate.ts';
 import { rawConnection } from '../../support/raw-http.ts';
 
@@ -14,7 +14,7 @@ const MOST_OF_ORDINARY = 2;
 const MOST_SHOWN = 30_000;
 const START_LIMIT_MS = 120_000;
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`the console's screens Delegation, Task and Agents on ${database.name}`, function () {
     this.timeout(60_000);
     let service: ConsoleService;

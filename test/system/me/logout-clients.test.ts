@@ -1,7 +1,7 @@
 /** Logout tokens for the client of the tasks, for that of the page, and for one client of both. */
 
 import { expect } from 'chai';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, startWithPage } from '../../support/me/person-browser.ts';
@@ -9,7 +9,7 @@ import { type PageWithProvider, personBrowser, startWithPage } from '../../suppo
 const AUDIENCE = 'Service:UpstreamIdp:BackchannelLogout:Audience';
 const REFUSED = 'Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`Logout tokens with the page /me on ${database.name}`, function () {
     this.timeout(60_000);
     let page: PageWithProvider;

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
@@ -26,7 +26,7 @@ const FORMS = [
   'tasks/task_01M31S7W68TMK7WDX8YKPSYTE0/stop',
 ];
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The limits of the person's page on ${database.name}`, function () {
     this.timeout(60_000);
     let running: PageWithProvider;

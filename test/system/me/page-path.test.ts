@@ -2,10 +2,10 @@
 
 import { expect } from 'chai';
 import { browse, closeBrowser, signIn } from '../../support/browser.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { type PageWithProvider, startWithPage } from '../../support/me/person-browser.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The person's page under an issuer with a path, on ${database.name}`, function () {
     this.timeout(120_000);
     let running: PageWithProvider;

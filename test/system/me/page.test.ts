@@ -5,12 +5,12 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ulid } from 'ulid';
 import { makeTaskId } from '../../../domain/identifiers.ts';
 import { accessibilityFaults, browse, closeBrowser, expectSaid, screenshot, signIn } from '../../support/browser.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { ada } from '../../support/identity-provider/people.ts';
 import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
 import { type PageWithProvider, startWithPage } from '../../support/me/person-browser.ts';
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The person's page in a browser on ${database.name}`, function () {
     this.timeout(120_000);
     let running: PageWithProvider;

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ada, grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
@@ -51,7 +51,7 @@ function expectNotice(answer: Answer, status: number, text: string): void {
   expect(answer.text).to.include(text);
 }
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The sign-in at /me on ${database.name}`, function () {
     this.timeout(60_000);
     let page: PageWithProvider;

@@ -8,7 +8,7 @@ import { listenForScrapes } from '../../../adapters/telemetry/scrape-listener.ts
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
 import { freePort } from '../../../scripts/free-port.ts';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { type RawAnswer, sendBytes } from '../../support/hostile/send-bytes.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider/identity-provider.ts';
@@ -54,7 +54,7 @@ const NO_RECEIVER = Object.fromEntries(Object.keys({ ...EVERY_RECEIVER, ...TWO_P
 const WRONG_CREDENTIAL: Readonly<Record<string, string>> = { adminKey: 'not_an_operator', meToken: 'invalid_token' };
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The API on ${database.name}`, function () {
     this.timeout(60_000);
     let world: World;

@@ -4,12 +4,12 @@ import { expect } from 'chai';
 import { createRemoteJWKSet, importJWK, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { databases } from '../../support/databases.ts';
+import { databasesByLength } from '../../support/databases.ts';
 import { JIRA, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-const targets = databases.flatMap((database) => [
+const targets = databasesByLength.flatMap((database) => [
   { database, issuerPath: '', where: `on ${database.name}` },
   { database, issuerPath: '/tenants/one', where: `of an issuer with a path on ${database.name}` },
 ]);

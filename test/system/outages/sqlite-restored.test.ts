@@ -1,7 +1,6 @@
 /** A backup is restored into a SQLite file: under a running service, or beside the log of the former file. */
 
 import { closeSync, copyFileSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
 import { WENT_BACK } from '../../../adapters/storage/ledger-memory.ts';
@@ -10,17 +9,13 @@ import { DAMAGED } from '../../../adapters/storage/sqlite/damaged-file.ts';
 import { CHECKED_AT_ONCE_BYTES, FILE_CHECK_MS } from '../../../adapters/storage/sqlite/limits.ts';
 import { sqliteReadiness } from '../../../adapters/storage/sqlite/readiness.ts';
 import { memoryOfThreads } from '../../../adapters/storage/sqlite/remembered-ledger.ts';
-import { runCommand, startCommand } from '../../support/command-process.ts';
+import { runCommand } from '../../support/command-process.ts';
 import { connectOutside, type FreshDatabase, sqliteFile } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ADMIN_KEY, type Answer, type Mandate, type RegisteredAgent, startMandate } from '../../support/mandate.ts';
 import { sharedSigningKey } from '../../support/shared-signing-key.ts';
 
 const POLL_MS = 20;
-/** Their check takes several seconds. */
-const SLOW_ROWS = 50;
-/** After this time the check has begun. */
-const CHECKING_MS = 1_000;
 /** As many that the tables have more than one page each. */
 const MANY = 60;
 
@@ -228,29 +223,5 @@ describe('A backup of SQLite', function () {
     );
     expect(await records()).to.equal(before);
     expect(mandate.log.lines.join('\n')).to.include('The file at Service:Database:Path is damaged.');
-  });
-
-  it('that is large does not delay the end of the service, however long its check takes', async () => {
-    await mandate.stop();
-    const handle = new Database(path);
-    handles.push(handle);
-    // The insertion and the check evaluate the column of each row, because it must not be null.
-    const inserting = performance.now();
-    handle.exec(`create table filler (content);
-      insert into filler values (zeroblob(${CHECKED_AT_ONCE_BYTES}));
-      create table slow (n integer, m integer generated always as (length(hex(zeroblob(n)))) virtual not null);
-      insert into slow (n)
-        with recursive c (n) as (select 30000000 union all select n from c limit ${SLOW_ROWS}) select n from c`);
-    const checkMs = performance.now() - inserting;
-    handle.close();
-    const serving = startCommand(['serve'], { ...database.settings, ...sharedSigningKey(), ...needed(), PORT: '0' });
-    await serving.said('"listening"');
-    await pause(CHECKING_MS);
-    const began = performance.now();
-    serving.child.kill('SIGTERM');
-    const { code, out } = await serving.ended;
-    expect([code, /could not be checked/.test(out)], out).to.deep.equal([0, false]);
-    expect(performance.now() - began).to.be.below((checkMs - CHECKING_MS) / 2);
-    mandate = await mandate.another({});
   });
 });

@@ -4,22 +4,29 @@ import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { LISTENERS_OF_A_PERSON } from '../../../../application/ledger/record-stream.ts';
 import type { LedgerEntry } from '../../../../domain/ledger/record.ts';
-import { accessibilityFaults, browse, closeBrowser, devices, screenshot } from '../../../support/browser.ts';
+import {
+  accessibilityFaults,
+  browse,
+  closeBrowser,
+  devices,
+  looksByLength,
+  screenshot,
+} from '../../../support/browser.ts';
 import { type ServedConsole, serveConsole, shortlyAfter } from '../../../support/console/served-console.ts';
-import { connectOutside, databases } from '../../../support/databases.ts';
+import { connectOutside, databasesByLength } from '../../../support/databases.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startTampering, type Tampering } from '../../../support/ledger/tampering.ts';
 import { type Evidence, evidence } from '../../../support/log/evidence.ts';
 
 const SMALL = { ...devices.phone, viewport: { width: 360, height: 740 } };
 const looks: Readonly<Record<string, BrowserContextOptions>> = {
-  'light desktop': { ...devices.desktop, colorScheme: 'light' },
-  'dark desktop': { ...devices.desktop, colorScheme: 'dark' },
   'light phone': { ...SMALL, colorScheme: 'light' },
   'dark phone': { ...SMALL, colorScheme: 'dark' },
+  'light desktop': { ...devices.desktop, colorScheme: 'light' },
+  'dark desktop': { ...devices.desktop, colorScheme: 'dark' },
 };
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The auditor's screens in a browser on ${database.name}`, function () {
     this.timeout(120_000);
     let ledger: Evidence;
@@ -64,7 +71,7 @@ for (const database of databases) {
     const RECORDS = 'Verify the records on this page';
     const CHAIN = 'Verify all checkpoints';
 
-    for (const [look, options] of Object.entries(looks)) {
+    for (const [look, options] of looksByLength(Object.entries(looks))) {
       it(`are accessible and fit the width: ${look}`, async () => {
         const page = await open('/ledger', options);
         await openPanel(page);

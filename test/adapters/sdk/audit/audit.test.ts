@@ -6,7 +6,7 @@ import {
   type PublishedCheckpoint,
   type PublishedRecord,
 } from '../../../../adapters/sdk/audit/audit.ts';
-import { databases } from '../../../support/databases.ts';
+import { databasesByLength } from '../../../support/databases.ts';
 import { canonicalRecords, publishedLedger } from '../../../support/independent-ledger/vectors.ts';
 import { type Mandate, startMandate } from '../../../support/mandate.ts';
 
@@ -105,7 +105,7 @@ describe('The auditor of a ledger that another program published', () => {
   });
 });
 
-for (const database of databases) {
+for (const database of databasesByLength) {
   describe(`The auditor of a ledger that the service publishes on ${database.name}`, () => {
     let mandate: Mandate;
     let auditor: Auditor;

@@ -7,7 +7,7 @@ import type { NoteSigner } from '../../../../application/ports/keys.ts';
 import { cosignedText, encodeCosignature } from '../../../../domain/log/cosignature.ts';
 import { formatNote, type NoteSignature, parseNote } from '../../../../domain/log/note.ts';
 import { COSIGNATURE, ED25519, formatVerifierKey } from '../../../../domain/log/verifier-key.ts';
-import { runCommand } from '../../../support/command-process.ts';
+import { runMandate } from '../../../support/cli-run.ts';
 import { sqliteFile } from '../../../support/databases.ts';
 import { seeded } from '../../../support/ledger/tampering.ts';
 import { byLength } from '../../../support/length.ts';
@@ -83,14 +83,14 @@ describe('An evidence bundle', function () {
     await ledger.task(13);
     await ledger.publish();
     const range = ['--agent', 'agent-1', '--from', '2026-01-01', '--to', '2027-01-01'];
-    const made = await runCommand(['audit-bundle', ...range, '--recorded-keys'], ledger.settings());
+    const made = await runMandate(['audit-bundle', ...range, '--recorded-keys'], ledger.settings());
     // The settings name the newest key only.
     const brought = `only the ledger names: ${ledger.thumbprints()[0]}. `;
     expect(made.code).to.equal(0);
     expect(made.err).to.include(brought);
     bundle = made.out;
     lines = bundle.slice(0, -1).split('\n');
-    withoutLog = (await runCommand(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings()))
+    withoutLog = (await runMandate(['audit-bundle', ...range, '--recorded-keys', '--without-log'], ledger.settings()))
       .out;
   });
   after(() => ledger.close());

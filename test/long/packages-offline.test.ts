@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { loadedModules } from './support/loaded-modules.ts';
-import { environmentOf } from './support/mandate.ts';
+import { loadedModules } from '../support/loaded-modules.ts';
+import { environmentOf } from '../support/mandate.ts';
 import {
   filesIn,
   LAYERS,
@@ -19,8 +19,8 @@ import {
   root,
   service,
   sizeOf,
-} from './support/packed-packages.ts';
-import { useLibraries } from './support/used-libraries.ts';
+} from '../support/packed-packages.ts';
+import { useLibraries } from '../support/used-libraries.ts';
 
 const run = promisify(execFile);
 const names = libraries.map(({ manifest }) => manifest.name);

@@ -8,22 +8,22 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { Finding } from '../../application/doctor/examine.ts';
-import { freePort } from '../../scripts/free-port.ts';
-import { runCommand } from '../support/command-process.ts';
-import { operators, signedInOperator } from '../support/console/operators-browser.ts';
-import { POLL_SCOPE } from '../support/identity-provider/better-auth/setup.ts';
+import type { Finding } from '../../../application/doctor/examine.ts';
+import { freePort } from '../../../scripts/free-port.ts';
+import { runCommand } from '../../support/command-process.ts';
+import { operators, signedInOperator } from '../../support/console/operators-browser.ts';
+import { POLL_SCOPE } from '../../support/identity-provider/better-auth/setup.ts';
 import {
   type MandateWithBetterAuth,
   startWithBetterAuth,
-} from '../support/identity-provider/better-auth/with-mandate.ts';
-import { ada, grace } from '../support/identity-provider/people.ts';
-import { answering } from '../support/loopback.ts';
-import { fieldsOf, type RegisteredAgent } from '../support/mandate.ts';
-import { personBrowser } from '../support/me/person-browser.ts';
-import { startUserDirectory } from '../support/user-directory.ts';
+} from '../../support/identity-provider/better-auth/with-mandate.ts';
+import { ada, grace } from '../../support/identity-provider/people.ts';
+import { answering } from '../../support/loopback.ts';
+import { fieldsOf, type RegisteredAgent } from '../../support/mandate.ts';
+import { personBrowser } from '../../support/me/person-browser.ts';
+import { startUserDirectory } from '../../support/user-directory.ts';
 
-const AUTHORITY = new URL('../support/tls/ca.pem', import.meta.url);
+const AUTHORITY = new URL('../../support/tls/ca.pem', import.meta.url);
 
 describe('With Better Auth as the identity provider', function () {
   this.timeout(60_000);

@@ -1,2 +1,0 @@
-import '../../../../support/full-length.ts';
-import '../../../../adapters/sdk/audit/bundle.test.ts';

@@ -1,2 +1,0 @@
-import '../../../support/full-length.ts';
-import '../../../application/ledger/tampering.test.ts';

@@ -1,2 +1,0 @@
-import '../../../support/full-length.ts';
-import '../../../application/log/cosign-checkpoint.test.ts';

@@ -1,2 +1,0 @@
-import '../../support/full-length.ts';
-import '../../docs/auditing-table.test.ts';

@@ -1,2 +1,0 @@
-import '../../../support/full-length.ts';
-import '../../../domain/ledger/merkle-tree.test.ts';

@@ -1,2 +1,0 @@
-import '../../support/full-length.ts';
-import '../../scripts/ci-run.test.ts';

@@ -1,2 +1,0 @@
-import '../../../support/full-length.ts';
-import '../../../system/console/stream-replicas.test.ts';

@@ -1,2 +1,0 @@
-import '../../support/full-length.ts';
-import '../../system/histories.test.ts';

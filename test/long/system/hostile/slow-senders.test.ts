@@ -1,2 +1,0 @@
-import '../../../support/full-length.ts';
-import '../../../system/hostile/slow-senders.test.ts';
