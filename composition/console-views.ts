@@ -1,31 +1,27 @@
 /** Binds what the console's screens read, beside the use cases of the API, to its ports. */
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
-import type { ViewsSurface } from '../adapters/http/console/views-surface.ts';
+import type { ViewsSurface } from '../adapters/http/console/context.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';
 import { judgeDraft } from '../application/admin/register-agent.ts';
 import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
 import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
+import { statusListReach } from './settings/alternatives.ts';
 import { traceable } from './traces.ts';
 
 /** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
 const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
-export function consoleViews(
-  parts: Pick<Parts, 'settings' | 'storage' | 'storageWithin' | 'agentKeys' | 'clockWatch'>,
-): Traceable<ViewsSurface> {
+export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
   return traceable(parts, ({ tasks, agents }) => ({
     longestTokenTtl: lifetimes.maxTokenTtl,
-    statusLists: settings['Service:StatusLists:Enabled']
-      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-      : undefined,
+    statusLists: statusListReach(settings),
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),
     async compare(file, bytes) {
       const excess = findExcessIn(file, bytes, COMPARED_AT_ONCE);

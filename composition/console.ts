@@ -1,42 +1,33 @@
 /** Binds the console's use cases to their ports. It exists only with `Service:Console:Port`. */
 
 import type { HttpApp } from '../adapters/http/app.ts';
+import type { BrowserSessions } from '../adapters/http/browser/session.ts';
+import type { SignInSurface } from '../adapters/http/browser/sign-in.ts';
 import { consoleApp } from '../adapters/http/console/console-app.ts';
 import type { ConsoleSurface } from '../adapters/http/console/console-router.ts';
+import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/context.ts';
 import { consoleCookies } from '../adapters/http/console/cookies.ts';
-import { MOST_COUNTED, type OverviewSurface } from '../adapters/http/console/overview-surface.ts';
-import type { ConsoleSessions } from '../adapters/http/console/session.ts';
-import { formTokenOf } from '../adapters/http/pages/cookies.ts';
-import type { SignInSurface } from '../adapters/http/pages/sign-in-router.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
-import { sealing } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
-import {
-  closeOperatorsSession,
-  type OperatorClaims,
-  openOperatorsSession,
-  operatorOf,
-  peekOperatorsSession,
-  useOperatorsSession,
-} from '../application/admin/operator-sessions.ts';
 import { sharedExamination } from '../application/doctor/shared-examination.ts';
-import { keptIdToken } from '../application/me/sessions.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Digest } from '../application/ports/runtime.ts';
+import { beginSession, endSession, type PageSessions } from '../application/sessions.ts';
+import { type OperatorClaims, type OperatorPerson, operatorIn } from '../domain/operators/operator.ts';
 import type { Secret } from '../domain/secret.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
+import { OPERATOR_SESSION_TTL, operatorOf } from '../domain/sessions/session.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import { consoleViews } from './console-views.ts';
 import { settingsInUse } from './doctor/settings.ts';
-import type { ConsoleNeeds } from './parts.ts';
+import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
+import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { sessionDigest } from './session-digest.ts';
-import { consoleChoice, operatorsChoice, sinkChoice } from './settings/alternatives.ts';
+import { consoleChoice, operatorsChoice, sinkChoice, statusListReach } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
 /** @param clientSecret `undefined` for `private_key_jwt` */
-export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefined): HttpApp {
+export function openConsole(parts: Parts, clientSecret: Secret | undefined): HttpApp {
   const { settings, surfaces } = parts;
   const chosen = consoleChoice(settings);
   if (chosen === undefined) throw new Error('the console is opened without its settings');
@@ -48,18 +39,18 @@ export function openConsole(parts: ConsoleNeeds, clientSecret: Secret | undefine
   });
 }
 
-function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): ConsoleSurface {
+function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface {
   const { settings, storage, storageWithin, surfaces, anonymousDenials: anonymous, clock, log } = parts;
   const { admin, audit } = surfaces;
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
-  const sessionsOf = (trace: Trace | undefined) =>
-    sessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
+  const sessionsWithin = (trace: Trace | undefined) =>
+    consoleSessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
   return {
     ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
     sessions: {
-      find: (cookies, trace) => sessionsOf(trace).find(cookies, trace),
-      peek: (cookies, trace) => sessionsOf(trace).peek(cookies, trace),
+      find: (cookies, trace) => sessionsWithin(trace).find(cookies, trace),
+      peek: (cookies, trace) => sessionsWithin(trace).peek(cookies, trace),
     },
     examine: sharedExamination(async () => {
       // Loaded by the first operator who asks.
@@ -71,7 +62,7 @@ function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): Console
   };
 }
 
-function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
+function overview(parts: Parts): Traceable<OverviewSurface> {
   const { settings, clockWatch } = parts;
   return traceable(parts, (storage) => ({
     countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
@@ -80,33 +71,17 @@ function overview(parts: ConsoleNeeds): Traceable<OverviewSurface> {
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
-    statusLists: settings['Service:StatusLists:Enabled']
-      ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-      : undefined,
+    statusLists: statusListReach(settings),
   }));
 }
 
-function sessions(parts: ConsoleNeeds, storage: Storage, provider: SignIn): ConsoleSessions {
-  const service = sessionService(parts, storage);
-  const by = (read: typeof peekOperatorsSession) => async (cookies: string) => {
-    const secret = consoleCookies.sessionSecret(cookies);
-    const session = secret === undefined ? undefined : await read(service, secret);
-    if (secret === undefined || session === undefined) return undefined;
-    const idToken = keptIdToken(sealing, secret, session);
-    const signsOutEverywhere = await provider.offersSignOut();
-    return { operator: session.operator, formToken: formTokenOf(secret), idToken, signsOutEverywhere };
-  };
-  return {
-    find: by((_part, secret) => useOperatorsSession(service, secret)),
-    peek: by(peekOperatorsSession),
-  };
+function consoleSessions(parts: Parts, storage: Storage, provider: SignIn): BrowserSessions<OperatorPerson> {
+  return browserSessions(sessionsOf(parts, storage), consoleCookies, operatorOf, provider);
 }
 
-function sessionService({ settings, clockWatch, randomness }: ConsoleNeeds, storage: Storage) {
-  return {
-    ...{ decisions: storage, operatorSessions: storage.operatorSessions, sharedTime: clockWatch, randomness, sealing },
-    digest: consoleDigest(settings),
-  };
+function sessionsOf(parts: Parts, storage: Storage): PageSessions {
+  const digest = consoleDigest(parts.settings);
+  return pageSessions(parts, storage, { kind: 'operator', ttl: OPERATOR_SESSION_TTL, digest });
 }
 
 /** Bound to the settings that say who an operator is, and that give roles. */
@@ -117,7 +92,7 @@ export function consoleDigest(settings: Settings): Digest {
 
 /** The client of the console at the operators' identity provider. */
 function consoleSignIn(
-  parts: ConsoleNeeds,
+  parts: Parts,
   {
     origin,
     clientId,
@@ -133,11 +108,11 @@ function consoleSignIn(
     sponsorKeyClaim: 'sub',
     moreClaims: [settings['Service:UpstreamIdp:SponsorKeyClaim'], ...roleClaim.split('.', 1)],
   };
-  return signInAtFirstUse(client, {
-    ...parts,
+  const provider = {
     metadata: parts.operatorMetadata ?? parts.providerMetadata,
     providerKeys: parts.operatorKeys ?? parts.providerKeys,
-  });
+  };
+  return signInAtFirstUse(client, provider, parts);
 }
 
 function operatorClaims(settings: Settings): OperatorClaims {
@@ -147,28 +122,29 @@ function operatorClaims(settings: Settings): OperatorClaims {
   return { roleClaim: chosen.roleClaim, roles: chosen.roles, sponsorKeyClaim };
 }
 
-function signInSurface(parts: ConsoleNeeds, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
+function signInSurface(parts: Parts, origin: string, provider: SignIn): Traceable<SignInSurface<'no_role'>> {
   const { settings, surfaces, randomness, anonymousDenials: anonymous } = parts;
   const claims = operatorClaims(settings);
   const { operators } = surfaces.admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return traceable(parts, (storage) => {
-    const service = sessionService(parts, storage);
+    const sessions = sessionsOf(parts, storage);
     return {
       ...{ origin, provider, randomness },
-      findSession: (cookies, trace) => sessions(parts, storage, provider).find(cookies, trace),
+      findSession: consoleSessions(parts, storage, provider).find,
       async open(signedIn, earlier, trace) {
-        const operator = operatorOf(signedIn, claims);
+        const { issuer, person } = signedIn;
+        const operator = operatorIn(signedIn.claims, claims, { issuer, subject: person.subject });
         if (operator.roles.length === 0) {
           // The session of the operator who used this browser before: this person must not use it.
-          if (earlier !== undefined) await closeOperatorsSession(service, earlier);
+          if (earlier !== undefined) await endSession(sessions, earlier);
           await operators.refuseRole(operator, 'GET /callback', trace);
           return { kind: 'refused', reason: 'no_role' };
         }
-        const secret = await openOperatorsSession(service, operator, signedIn, earlier);
+        const secret = await beginSession(sessions, { ...person, ...operator }, signedIn, earlier);
         return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
-      close: (secret) => closeOperatorsSession(service, secret),
+      close: (secret) => endSession(sessions, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'admin.denied', reason }, trace),
     };
   });

@@ -32,42 +32,74 @@ import { refreshToken } from '../application/token/refresh.ts';
 import { revokeToken } from '../application/token/revoke.ts';
 import { publishedListIds, publishedStatusLists } from '../application/token/status-list.ts';
 import type { LifetimeRules } from '../domain/agents/lifetimes.ts';
-import type { CredentialDenialReason } from '../domain/ledger/aggregation.ts';
 import { usersInTheWay } from '../domain/signals/provisioned-user.ts';
-import type { Trace } from '../domain/trace-context.ts';
 import { operators } from './operators.ts';
 import type { Parts } from './parts.ts';
 import type { Settings, SettingsSection } from './settings/settings.ts';
 import { actedOn, traceable } from './traces.ts';
 
-export function httpSurfaces(
-  parts: Pick<
-    Parts,
-    | (
-        | 'settings'
-        | 'storage'
-        | 'storageWithin'
-        | 'tracing'
-        | 'signingKeys'
-        | 'agentKeys'
-        | 'providerKeys'
-        | 'operatorKeys'
-        | 'directory'
-        | 'anonymousDenials'
-        | 'me'
-      )
-    | ('sealedTrees' | 'trustedChain' | 'recordStream' | 'transparencyLog' | 'admission' | 'receivers')
-    | ('clock' | 'clockWatch' | 'log' | 'randomness' | 'measurements')
-  >,
-): HttpSurfaces {
-  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
-  const { anonymousDenials: anonymous, sealedTrees: trees, transparencyLog, measurements, tracing } = parts;
-  const issuer = settings['Service:Issuer'];
-  const ttl = settings['Service:StatusLists:Ttl'];
-  const entries = settings['Service:StatusLists:Entries'];
+export function httpSurfaces(parts: Parts): HttpSurfaces {
+  const { settings, signingKeys, providerKeys, clock, clockWatch, log, randomness, measurements, tracing } = parts;
+  const { transparencyLog } = parts;
+  const named = operators(parts);
+  const access: Access = {
+    apiKey: settings['Service:Admin:ApiKey'],
+    refuse: async (reason, trace) => parts.anonymousDenials.record({ event: 'admin.denied', reason }, trace),
+    operators: named?.access,
+  };
+  return {
+    admission: {
+      ...parts.admission,
+      denials: parts.anonymousDenials,
+      clock,
+      log,
+      notAdmitted: measurements?.notAdmitted,
+    },
+    issuer: settings['Service:Issuer'],
+    signingKeys,
+    log,
+    randomness,
+    measurements,
+    tracing,
+    oauth: oauth(parts),
+    admin: admin(parts, access, named),
+    audit: audit(parts, access),
+    me: parts.me,
+    agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
+    statusLists: statusLists(parts),
+    transparencyLog: transparencyLog && {
+      ...access,
+      log,
+      reader: transparencyLog.reader,
+      isPublic: settings['Service:Audit:Log:Public'],
+      router: transparencyLog.router,
+    },
+    ...parts.receivers,
+    readiness: [
+      parts.storage.readiness,
+      clockWatch.readiness,
+      signingKeyReadiness(signingKeys),
+      sealingReadiness(parts.trustedChain),
+      providerKeysReadiness(providerKeys, clock),
+      ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
+    ],
+  };
+}
 
+type Access = Pick<HttpSurfaces['audit'], 'apiKey' | 'refuse' | 'operators'>;
+
+function oauth(parts: Parts): HttpSurfaces['oauth'] {
+  const { settings, signingKeys, agentKeys, providerKeys, directory, clock, clockWatch, log, randomness } = parts;
+  const issuer = settings['Service:Issuer'];
+  const entries = settings['Service:StatusLists:Entries'];
   const tokenService = {
-    ...{ clock, sharedTime: clockWatch, randomness, signingKeys, agentKeys, providerKeys, issuer },
+    clock,
+    sharedTime: clockWatch,
+    randomness,
+    signingKeys,
+    agentKeys,
+    providerKeys,
+    issuer,
     agentCache: agentCache(parts.storage.agents),
     directory,
     digest: sha256,
@@ -84,106 +116,99 @@ export function httpSurfaces(
     aggregation: settings['Service:Audit:Aggregation:Enabled'],
     statusLists: settings['Service:StatusLists:Enabled']
       ? {
-          ...{ entries, knownLists: new Map(), monotonic: () => performance.now() },
+          entries,
+          knownLists: new Map(),
+          monotonic: () => performance.now(),
           openList: listOpener({ decisions: parts.storage, randomness, clock, entries }),
         }
       : undefined,
   };
-  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
-  const named = operators(parts);
-  const access = {
-    apiKey: settings['Service:Admin:ApiKey'],
-    refuse: async (reason: CredentialDenialReason, trace?: Trace) =>
-      anonymous.record({ event: 'admin.denied', reason }, trace),
-    operators: named?.access,
-  };
-
-  return {
-    admission: { ...parts.admission, denials: anonymous, clock, log, notAdmitted: measurements?.notAdmitted },
-    issuer,
-    signingKeys,
-    log,
-    randomness,
-    measurements,
-    tracing,
-    oauth: traceable(parts, (storage) => {
-      const { agents, tasks, sponsors } = storage;
-      const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
-      const revocation = { ...service, audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`] };
-      return {
-        exchange: (request, trace) => exchangeToken(service, request, trace),
-        refresh: (request, trace) => refreshToken(service, request, trace),
-        introspect: (token) => introspectToken(service, token),
-        revoke: (request, trace) => revokeToken(revocation, request, trace),
-        record: recordDenials({ decisions: storage, anonymous, clock }),
-        log,
-      };
-    }),
-    admin: actedOn(parts, named?.explain, (storage) => {
-      const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
-      const service = { ...registration, decisions: storage, agents };
-      const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
-      const ending = { decisions: storage, tasks, sharedTime: clockWatch };
-      return {
-        ...access,
-        issuer,
-        register: (draft) => registerAgent(service, draft),
-        list: (page) => listAgents({ agents }, page),
-        find: (agentId) => agents.find(agentId),
-        update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
-        remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
-        stop: (selection) => stopTasks(ending, selection),
-        findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
-        usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
-        block: (sponsorKey) => blockSponsor(ending, sponsorKey),
-        unblock: (sponsorKey) => unblockSponsor({ ...ending, clock, twoPersons: named?.twoPersons }, sponsorKey),
-        listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
-        listTasks: (question) => listTasks(reading, question),
-        showTask: (taskId) => showTask(reading, taskId),
-        listBlocks: (question) => listBlocks(reading, question),
-        log,
-      };
-    }),
-    audit: traceable(parts, ({ ledger, checkpoints, transparencyLog: stored }) => ({
-      ...access,
-      query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
-      checkpoints: (question) => listCheckpoints({ checkpoints }, question),
-      prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
-      proveInLog: transparencyLog && ((checkpoint) => transparencyLog.prove(stored, checkpoint)),
-      streaming: parts.recordStream && {
-        ...{ stream: parts.recordStream, clock },
-        refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
-      },
+  return traceable(parts, (storage) => {
+    const { agents, tasks, sponsors } = storage;
+    const service = { ...tokenService, decisions: storage, agents, tasks, sponsors };
+    const revocation = {
+      ...service,
+      agentKeys: agentKeys.anonymous,
+      audiences: [...service.audiences, `${issuer}${REVOCATION_PATH}`],
+    };
+    return {
+      exchange: (request, trace) => exchangeToken(service, request, trace),
+      refresh: (request, trace) => refreshToken(service, request, trace),
+      introspect: (token) => introspectToken(service, token),
+      revoke: (request, trace) => revokeToken(revocation, request, trace),
+      record: recordDenials({ decisions: storage, anonymous: parts.anonymousDenials, clock }),
       log,
-    })),
-    me: parts.me,
-    agentKeys: traceable(parts, ({ agents }) => ({ find: (agentId) => agents.find(agentId), log })),
-    // Requests share the read of a list, so it is in no trace.
-    statusLists: tokenService.statusLists && {
-      find: publishedStatusLists({
-        ...{ ...tokenService, ttl, entries, statusLists: parts.storage.statusLists, measurements },
-        ...{ monotonic: () => performance.now(), deflate: zlibDeflate, hash: sha256Bytes },
-      }),
-      list: publishedListIds({
-        ...{ clock, ttl, statusLists: parts.storage.statusLists, monotonic: () => performance.now() },
-      }),
-      ...{ issuer, ttl },
+    };
+  });
+}
+
+function admin(parts: Parts, access: Access, named: ReturnType<typeof operators>): HttpSurfaces['admin'] {
+  const { settings, agentKeys, clock, clockWatch, log } = parts;
+  const issuer = settings['Service:Issuer'];
+  const registration = { clock, agentKeys, rules: { lifetimes: lifetimeRules(settings), issuer } };
+  return actedOn(parts, named?.explain, (storage) => {
+    const { agents, tasks, sponsors, ledger, provisionedUsers } = storage;
+    const service = { ...registration, decisions: storage, agents };
+    const reading = { tasks, sponsors, ledger, clock, sharedTime: clockWatch, digest: sha256 };
+    const ending = { decisions: storage, tasks, sharedTime: clockWatch };
+    return {
+      ...access,
+      issuer,
+      register: (draft) => registerAgent(service, draft),
+      list: (page) => listAgents({ agents }, page),
+      find: (agentId) => agents.find(agentId),
+      update: (agentId, patch) => updateAgent({ ...service, retryPause }, agentId, patch),
+      remove: (agentId) => removeAgent({ decisions: storage, clock }, agentId),
+      stop: (selection) => stopTasks(ending, selection),
+      findBlocks: (sponsorKey) => sponsors.findBlocks(sponsorKey),
+      usersInTheWay: async (sponsorKey) => usersInTheWay(await provisionedUsers.ofPerson(sponsorKey)),
+      block: (sponsorKey) => blockSponsor(ending, sponsorKey),
+      unblock: (sponsorKey) => unblockSponsor({ ...ending, clock, twoPersons: named?.twoPersons }, sponsorKey),
+      listActs: (question) => listActs({ operatorActs: storage.operatorActs, digest: sha256 }, question),
+      listTasks: (question) => listTasks(reading, question),
+      showTask: (taskId) => showTask(reading, taskId),
+      listBlocks: (question) => listBlocks(reading, question),
+      log,
+    };
+  });
+}
+
+function audit(parts: Parts, access: Access): HttpSurfaces['audit'] {
+  const { sealedTrees: trees, transparencyLog, recordStream: stream, anonymousDenials: anonymous, clock, log } = parts;
+  return traceable(parts, ({ ledger, checkpoints, transparencyLog: stored }) => ({
+    ...access,
+    query: (question) => queryLedger({ ledger, clock, digest: sha256 }, question),
+    checkpoints: (question) => listCheckpoints({ checkpoints }, question),
+    prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
+    proveInLog: transparencyLog && ((checkpoint) => transparencyLog.prove(stored, checkpoint)),
+    streaming: stream && {
+      stream,
+      clock,
+      refuseFull: async (trace) => anonymous.record({ event: 'admin.denied', reason: 'overloaded' }, trace),
     },
-    transparencyLog: transparencyLog && {
-      ...{ ...access, log, reader: transparencyLog.reader, isPublic: settings['Service:Audit:Log:Public'] },
-      router: transparencyLog.router,
-    },
-    ...parts.receivers,
-    readiness: [
-      ...[
-        parts.storage.readiness,
-        clockWatch.readiness,
-        signingKeyReadiness(signingKeys),
-        sealingReadiness(parts.trustedChain),
-        providerKeysReadiness(providerKeys, clock),
-      ],
-      ...(transparencyLog === undefined ? [] : [transparencyLog.readiness]),
-    ],
+    log,
+  }));
+}
+
+/** Requests share the read of a list, so it is in no trace. */
+function statusLists({ settings, storage, signingKeys, clock, measurements }: Parts): HttpSurfaces['statusLists'] {
+  if (!settings['Service:StatusLists:Enabled']) return undefined;
+  const issuer = settings['Service:Issuer'];
+  const ttl = settings['Service:StatusLists:Ttl'];
+  const stored = { statusLists: storage.statusLists, clock, ttl, monotonic: () => performance.now() };
+  return {
+    find: publishedStatusLists({
+      ...stored,
+      issuer,
+      signingKeys,
+      entries: settings['Service:StatusLists:Entries'],
+      measurements,
+      deflate: zlibDeflate,
+      hash: sha256Bytes,
+    }),
+    list: publishedListIds(stored),
+    issuer,
+    ttl,
   };
 }
 

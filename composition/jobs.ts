@@ -19,13 +19,7 @@ import { tracedJob } from './traces.ts';
 const SEALING = 'sealing the ledger';
 const SWEEPING = 'sweeping ended tasks';
 
-export function jobs(
-  parts: Pick<
-    Parts,
-    | ('settings' | 'storage' | 'storageWithin' | 'tracing' | 'signingKeys' | 'anonymousDenials')
-    | ('recordStream' | 'trustedChain' | 'transparencyLog' | 'sink' | 'clock' | 'clockWatch')
-  >,
-): Jobs {
+export function jobs(parts: Parts): Jobs {
   const { settings, storage, signingKeys, anonymousDenials, recordStream, transparencyLog, sink, clock, clockWatch } =
     parts;
   const chain = parts.trustedChain;

@@ -10,12 +10,12 @@ import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
 import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
 import { myTasks } from '../application/me/my-tasks.ts';
-import { findPause, pauseAgents, resumeAgents } from '../application/me/pause.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../application/me/pause.ts';
 import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
 import type { Secret } from '../domain/secret.ts';
-import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../domain/tasks/status-list.ts';
-import type { MeNeeds } from './parts.ts';
+import type { Parts } from './parts.ts';
+import { statusListReach } from './settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 import { traceable } from './traces.ts';
 
@@ -26,14 +26,14 @@ interface MeFiles {
   readonly scopeWords: ScopeWords;
 }
 
-export function openMe(parts: MeNeeds, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
-  const page = mePage({ ...parts, scopeWords });
+export function openMe(parts: Parts, { clientSecret, scopeWords }: MeFiles): HttpSurfaces['me'] {
+  const page = mePage(parts, scopeWords);
   const provider = pageSignIn(parts, clientSecret);
   const signIn = provider && signInSurface(parts, provider);
   return { api: meApi(parts, provider), signIn, page, routes: meRoutes };
 }
 
-function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurface> {
+function meApi(parts: Parts, provider: SignIn | undefined): Traceable<MeSurface> {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
@@ -42,7 +42,10 @@ function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurfac
   const validation =
     audience === undefined
       ? undefined
-      : { providerKeys, clock, sharedTime: clockWatch, audience, foreignAudience, sponsorKeyClaim, refuseBound };
+      : {
+          ...{ providerKeys: providerKeys.anonymous, clock, sharedTime: clockWatch },
+          ...{ audience, foreignAudience, sponsorKeyClaim, refuseBound },
+        };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;
     const service = { decisions: storage, tasks, sponsors, clock, sharedTime: clockWatch };
@@ -56,6 +59,7 @@ function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurfac
       canPause: settings['Service:Me:Pause'],
       pauseOf: (person) => findPause(service, person),
       pause: (person) => pauseAgents(service, person),
+      mayResume: (person) => mayResume(service, person),
       resume: (person) => resumeAgents(service, person),
       records: (person, question) => myRecords({ ledger, clock, digest: sha256 }, person, question),
       prove: (person, seq) => proveMyRecord({ checkpoints, trees, hash: sha256Bytes }, person, seq),
@@ -65,11 +69,7 @@ function meApi(parts: MeNeeds, provider: SignIn | undefined): Traceable<MeSurfac
 }
 
 /** What the page shows beside the tasks. `undefined` without `Service:Me:ClientId`. */
-export function mePage({
-  settings,
-  clock,
-  scopeWords,
-}: Pick<MeNeeds, 'settings' | 'clock'> & Pick<MeFiles, 'scopeWords'>): PageOptions | undefined {
+export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): PageOptions | undefined {
   if (settings['Service:Me:ClientId'] === undefined) return undefined;
   return {
     clock,
@@ -77,9 +77,7 @@ export function mePage({
     scopeWords,
     reach: {
       tokenTtl: settings['Service:Agents:MaxTokenTtl'],
-      statusLists: settings['Service:StatusLists:Enabled']
-        ? settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS
-        : undefined,
+      statusLists: statusListReach(settings),
     },
   };
 }

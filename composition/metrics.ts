@@ -48,12 +48,7 @@ export async function publishOnPort(
 }
 
 /** The values that the gauges read at a scrape. */
-export function observed(
-  parts: Pick<
-    Parts,
-    'storage' | 'signingKeys' | 'providerKeys' | 'transmitterKeys' | 'circuit' | 'admission' | 'clock' | 'clockWatch'
-  >,
-): Observed {
+export function observed(parts: Parts): Observed {
   const { storage, signingKeys, providerKeys, transmitterKeys, circuit, clock } = parts;
   const { limiters } = parts.admission;
   return {

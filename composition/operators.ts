@@ -11,19 +11,6 @@ import { type RequestedAct, refusedActDetail } from '../domain/operators/operato
 import type { Parts } from './parts.ts';
 import { operatorsChoice } from './settings/alternatives.ts';
 
-type Needed = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'storageWithin'
-  | 'providerKeys'
-  | 'operatorKeys'
-  | 'anonymousDenials'
-  | 'clock'
-  | 'clockWatch'
-  | 'randomness'
->;
-
 interface Operators {
   readonly access: OperatorAccess;
   readonly twoPersons: boolean;
@@ -31,13 +18,13 @@ interface Operators {
 }
 
 /** `undefined` if the admin key is the only way in. */
-export function operators(parts: Needed): Operators | undefined {
+export function operators(parts: Parts): Operators | undefined {
   const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons } = chosen;
   const validation = {
-    ...{ providerKeys: operatorKeys ?? providerKeys, clock, sharedTime: clockWatch, roleClaim, roles },
+    ...{ providerKeys: (operatorKeys ?? providerKeys).anonymous, clock, sharedTime: clockWatch, roleClaim, roles },
     // A token for both would be in the hands of agents.
     foreignAudience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
@@ -56,5 +43,9 @@ export function operators(parts: Needed): Operators | undefined {
     refuseUnchecked: async (trace) =>
       anonymousDenials.record({ event: 'admin.denied', reason: 'subject_keys_unavailable' }, trace),
   };
-  return { access, twoPersons, explain: (own, act) => explaining({ ...parts, digest: sha256 }, own, act) };
+  return {
+    access,
+    twoPersons,
+    explain: (own, act) => explaining({ clock, randomness: parts.randomness, digest: sha256 }, own, act),
+  };
 }

@@ -3,6 +3,7 @@
 import type { AdmissionControl } from '../adapters/http/admission/admission.ts';
 import type { HttpApp, HttpSurfaces } from '../adapters/http/app.ts';
 import type { Circuit } from '../adapters/identity-provider/circuit.ts';
+import type { FetchedAgentKeys } from '../adapters/jose/agent-keys.ts';
 import type { RefreshedProviderKeys } from '../adapters/jose/provider-keys.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
 import type { Observed } from '../adapters/telemetry/service-gauges.ts';
@@ -13,7 +14,7 @@ import type { TrustedChain } from '../application/ledger/trusted-chain.ts';
 import type { LogProofOutcome } from '../application/log/prove-in-log.ts';
 import type { LogReader } from '../application/log/read-log.ts';
 import type { ProviderMetadata, SponsorDirectory } from '../application/ports/identity-provider.ts';
-import type { AgentKeys, NoteSigner, SigningKeys } from '../application/ports/keys.ts';
+import type { NoteSigner, SigningKeys } from '../application/ports/keys.ts';
 import type { Network } from '../application/ports/network.ts';
 import type { Sink } from '../application/ports/outbox.ts';
 import type { Clock, Monotonic, Randomness, ReadinessCheck } from '../application/ports/runtime.ts';
@@ -42,39 +43,12 @@ export interface Given {
   /** `undefined` without `Service:Audit:Log:Key`. */
   readonly noteSigner: NoteSigner | undefined;
   /** Makes the transparency log; `undefined` without `Service:Audit:Log:Key`. */
-  readonly openLog: ((parts: LogNeeds) => LogParts | undefined) | undefined;
+  readonly openLog: ((parts: Parts) => LogParts | undefined) | undefined;
   /** Makes the surface `/me`; `undefined` if it is not configured. */
-  readonly openMe: ((parts: MeNeeds) => HttpSurfaces['me']) | undefined;
+  readonly openMe: ((parts: Parts) => HttpSurfaces['me']) | undefined;
   /** Makes the console; `undefined` if it is not configured. */
-  readonly openConsole: ((parts: ConsoleNeeds) => HttpApp) | undefined;
+  readonly openConsole: ((parts: Parts) => HttpApp) | undefined;
 }
-
-export type ConsoleNeeds = Pick<
-  Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('operatorMetadata' | 'operatorKeys' | 'surfaces' | 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness')
-  | ('agentKeys' | 'clockWatch')
->;
-
-export type MeNeeds = Pick<
-  Parts,
-  | ('settings' | 'storage' | 'storageWithin' | 'anonymousDenials' | 'providerMetadata' | 'providerKeys')
-  | ('sealedTrees' | 'signingKeys' | 'network' | 'clock' | 'clockWatch' | 'log' | 'randomness')
->;
-
-export type LogNeeds = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'sealedTrees'
-  | 'trustedChain'
-  | 'signingKeys'
-  | 'noteSigner'
-  | 'network'
-  | 'clock'
-  | 'clockWatch'
-  | 'log'
->;
 
 /** The transparency log of a running service. */
 export interface LogParts {
@@ -99,7 +73,7 @@ export interface Made {
   readonly storage: Storage;
   /** The storage whose calls are spans of a trace; `undefined` without spans. */
   readonly storageWithin: ((trace: Trace) => Storage) | undefined;
-  readonly agentKeys: AgentKeys;
+  readonly agentKeys: FetchedAgentKeys;
   readonly providerMetadata: ProviderMetadata;
   readonly providerKeys: RefreshedProviderKeys;
   /** `undefined` without `Service:Ssf`. */
@@ -129,23 +103,7 @@ export interface Made {
   readonly clockWatch: ClockWatch;
   readonly jobs: Jobs;
   readonly observed: Observed;
-  readonly service: ServiceParts;
 }
 
+/** Each part is created once, when it is first read: destructure what is needed, and never spread this object. */
 export type Parts = Given & Made;
-
-/** The parts that a running service starts and stops. */
-export type ServiceParts = Pick<
-  Parts,
-  | 'surfaces'
-  | 'console'
-  | 'jobs'
-  | 'observed'
-  | 'providerKeys'
-  | 'transmitterKeys'
-  | 'operatorKeys'
-  | 'recordStream'
-  | 'anonymousDenials'
-  | 'trustedChain'
-  | 'transparencyLog'
->;

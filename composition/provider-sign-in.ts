@@ -6,14 +6,17 @@ import type { ProviderMetadata, SignIn } from '../application/ports/identity-pro
 import type { ProviderKeys } from '../application/ports/keys.ts';
 import type { Parts } from './parts.ts';
 
-interface Needed extends Pick<Parts, 'signingKeys' | 'network' | 'clock' | 'log' | 'randomness'> {
+interface AtProvider {
   readonly metadata: ProviderMetadata;
   readonly providerKeys: Pick<ProviderKeys, 'verify'>;
 }
 
 /** Loading the library for sign-ins would lengthen the start of the service. */
-export function signInAtFirstUse(client: SignInClient, parts: Needed): SignIn {
-  const { metadata, providerKeys, signingKeys, network, clock, log, randomness } = parts;
+export function signInAtFirstUse(
+  client: SignInClient,
+  { metadata, providerKeys }: AtProvider,
+  { signingKeys, network, clock, log, randomness }: Parts,
+): SignIn {
   const load = async () => {
     const { signIn } = await import('../adapters/identity-provider/sign-in.ts');
     const assertion = serviceAssertion(signingKeys, clock, randomness);

@@ -3,33 +3,18 @@
 import { acceptLogout, type LogoutClient } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { createUser, listUsers, patchUser, removeUser, replaceUser } from '../application/signals/provision-user.ts';
+import type { UpstreamIssuers } from '../domain/signals/event-subject.ts';
 import type { Trace } from '../domain/trace-context.ts';
 import type { Parts } from './parts.ts';
 import { operatorsChoice, provisioningChoice, transmitterChoice, upstreamChoice } from './settings/alternatives.ts';
 import type { Settings } from './settings/settings.ts';
 import { traceable } from './traces.ts';
 
-type Needed = Pick<
-  Parts,
-  | 'settings'
-  | 'storage'
-  | 'storageWithin'
-  | 'anonymousDenials'
-  | 'providerMetadata'
-  | 'providerKeys'
-  | 'transmitterKeys'
-  | 'operatorKeys'
-  | 'clock'
-  | 'clockWatch'
-  | 'log'
-  | 'randomness'
->;
-
-export function receivers(parts: Needed): Parts['receivers'] {
+export function receivers(parts: Parts): Parts['receivers'] {
   return { backchannelLogout: backchannelLogout(parts), events: events(parts), scim: scim(parts) };
 }
 
-function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout'] {
+function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'] {
   const { settings, anonymousDenials: anonymous, providerKeys, clock, clockWatch, log } = parts;
   const clients = logoutClients(settings);
   const operators = operatorsLogout(parts);
@@ -37,7 +22,7 @@ function backchannelLogout(parts: Needed): Parts['receivers']['backchannelLogout
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys, clients, operators },
+    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys: providerKeys.anonymous, clients, operators },
     ...{ refuseLoggedOut, endTasksWithoutSession },
   };
   return traceable(parts, (decisions) => ({
@@ -52,36 +37,37 @@ function logoutClients(settings: Settings): readonly LogoutClient[] {
   const page = settings['Service:Me:ClientId'];
   const chosen = operatorsChoice(settings);
   const console = chosen?.issuer === undefined ? settings['Service:Operators:ClientId'] : undefined;
-  return [...new Set([tasks, page, console])].flatMap((audience) =>
+  return [...new Set([tasks, page, console])].flatMap((audience): readonly LogoutClient[] =>
     audience === undefined
       ? []
       : [
           {
-            ...{ audience, endsTasks: audience === tasks, closesSessions: audience === page },
-            closesOperatorSessions: audience === console,
+            audience,
+            endsTasks: audience === tasks,
+            closesSessions: audience === page ? 'me' : audience === console ? 'operator' : undefined,
           },
         ],
   );
 }
 
 /** Operators may sign in at another provider than the people whom agents act for. */
-function operatorsLogout(parts: Needed) {
+function operatorsLogout(parts: Parts) {
   const { settings, operatorKeys } = parts;
   const issuer = operatorsChoice(settings)?.issuer;
   const audience = settings['Service:Operators:ClientId'];
   if (issuer === undefined || audience === undefined || operatorKeys === undefined) return undefined;
-  const client = { audience, endsTasks: false, closesSessions: false, closesOperatorSessions: true };
-  return { issuer, providerKeys: operatorKeys, client, upstreamIssuer: upstreamIssuer(parts) };
+  const client = { audience, endsTasks: false, closesSessions: 'operator' } as const;
+  return { issuer, providerKeys: operatorKeys.anonymous, client, upstreamIssuer: upstreamIssuer(parts) };
 }
 
-function events(parts: Needed): Parts['receivers']['events'] {
+function events(parts: Parts): Parts['receivers']['events'] {
   const { settings, anonymousDenials: anonymous, transmitterKeys, clock, clockWatch, log } = parts;
   const transmitter = transmitterChoice(settings);
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
     ...{ anonymous, clock, sharedTime: clockWatch, log, transmitterKeys, audience },
-    upstreamIssuer: upstreamIssuer(parts),
+    upstreamIssuers: upstreamIssuers(parts),
   };
   return traceable(parts, (decisions) => ({
     credentials,
@@ -91,14 +77,26 @@ function events(parts: Needed): Parts['receivers']['events'] {
   }));
 }
 
-/** With a configured issuer, events are applied even while the identity provider does not answer. */
-function upstreamIssuer({ settings, providerMetadata }: Needed): (trace?: Trace) => Promise<string | undefined> {
+/** With a configured issuer, events that name it are applied even while the identity provider does not answer. */
+function upstreamIssuers({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<UpstreamIssuers> {
+  const upstream = upstreamChoice(settings);
+  const configured = upstream.kind === 'issuer' ? [upstream.issuer] : [];
+  return async (trace) => {
+    const described = await providerMetadata.current(trace);
+    if (described === undefined) return { known: configured, isComplete: false };
+    const { issuer, accessTokenIssuer = issuer } = described;
+    return { known: [issuer, accessTokenIssuer], isComplete: true };
+  };
+}
+
+/** With a configured issuer, it is known even while the identity provider does not answer. */
+function upstreamIssuer({ settings, providerMetadata }: Parts): (trace?: Trace) => Promise<string | undefined> {
   const upstream = upstreamChoice(settings);
   if (upstream.kind === 'issuer') return async () => upstream.issuer;
   return async (trace) => (await providerMetadata.current(trace))?.issuer;
 }
 
-function scim(parts: Needed): Parts['receivers']['scim'] {
+function scim(parts: Parts): Parts['receivers']['scim'] {
   const { settings, anonymousDenials: anonymous, clockWatch, randomness } = parts;
   const provisioning = provisioningChoice(settings);
   if (provisioning === undefined) return undefined;

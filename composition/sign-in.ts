@@ -1,29 +1,27 @@
 /** Binds the sign-in at the page `/me` and its sessions to their ports. They exist only with `Service:Me:ClientId`. */
 
+import type { BrowserSessions } from '../adapters/http/browser/session.ts';
 import { meCookies } from '../adapters/http/me/cookies.ts';
-import type { MeSessions } from '../adapters/http/me/identify.ts';
 import type { MeSignIn } from '../adapters/http/me/sign-in-router.ts';
-import { formTokenOf } from '../adapters/http/pages/cookies.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
-import { sealing } from '../adapters/platform/system-crypto.ts';
 import type { Storage } from '../adapters/storage/storage.ts';
-import { LONGEST_SIGN_IN_SECONDS } from '../application/me/pause.ts';
-import { closeMySession, keptIdToken, openMySession, useMySession } from '../application/me/sessions.ts';
 import type { SignIn } from '../application/ports/identity-provider.ts';
+import { beginSession, endSession, type PageSessions } from '../application/sessions.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { MeNeeds } from './parts.ts';
+import { personOf } from '../domain/sessions/session.ts';
+import { LONGEST_SIGN_IN_SECONDS } from '../domain/sessions/sign-in-age.ts';
+import type { MePerson } from '../domain/sponsors/me-person.ts';
+import { browserSessions, pageSessions, sessionDigest } from './page-sessions.ts';
+import type { Parts } from './parts.ts';
 import { signInAtFirstUse } from './provider-sign-in.ts';
-import { sessionDigest } from './session-digest.ts';
 import { traceable } from './traces.ts';
-
-type SessionParts = Pick<MeNeeds, 'settings' | 'clockWatch' | 'randomness'>;
 
 /**
  * The client of the page at the identity provider. `undefined` without `Service:Me:ClientId`.
  *
  * @param clientSecret `undefined` for `private_key_jwt`
  */
-export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): SignIn | undefined {
+export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): SignIn | undefined {
   const { settings } = parts;
   const clientId = settings['Service:Me:ClientId'];
   if (clientId === undefined) return undefined;
@@ -34,44 +32,32 @@ export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): Si
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
   };
-  return signInAtFirstUse(client, { ...parts, metadata: parts.providerMetadata });
+  return signInAtFirstUse(client, { metadata: parts.providerMetadata, providerKeys: parts.providerKeys }, parts);
 }
 
-export function signInSurface(parts: MeNeeds, provider: SignIn): Traceable<MeSignIn> {
+export function signInSurface(parts: Parts, provider: SignIn): Traceable<MeSignIn> {
   const { settings, randomness, anonymousDenials: anonymous, log } = parts;
   return traceable(parts, (storage) => {
-    const service = sessionService(parts, storage);
-    const sessions = meSessions(parts, storage, provider);
+    const sessions = sessionsOf(parts, storage);
     return {
       ...{ origin: settings['Service:Issuer'], provider, randomness, log },
-      findSession: (cookies, trace) => sessions.find(cookies, trace),
-      async open(signedIn, earlier) {
-        const secret = await openMySession(service, signedIn, earlier);
+      findSession: meSessions(parts, storage, provider).find,
+      async open({ person, issuer, ...signIn }, earlier) {
+        const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);
         return secret === undefined ? { kind: 'refused', reason: 'sign_in_ended' } : { kind: 'opened', secret };
       },
-      close: (secret) => closeMySession(service, secret),
+      close: (secret) => endSession(sessions, secret),
       refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
     };
   });
 }
 
-export function meSessions(parts: SessionParts, storage: Storage, provider: SignIn): MeSessions {
-  const service = sessionService(parts, storage);
-  return {
-    async find(cookies) {
-      const secret = meCookies.sessionSecret(cookies);
-      const session = secret === undefined ? undefined : await useMySession(service, secret);
-      if (secret === undefined || session === undefined) return undefined;
-      const { subject, sponsorKey, sessionId, authenticatedAt } = session;
-      const person = { subject, sponsorKey, sessionId, authenticatedAt, by: 'session' } as const;
-      const idToken = keptIdToken(sealing, secret, session);
-      return { person, formToken: formTokenOf(secret), idToken, signsOutEverywhere: await provider.offersSignOut() };
-    },
-  };
+export function meSessions(parts: Parts, storage: Storage, provider: SignIn): BrowserSessions<MePerson> {
+  return browserSessions(sessionsOf(parts, storage), meCookies, personOf, provider);
 }
 
-function sessionService({ settings, clockWatch: sharedTime, randomness }: SessionParts, storage: Storage) {
-  const ttl = settings['Service:Me:SessionTtl'];
+function sessionsOf(parts: Parts, storage: Storage): PageSessions {
+  const { settings } = parts;
   const digest = sessionDigest(settings, [settings['Service:Me:ClientId']]);
-  return { decisions: storage, sessions: storage.sessions, digest, sealing, sharedTime, randomness, ttl };
+  return pageSessions(parts, storage, { kind: 'me', ttl: settings['Service:Me:SessionTtl'], digest });
 }

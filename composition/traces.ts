@@ -23,21 +23,15 @@ export async function openTracing(settings: Settings, log: Log): Promise<Tracing
   return tracing;
 }
 
-export function storageWithin({
-  storage,
-  tracing,
-  settings,
-}: Pick<Parts, 'storage' | 'tracing' | 'settings'>): Parts['storageWithin'] {
+export function storageWithin({ storage, tracing, settings }: Parts): Parts['storageWithin'] {
   if (tracing === undefined) return undefined;
   const system = databaseChoice(settings).provider === 'postgres' ? 'postgresql' : 'sqlite';
   return (parent) => tracedStorage(storage, { tracing, system, parent });
 }
 
-type WithStorage = Pick<Parts, 'storage' | 'storageWithin'>;
-
 /** Makes a surface once, and with spans also for each request. */
 export function traceable<Surface>(
-  { storage, storageWithin: within }: WithStorage,
+  { storage, storageWithin: within }: Parts,
   make: (storage: Storage) => Surface,
 ): Traceable<Surface> {
   return { ...make(storage), within: within && ((trace) => make(within(trace))) };
@@ -45,7 +39,7 @@ export function traceable<Surface>(
 
 /** The same for a surface of operators: with `explain`, the decisions of a request record who asked for them. */
 export function actedOn<Surface extends object>(
-  parts: WithStorage,
+  parts: Parts,
   explain: ((storage: Storage, act: RequestedAct) => ReturnType<typeof explaining<Storage>>) | undefined,
   make: (storage: Storage) => Surface,
 ): Traceable<Surface> {
@@ -62,7 +56,7 @@ export function actedOn<Surface extends object>(
 
 /** A job; with spans, its run is the root of a trace. */
 export function tracedJob(
-  { storage, storageWithin: within, tracing }: WithStorage & Pick<Parts, 'tracing'>,
+  { storage, storageWithin: within, tracing }: Parts,
   name: string,
   run: (storage: Storage) => Promise<void>,
 ): Promise<void> {

@@ -20,7 +20,10 @@ import {
 } from '../application/log/witness-problems.ts';
 import { logWitnessing } from '../application/log/witnessing.ts';
 import { StorageUnavailable } from '../application/ports/decisions.ts';
-import type { LogNeeds, LogParts } from './parts.ts';
+import type { Clock, ReadinessCheck } from '../application/ports/runtime.ts';
+import type { Log } from '../application/ports/telemetry.ts';
+import type { TransparencyLog } from '../application/ports/transparency-log.ts';
+import type { LogParts, Parts } from './parts.ts';
 import { logChoice } from './settings/alternatives.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -39,7 +42,7 @@ export function transparencyLog({
   clock,
   clockWatch: sharedTime,
   log,
-}: LogNeeds): LogParts | undefined {
+}: Parts): LogParts | undefined {
   const chosen = logChoice(settings);
   if (chosen === undefined || noteSigner === undefined) return undefined;
   const signer = noteSigner;
@@ -61,7 +64,7 @@ export function transparencyLog({
   });
   let hasRecordedKeys = false;
   let loggedAtStart: number | undefined;
-  let lastProblem: string | undefined;
+  const reportGrowth = growthReport(log);
   /** Why this process adds no checkpoint, though the stored log has not halted. */
   let notBelieved: string | undefined;
 
@@ -113,27 +116,7 @@ export function transparencyLog({
       const published = (await served.state())?.published;
       return proveInLog({ log, hash: sha256Bytes }, checkpoint, published);
     },
-    readiness: {
-      name: 'log',
-      async check() {
-        // Not the remembered state: the first one that readers get is read after the witnesses have answered.
-        const answer = Promise.all([stored.state(), stored.problems()]);
-        const read = await timeLimit(
-          answer.catch(() => undefined),
-          READINESS_LIMIT_MS,
-        );
-        if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
-        const [state, problems] = read;
-        const problem = problemOf(chosen.origin, state?.origin, state?.halted ?? notBelieved);
-        if (problem !== undefined) return { status: 'Degraded', detail: problem };
-        const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
-        const ofWitnesses = pressing.map(describeProblem);
-        if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
-        const withheld = state && describeWithheld(state, names.length > 0);
-        if (withheld !== undefined) return { status: 'Degraded', detail: withheld };
-        return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
-      },
-    },
+    readiness: logReadiness({ stored, origin: chosen.origin, names, clock, notBelieved: () => notBelieved }),
     async start() {
       if (names.length > 0) {
         const state = await stored.state();
@@ -152,13 +135,55 @@ export function transparencyLog({
       const halted = outcome.kind === 'halted' ? outcome.reason : notBelieved;
       const stored = outcome.kind === 'other_origin' ? outcome.stored : chosen.origin;
       const problem = problemOf(chosen.origin, stored, halted);
-      if (problem !== undefined && problem !== lastProblem)
-        // The log writes no message of an error: it could repeat input. This one has none but a name of a log or witness.
-        log.error('the transparency log does not grow', new Error(problem), { problem });
-      if (problem === undefined && lastProblem !== undefined) log.info('the transparency log grows again');
-      lastProblem = problem;
+      reportGrowth(problem);
     },
     askWitnesses: () => witnessesAnswered().then(askWitnesses),
+  };
+}
+
+interface WatchedLog {
+  readonly stored: TransparencyLog;
+  readonly origin: string;
+  /** The names of the witnesses. */
+  readonly names: readonly string[];
+  readonly clock: Clock;
+  /** Why this process adds no checkpoint, though the stored log has not halted. */
+  notBelieved(): string | undefined;
+}
+
+function logReadiness({ stored, origin, names, clock, notBelieved }: WatchedLog): ReadinessCheck {
+  return {
+    name: 'log',
+    async check() {
+      // Not the remembered state: the first one that readers get is read after the witnesses have answered.
+      const answer = Promise.all([stored.state(), stored.problems()]);
+      const read = await timeLimit(
+        answer.catch(() => undefined),
+        READINESS_LIMIT_MS,
+      );
+      if (read === undefined) return { status: 'Degraded', detail: 'The database did not answer.' };
+      const [state, problems] = read;
+      const problem = problemOf(origin, state?.origin, state?.halted ?? notBelieved());
+      if (problem !== undefined) return { status: 'Degraded', detail: problem };
+      const pressing = pressingProblems(presentProblems(problems, names), state, clock.now());
+      const ofWitnesses = pressing.map(describeProblem);
+      if (ofWitnesses.length > 0) return { status: 'Degraded', detail: ofWitnesses.join(' ') };
+      const withheld = state && describeWithheld(state, names.length > 0);
+      if (withheld !== undefined) return { status: 'Degraded', detail: withheld };
+      return { status: 'Healthy', detail: `The log has ${state?.size ?? 0} leaves.` };
+    },
+  };
+}
+
+/** Logs why the log does not grow, once for each reason, and that it grows again. */
+function growthReport(log: Log): (problem: string | undefined) => void {
+  let last: string | undefined;
+  return (problem) => {
+    // The logger drops error messages, which may quote input. This one quotes only configured names, so it is a field too.
+    if (problem !== undefined && problem !== last)
+      log.error('the transparency log does not grow', new Error(problem), { problem });
+    if (problem === undefined && last !== undefined) log.info('the transparency log grows again');
+    last = problem;
   };
 }
 

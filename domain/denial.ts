@@ -152,6 +152,16 @@ const catalogue = {
 /** A machine-readable reason: a fixed snake_case word that never contains request data. */
 export type DenialReason = keyof typeof catalogue;
 
+/** A refusal that a decision records, and that has no OAuth error. */
+export type ConflictReason =
+  | 'agent_already_exists'
+  | 'agent_has_tasks'
+  | 'sponsor_block_not_owned'
+  | 'sign_in_too_old'
+  | 'pause_not_liftable'
+  | 'operator_is_sponsor'
+  | 'operator_role_missing';
+
 /** The OAuth error and the public sentence of a reason. */
 export function describeDenial(reason: DenialReason): Entry {
   return catalogue[reason];

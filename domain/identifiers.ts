@@ -36,6 +36,9 @@ export function namesAgent(subject: string): boolean {
   return subject.slice(0, AGENT_PREFIX.length).toLowerCase() === AGENT_PREFIX;
 }
 
+/** Longest `act.instance` (specification "Other limits"). */
+export const MAX_INSTANCE_LENGTH = 128;
+
 /** Crockford base32 ULID. */
 const ULID = '[0-9A-HJKMNP-TV-Z]{26}';
 const TASK_ID = new RegExp(`^task_${ULID}$`);

@@ -26,7 +26,7 @@ const pictures: Readonly<Record<string, Picture>> = {
     colorScheme: 'light',
   },
   'me-history': {
-    ...{ view: aBusyView({ live: [], notice: { kind: 'stopped', tasks: 3 } }), language: 'en' },
+    ...{ view: aBusyView({ live: [], notice: { kind: 'stopped', amount: 3 } }), language: 'en' },
     ...{ device: 'desktop', colorScheme: 'dark', opened: 'ask-pause' },
   },
   'me-paused': {

@@ -39,6 +39,34 @@ function faultsOfPlace(path: string): readonly string[] {
   return faults;
 }
 
+/** The lint holds the form of each import: a plain path in single quotes. */
+const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+
+/** The folders of one parent whose files import each other in a circle. The files themselves may be in none. */
+function folderCircles(sources: ReadonlyMap<string, string>): readonly string[] {
+  // By parent: a child (folder or file), and those beside it whose files it imports.
+  const parents = new Map<string, Map<string, Set<string>>>();
+  for (const [path, source] of sources) {
+    for (const [, specifier = ''] of source.matchAll(IMPORT)) {
+      const [from, to] = [path.split('/'), posix.join(posix.dirname(path), specifier).split('/')];
+      const at = from.findIndex((name, depth) => name !== to[depth]);
+      const parent = from.slice(0, at).join('/');
+      const children = parents.get(parent) ?? new Map<string, Set<string>>();
+      parents.set(parent, children.set(from[at] ?? '', (children.get(from[at] ?? '') ?? new Set()).add(to[at] ?? '')));
+    }
+  }
+  return [...parents].flatMap(([parent, children]) => {
+    const reached = (child: string, seen = new Set<string>()): ReadonlySet<string> => {
+      for (const next of children.get(child) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
+      return seen;
+    };
+    const folders = [...children.keys()].filter((child) => !child.endsWith('.ts'));
+    return folders
+      .filter((one) => folders.some((other) => other !== one && reached(one).has(other) && reached(other).has(one)))
+      .map((folder) => `${parent}/${folder}`);
+  });
+}
+
 /** Runs the repository's lint on these files in a temporary folder. Returns the lint errors by path. */
 function lint(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-layers-'));
@@ -102,6 +130,25 @@ describe('The architecture', () => {
       (path) => LAYERS.includes(path.split('/')[0] ?? '') && UNSEEN.test(readFileSync(path, 'utf8')),
     );
     expect(unseen).to.deep.equal([]);
+  });
+
+  it('has no folders that import each other in a circle', () => {
+    const sources = new Map(
+      files
+        .filter((path) => LAYERS.includes(path.split('/')[0] ?? ''))
+        .map((path) => [path, readFileSync(path, 'utf8')]),
+    );
+    expect(folderCircles(sources)).to.deep.equal([]);
+  });
+
+  it('reports folders in a circle, also one of types through other folders or a file, and no circle of files', () => {
+    const circles = (imports: Readonly<Record<string, string>>) =>
+      folderCircles(new Map(Object.entries(imports).map(([path, to]) => [path, `import type { A } from '${to}';`])));
+    expect(circles({ 'a/b/1.ts': '../c/1.ts', 'a/c/2.ts': '../b/2.ts' })).to.deep.equal(['a/b', 'a/c']);
+    const through = { 'a/b/x/1.ts': '../../c/1.ts', 'a/c/2.ts': '../d.ts', 'a/d.ts': './b/3.ts' };
+    expect(circles(through)).to.deep.equal(['a/b', 'a/c']);
+    expect(circles({ 'a/b/1.ts': '../c/1.ts', 'a/c/2.ts': '../d/2.ts' })).to.deep.equal([]);
+    expect(circles({ 'a/b/1.ts': './2.ts', 'a/b/2.ts': './1.ts' })).to.deep.equal([]);
   });
 
   it('is not inside a folder with the name of a layer, because the lint matches whole paths', () => {
@@ -241,6 +288,7 @@ describe('The lint of the architecture', function () {
     ['adapters/jose', 'lru-cache'],
     ['composition', '../adapters/http/app.ts'],
     ['composition', 'tsyringe'],
+    ['composition', 'fastest-levenshtein'],
     ['composition', 'node:process'],
     ['adapters/sdk/tool-server/core', '../../../../domain/scope.ts'],
     ['adapters/sdk/tool-server/core', '../../http-answer.ts'],

@@ -179,7 +179,7 @@ describe('The dates of a token', () => {
       type: 'logout+jwt',
       claims: { ...signal, sub: 'ada', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
       read: async (token) => {
-        const client = { audience: HERE, endsTasks: true, closesSessions: false, closesOperatorSessions: false };
+        const client = { audience: HERE, endsTasks: true, closesSessions: undefined };
         const service = {
           decisions,
           providerKeys,
@@ -207,7 +207,12 @@ describe('The dates of a token', () => {
       read: async (token) => {
         const log = { info: () => undefined };
         const service = { decisions, transmitterKeys: providerKeys, anonymous, clock, sharedTime, log, audience: HERE };
-        return told(await acceptSecurityEvent({ ...service, upstreamIssuer: async () => IDP }, token));
+        return told(
+          await acceptSecurityEvent(
+            { ...service, upstreamIssuers: async () => ({ known: [IDP], isComplete: true }) },
+            token,
+          ),
+        );
       },
       expired: 'ssf_expired',
       notYetValid: 'ssf_not_yet_valid',

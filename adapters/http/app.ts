@@ -20,7 +20,7 @@ import { type AgentKeysSurface, agentKeysRouter, discoveryRouter } from './publi
 import { healthRouter, optionsEndpoint } from './public/health.ts';
 import type { LogSurface } from './public/log.ts';
 import { type StatusListSurface, statusListEndpoint, statusListRouter } from './public/status-lists.ts';
-import { pathOf, type RouteOf, routeOf, withoutIssuerPath } from './routes.ts';
+import { pathOf, type RouteOf, routed, routeOf, withoutIssuerPath } from './routes.ts';
 import { type ScimSurface, scimRouter } from './scim/scim-router.ts';
 import { type MessageClasses, messageClasses, type ServedRequest } from './server/message-classes.ts';
 import type { Traceable } from './traceable.ts';
@@ -101,12 +101,14 @@ export function routing(surfaces: HttpSurfaces): Routing {
   return { endpoints: oauthEndpoints(surfaces.oauth), app, me };
 }
 
+const ALLOWED = { '*': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', '/': 'OPTIONS' };
+
 export function httpApp(surfaces: HttpSurfaces): HttpApp {
   const { endpoints, app, me } = routing(surfaces);
   const lists = surfaces.statusLists && statusListEndpoint(surfaces.statusLists, surfaces.log);
-  const routed = (request: ServedRequest, response: ServerResponse) => {
+  const application = (request: ServedRequest, response: ServerResponse) => {
     const path = pathOf(request.url ?? '');
-    const endpoint = endpoints.get(path) ?? optionsEndpoint(request.method, path);
+    const endpoint = endpoints.get(path) ?? optionsEndpoint(ALLOWED, request.method, path);
     const list = endpoint === undefined ? lists?.(request) : undefined;
     request.endpoint = endpoint === undefined ? list?.route : path;
     (endpoint ?? list?.serve ?? app)(request, response);
@@ -116,7 +118,7 @@ export function httpApp(surfaces: HttpSurfaces): HttpApp {
     me: me !== undefined,
     log: surfaces.transparencyLog !== undefined,
   };
-  const observed = observedRequests(surfaces, routed, (target) => routeOf(target, optional), me?.refusalPages);
+  const observed = observedRequests(surfaces, application, (target) => routeOf(target, optional), me?.refusalPages);
   const withoutPrefix = withoutIssuerPath(surfaces.issuer, optional);
   return {
     listener(request, response) {
@@ -141,7 +143,8 @@ export function observedRequests(
   pages: RefusalPages | undefined,
 ): RequestListener {
   const logged = loggedRequests(log, randomness, next);
-  const admitted = admission({ ...surfaces.admission, routes, pages }, logged);
-  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted, routes);
-  return tracing === undefined ? measured : tracedRequests(tracing, measured, routes);
+  const admitted = admission({ ...surfaces.admission, pages }, logged);
+  const measured = measurements === undefined ? admitted : measuredRequests(measurements, admitted);
+  const traced = tracing === undefined ? measured : tracedRequests(tracing, measured);
+  return routed(routes, traced);
 }

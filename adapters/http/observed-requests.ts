@@ -16,7 +16,7 @@ import {
 } from '../../application/ports/telemetry.ts';
 import { parseTraceparent, type Trace } from '../../domain/trace-context.ts';
 import { singleHeader } from './message/head.ts';
-import { type RouteOf, routeOf } from './routes.ts';
+import type { RoutedListener } from './routes.ts';
 import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The methods that are logged by name. Any other word comes from the client, and is logged as `other`. */
@@ -74,8 +74,8 @@ function traceOf(request: IncomingMessage, randomness: Randomness): Trace | unde
  * of admission: the span includes the wait for a permit, and refused requests have one. `url.path` is the pattern of the
  * route, because a path may name a person.
  */
-export function tracedRequests(tracing: Tracing, next: RequestListener, routes: RouteOf = routeOf): RequestListener {
-  return (request: ServedRequest, response: ServedResponse) => {
+export function tracedRequests(tracing: Tracing, next: RoutedListener): RoutedListener {
+  return (request, response, route) => {
     const { method = '' } = request;
     const known = METHODS.has(method) ? method : undefined;
     const parent = receivedTrace(request);
@@ -87,19 +87,19 @@ export function tracedRequests(tracing: Tracing, next: RequestListener, routes: 
       attributes: {
         'http.request.method': known ?? '_OTHER',
         'url.scheme': 'http',
-        'mandate.surface': routes(request.url ?? '').metric,
+        'mandate.surface': route.metric,
       },
     });
     request.trace = span.trace;
     response.once('close', () => {
       const { statusCode, headersSent, reason, refusal } = response;
-      const route = matchedRoute(request);
+      const pattern = matchedRoute(request);
       const failed = headersSent && statusCode >= 500;
       span.end({
-        name: [known ?? 'HTTP', route].join(' ').trim(),
+        name: [known ?? 'HTTP', pattern].join(' ').trim(),
         attributes: {
-          'http.route': route,
-          'url.path': route,
+          'http.route': pattern,
+          'url.path': pattern,
           'http.response.status_code': headersSent ? statusCode : undefined,
           'error.type': failed ? String(statusCode) : undefined,
           'mandate.outcome': outcomeOf(response),
@@ -108,24 +108,19 @@ export function tracedRequests(tracing: Tracing, next: RequestListener, routes: 
         failed,
       });
     });
-    next(request, response);
+    next(request, response, route);
   };
 }
 
 /** Counts and times every request, in front of admission: refused requests count as well. */
-export function measuredRequests(
-  { answered }: Pick<Measurements, 'answered'>,
-  next: RequestListener,
-  routes: RouteOf = routeOf,
-): RequestListener {
-  return (request, response: ServedResponse) => {
+export function measuredRequests({ answered }: Pick<Measurements, 'answered'>, next: RoutedListener): RoutedListener {
+  return (request, response, route) => {
     const began = performance.now();
-    const { metric } = routes(request.url ?? '');
     response.once('close', () => {
       const answeredAt = response.streamsSince ?? performance.now();
-      answered(metric, outcomeOf(response), (answeredAt - began) / 1000);
+      answered(route.metric, outcomeOf(response), (answeredAt - began) / 1000);
     });
-    next(request, response);
+    next(request, response, route);
   };
 }
 

@@ -4,9 +4,11 @@
  * "Overload", "Events"; supplement "Errors elsewhere").
  */
 
+import type { RequestListener } from 'node:http';
 import type { Surface as MetricSurface } from '../../application/ports/telemetry.ts';
 import type { DenialEvent } from '../../domain/ledger/aggregation.ts';
 import { STATUS_LIST_PATH } from '../../domain/tasks/status-list.ts';
+import type { ServedRequest, ServedResponse } from './server/message-classes.ts';
 
 /** The surface decides the format of a refusal. */
 export type Surface = 'oauth' | 'backchannel_logout' | 'scim' | 'events' | 'admin' | 'me' | 'console' | 'public';
@@ -40,6 +42,14 @@ export interface OptionalPaths {
 /** How a request with this target is treated. */
 export type RouteOf = (target: string) => Route;
 
+/** A handler in front of the application. */
+export type RoutedListener = (request: ServedRequest, response: ServedResponse, route: Route) => void;
+
+/** Finds the route of each request, once. */
+export function routed(routes: RouteOf, next: RoutedListener): RequestListener {
+  return (request, response) => next(request, response, routes(request.url ?? ''));
+}
+
 /** @param target the request target. Its query is ignored */
 export function routeOf(target: string, optional: OptionalPaths = {}): Route {
   const path = pathOf(target);
@@ -60,7 +70,8 @@ export function pathOf(target: string): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
-const OTHER: Route = {
+/** Of a path that is in no table. */
+export const OTHER: Route = {
   ...{ surface: 'public', event: 'token.denied', bucket: 'main', work: 'other', metric: 'other' },
   ...{ takesForm: false, isHealth: false },
 };
@@ -101,26 +112,6 @@ function meRoute(path: string): Route {
   if (SIGN_OUT_PATHS.has(path)) return ME_SIGN_OUT;
   if (!path.startsWith(`${ME_PATH}/records`)) return ME;
   return PROOF_PATH.test(path) ? ME_PROOF : ME_RECORDS;
-}
-
-const CONSOLE: Route = {
-  ...{ ...OTHER, surface: 'console', event: 'admin.denied', work: 'revoking', metric: 'console' },
-  takesForm: true,
-};
-const CONSOLE_READING: Route = { ...CONSOLE, work: 'other' };
-const CONSOLE_SIGN_IN: Route = { ...CONSOLE, work: 'console_sign_in', takesForm: false };
-const CONSOLE_PROOF: Route = { ...CONSOLE, work: 'proof' };
-const CONSOLE_PROOF_PATH = /^\/(?:tasks\/[^/]+\/records\/|ledger\/proofs$)/;
-/** Screens that only read, and may read much, and the sign-out, as at `/me`: they must not hold up stops. */
-const CONSOLE_READING_PATH =
-  /^\/(?:assets|now|delegation|tasks|agents|agent\/compare|ledger|stream|doctor|sign-out|signed-out)(?:\/|$)/;
-
-/** Routes of the console's own listener. */
-export function consoleRouteOf(target: string): Route {
-  const path = pathOf(target);
-  if (path === '/sign-in' || path === '/callback') return CONSOLE_SIGN_IN;
-  if (CONSOLE_PROOF_PATH.test(path)) return CONSOLE_PROOF;
-  return CONSOLE_READING_PATH.test(path) ? CONSOLE_READING : CONSOLE;
 }
 
 /** Routes by exact path. Like the router, this table compares a path as it was sent, without decoding it. */

@@ -12,8 +12,7 @@ import {
 } from '../../application/ports/network.ts';
 import type { Randomness } from '../../application/ports/runtime.ts';
 import { Secret } from '../../domain/secret.ts';
-import { textClaim } from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson, textMember } from '../../domain/tokens/strict-json.ts';
 import { statusSentence } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import { clientAuthentication, type SignInClient } from './sign-in.ts';
@@ -59,8 +58,8 @@ async function send(
   document: JsonObject,
   { network, assertion, randomness }: TrialParts,
 ): Promise<ClientTrial | 'refused_code'> {
-  const url = textClaim(document, 'token_endpoint') ?? '';
-  const server = { issuer: textClaim(document, 'issuer') ?? '', token_endpoint: url };
+  const url = textMember(document, 'token_endpoint') ?? '';
+  const server = { issuer: textMember(document, 'issuer') ?? '', token_endpoint: url };
   let secrets: readonly string[] = [];
   const request = async (): Promise<NetworkRequest> => {
     const body = new URLSearchParams({

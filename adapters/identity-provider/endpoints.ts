@@ -1,7 +1,6 @@
 /** The endpoints that the provider's metadata names for a sign-in. */
 
-import { textClaim } from '../../domain/tokens/compact-jws.ts';
-import type { JsonObject } from '../../domain/tokens/strict-json.ts';
+import { type JsonObject, textMember } from '../../domain/tokens/strict-json.ts';
 
 /** The endpoints that a sign-in needs, and that the metadata lacks or names in a form that is not used. */
 export function unusableEndpoints(document: JsonObject, isPlain: boolean): readonly string[] {
@@ -11,12 +10,12 @@ export function unusableEndpoints(document: JsonObject, isPlain: boolean): reado
 
 /** Whether plain http is accepted: only if neither the document's address nor its issuer has TLS. */
 export function acceptsPlain(document: JsonObject, isPlain: boolean): boolean {
-  return isPlain && (textClaim(document, 'issuer') ?? '').startsWith('http:');
+  return isPlain && (textMember(document, 'issuer') ?? '').startsWith('http:');
 }
 
 /** A code or a secret over plain http could be read in transit. */
 export function isEndpoint(document: JsonObject, name: string, maybePlain: boolean): boolean {
-  const address = textClaim(document, name);
+  const address = textMember(document, name);
   if (address === undefined || !URL.canParse(address)) return false;
   const { protocol } = new URL(address);
   return protocol === 'https:' || (protocol === 'http:' && maybePlain);

@@ -34,9 +34,15 @@ function errorCode(body: string, sent: readonly string[]): string | undefined {
 
 /** Whether a text contains one of these texts, or a part of one that is long enough to say something. */
 export function repeatsAny(text: string, sent: readonly string[]): boolean {
-  return sent.some((each) => {
+  return sent.flatMap(formsOf).some((each) => {
     const length = Math.min(SHORTEST_PART, each.length);
     const starts = Array.from({ length: length === 0 ? 0 : each.length - length + 1 }, (_, at) => at);
     return starts.some((at) => text.includes(each.slice(at, at + length)));
   });
+}
+
+/** A text as it is, in a path, and in a form. */
+function formsOf(text: string): readonly string[] {
+  const inForm = new URLSearchParams({ text }).toString().slice('text='.length);
+  return [...new Set([text, encodeURIComponent(text.toWellFormed()), inForm])];
 }

@@ -101,7 +101,7 @@ export function serviceTokens(
       const answer = await sendAgainIfCut(network, request);
       if (!isDocument(answer.status)) return statusSentence('token endpoint', answer, [clientAssertion]);
       const issued = readTokenAnswer(answer.body);
-      if (issued === undefined) return "The token endpoint's answer held no bearer token.";
+      if (typeof issued === 'string') return `The token endpoint's answer ${issued}.`;
       const margin = Math.min(MARGIN, issued.lifetime / 2);
       held = { token: issued.token, goodUntil: plusSeconds(askedAt, issued.lifetime - margin) };
       return undefined;
@@ -132,17 +132,20 @@ export function serviceTokens(
   };
 }
 
-function readTokenAnswer(body: string): { readonly token: string; readonly lifetime: number } | undefined {
+/** Returns what is wrong with the answer as the rest of a sentence. */
+function readTokenAnswer(body: string): { readonly token: string; readonly lifetime: number } | string {
   const answer = parseStrictJson(body);
-  if (!isJsonObject(answer)) return undefined;
+  if (!isJsonObject(answer)) return 'is no JSON object, or is ambiguous';
   const token = member(answer, 'access_token');
   const type = member(answer, 'token_type');
   const stated = member(answer, 'expires_in') ?? ASSUMED_LIFETIME;
   // Some providers write the number as text.
   const lifetime = typeof stated === 'string' && DIGITS.test(stated) ? Number(stated) : stated;
-  if (typeof token !== 'string' || !BEARER_TOKEN.test(token)) return undefined;
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return undefined;
-  return typeof lifetime === 'number' && lifetime > 0 ? { token, lifetime } : undefined;
+  if (typeof token !== 'string' || !BEARER_TOKEN.test(token)) return 'has no usable access_token';
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return 'has no token_type Bearer';
+  return typeof lifetime === 'number' && lifetime > 0
+    ? { token, lifetime }
+    : 'has an expires_in that is no number of seconds above 0';
 }
 
 /** Seconds by which `iat` is in the past: some providers refuse an assertion that is a second in the future. */

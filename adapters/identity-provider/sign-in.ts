@@ -29,11 +29,18 @@ import type { ProviderKeys } from '../../application/ports/keys.ts';
 import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
-import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import { Secret } from '../../domain/secret.ts';
+import { isSignInRecent, usableSignInTime } from '../../domain/sessions/sign-in-age.ts';
 import { judgeSubjectToken } from '../../domain/sponsors/subject-token.ts';
-import { CLOCK_SKEW_SECONDS, isTextList, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
+import {
+  isJsonObject,
+  isTextList,
+  type JsonObject,
+  member,
+  parseStrictJson,
+  textMember,
+} from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { acceptsPlain, isEndpoint, unusableEndpoints } from './endpoints.ts';
 import { repeatsAny } from './error-code.ts';
@@ -71,7 +78,7 @@ interface SignInParts {
 
 export function signIn(client: SignInClient, parts: SignInParts): SignIn {
   const { metadata, log } = parts;
-  const issuerOf = (document: JsonObject) => textClaim(document, 'issuer') ?? '';
+  const issuerOf = (document: JsonObject) => textMember(document, 'issuer') ?? '';
   const maybePlain = (document: JsonObject) => acceptsPlain(document, metadata.isPlain);
 
   /** `undefined` if the metadata is unavailable, or does not say where people sign in. */
@@ -199,8 +206,9 @@ async function judgeIdToken(
   if (signature.kind !== 'verified') return refused('id_token_refused', signature.kind);
   // The document may be newer than the keys: another issuer's could not be fetched.
   if (signature.issuer !== issuer) return refused('id_token_refused', 'subject_untrusted_issuer');
-  if (member(jws.claims, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
-  const [audiences, usedBy] = [member(jws.claims, 'aud'), member(jws.claims, 'azp') ?? undefined];
+  const { json } = jws.claims;
+  if (member(json, 'nonce') !== attempt.nonce) return refused('id_token_refused', 'other_nonce');
+  const [audiences, usedBy] = [member(json, 'aud'), member(json, 'azp') ?? undefined];
   const isForSeveral = Array.isArray(audiences) && audiences.length > 1;
   if (usedBy === undefined ? isForSeveral : usedBy !== audience) return refused('id_token_refused', 'other_azp');
   const now = clock.now();
@@ -211,23 +219,18 @@ async function judgeIdToken(
   }
   const { subject, sponsorKey, sessionId, issuedAt } = verdict.person;
   if (issuedAt === undefined) return refused('id_token_refused', 'no_issued_at');
-  const authenticatedAt = usableTime(verdict.person.authenticatedAt, now);
+  const authenticatedAt = usableSignInTime(verdict.person.authenticatedAt, now);
   const { maxAge } = attempt;
   if (maxAge !== undefined) {
     // A provider that does not know `max_age` answers all the same (OpenID Connect Core 1.0 §3.1.2.1).
     if (authenticatedAt === undefined) return refused('sign_in_undated', 'no_auth_time');
-    if (plusSeconds(authenticatedAt, maxAge + CLOCK_SKEW_SECONDS) < now) {
+    // With the rule of the session that would begin: with another, it could not do what this sign-in is for.
+    if (!isSignInRecent({ authenticatedAt, by: 'session' }, maxAge, { now, latest: now })) {
       return refused('sign_in_too_old', 'old_auth_time');
     }
   }
   const person = { subject, sponsorKey, sessionId, authenticatedAt };
-  return { kind: 'signed_in', person, issuedAt, issuer, claims: jws.claims, idToken: new Secret(idToken) };
-}
-
-/** A time a little ahead is now: the provider's clock is ahead. One further ahead says nothing about the person. */
-function usableTime(stated: Instant | undefined, now: Instant): Instant | undefined {
-  if (stated === undefined || stated > plusSeconds(now, CLOCK_SKEW_SECONDS)) return undefined;
-  return stated > now ? now : stated;
+  return { kind: 'signed_in', person, issuedAt, issuer, claims: json, idToken: new Secret(idToken) };
 }
 
 /**
@@ -301,7 +304,7 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
     status = isDocument(answer.status) ? 200 : answer.status;
     const document = parseStrictJson(answer.body);
     if (!isJsonObject(document)) return new Response(null, { status, headers: JSON_TYPE });
-    idToken = textClaim(document, 'id_token');
+    idToken = textMember(document, 'id_token');
     const read = Object.fromEntries(READ_MEMBERS.map((name) => [name, member(document, name) ?? undefined]));
     return new Response(JSON.stringify(read), { status, headers: JSON_TYPE });
   };

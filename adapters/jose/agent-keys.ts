@@ -9,7 +9,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import { AGENT_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { inspectKey, type Jwk, type JwkSet, type UsableKey } from '../../domain/agents/public-key.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import { type FetchedKeys, fetchedKeys } from './fetched-keys.ts';
+import { type FetchedKeys, fetchedKeys, type Waiting } from './fetched-keys.ts';
 import { importKeys, type KeyRing, verifyWithRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
@@ -36,7 +36,12 @@ interface AgentKeysOptions {
   readonly blockPrivateNetworks?: boolean;
 }
 
-export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): AgentKeys {
+export interface FetchedAgentKeys extends AgentKeys {
+  /** The same at the endpoint of revocations, which shares its permits with kill switches: few callers wait for a fetch. */
+  readonly anonymous: AgentKeys;
+}
+
+export function agentKeys(network: Network, clock: Clock, log: Log, options: AgentKeysOptions = {}): FetchedAgentKeys {
   const inline = new LRUCache<string, Promise<KeyRing>>({ max: MAX_AGENTS });
   const remote = new LRUCache<string, FetchedKeys<Fetched>>({ max: MAX_AGENTS });
 
@@ -72,17 +77,19 @@ export function agentKeys(network: Network, clock: Clock, log: Log, options: Age
     return keys;
   }
 
-  return {
-    async verify(agent, assertion, trace) {
+  const verifying =
+    (among?: Waiting): AgentKeys['verify'] =>
+    async (agent, assertion, trace) => {
       const { algorithms } = AGENT_KEY_RULES;
       const { kind } =
         agent.keys.kind === 'inline'
           ? await verifyWithRing(await importedOnce(agent, agent.keys.jwks), assertion, algorithms)
-          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace);
+          : await verifyWithPublished(fetchedFrom(agent.keys.uri, agent.agentId), assertion, algorithms, trace, among);
       return { kind };
-    },
-    isUsable: async (key) => (await importKeys(judged(key))).length === 1,
-  };
+    };
+
+  const isUsable: AgentKeys['isUsable'] = async (key) => (await importKeys(judged(key))).length === 1;
+  return { verify: verifying(), isUsable, anonymous: { verify: verifying({ count: 0 }), isUsable } };
 }
 
 function judged(key: Jwk): readonly UsableKey[] {

@@ -19,9 +19,9 @@ export interface FetchedKeys<Keys> {
    * Returns the cached keys. If they had to be fetched for this caller, `fresh` is true: a second fetch would bring
    * nothing new.
    */
-  current(trace?: Trace): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
+  current(trace?: Trace, among?: Waiting): Promise<{ readonly keys: Keys | undefined; readonly fresh: boolean }>;
   /** Fetches because the cached keys did not suffice, if a look-up is permitted now. */
-  again(trace?: Trace): Promise<LookUp<Keys>>;
+  again(trace?: Trace, among?: Waiting): Promise<LookUp<Keys>>;
   /** The keys that `again` returned did suffice: its look-up does not count towards the limit. */
   brought(): void;
   /** Returns the cached keys without waiting. Starts a fetch in the background if one is due. */
@@ -29,6 +29,29 @@ export interface FetchedKeys<Keys> {
   /** Fetches if no keys are cached, the cached ones are old, or the last fetch failed and its pause is over. */
   refreshIfDue(): Promise<void>;
   lastFetchedAt(): Instant | undefined;
+}
+
+/**
+ * How many callers wait for a fetch that nobody has authenticated. Where anybody can present a token, kill switches take
+ * permits of the same limiter. While a source does not answer, forged tokens would hold all of them.
+ */
+export interface Waiting {
+  count: number;
+}
+
+/** A quarter of the permits on one core. More such callers get the answer of a failed fetch at once. */
+const MOST_WAITING = 4;
+
+/** @returns `false` at once if too many wait already */
+async function waitFor(fetched: Promise<void>, among: Waiting | undefined): Promise<boolean> {
+  if (among !== undefined && among.count >= MOST_WAITING) return false;
+  if (among !== undefined) among.count += 1;
+  try {
+    await fetched;
+  } finally {
+    if (among !== undefined) among.count -= 1;
+  }
+  return true;
 }
 
 type LookUp<Keys> =
@@ -126,19 +149,19 @@ export function fetchedKeys<Keys>(
   }
 
   return {
-    async current(trace) {
+    async current(trace, among) {
       const due = isDue();
       if (due || (held === undefined && underWay !== undefined)) {
         const fetched = fetchShared(trace);
         const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(held.at, ages.waitAfter));
         if (mustWait) {
-          await fetched;
+          if (!(await waitFor(fetched, among))) return { keys: undefined, fresh: false };
           return { keys: held?.keys, fresh: failure === undefined };
         }
       }
       return { keys: held?.keys, fresh: false };
     },
-    async again(trace) {
+    async again(trace, among) {
       const isFirst = underWay === undefined;
       if (isFirst) {
         // Without a failure, the limit keeps clients from causing fetches at will. With one, the pauses do.
@@ -147,7 +170,7 @@ export function fetchedKeys<Keys>(
       }
       const before = held;
       const at = clock.now();
-      await fetchShared(trace);
+      if (!(await waitFor(fetchShared(trace), among))) return { kind: 'failed' };
       if (held === undefined || held === before) return { kind: 'failed' };
       if (!isFirst) return { kind: 'joined', keys: held.keys };
       lookedAgainAt = at;

@@ -13,11 +13,13 @@ import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
 import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { type Fetch, fetchedKeys } from './fetched-keys.ts';
+import { type Fetch, fetchedKeys, type Waiting } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import { publishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
+  /** The same for tokens that anybody can present beside kill switches: few of their callers wait for a fetch. */
+  readonly anonymous: ProviderKeys;
   /** Fetches the keys, then refreshes them periodically. Resolves after the first fetch, even if it failed. */
   start(): Promise<void>;
   stop(): void;
@@ -51,19 +53,24 @@ export function providerKeys(
   const verified = new LRUCache<string, string>({ max: MAX_VERIFIED });
   let timer: NodeJS.Timeout | undefined;
 
-  return {
-    async verify(jws, trace) {
+  const verifying =
+    (among?: Waiting): ProviderKeys['verify'] =>
+    async (jws, trace) => {
       const digest = hash('sha256', jws.text, 'base64url');
       const fingerprint = verified.get(digest);
       const held = published.held(trace);
       if (held !== undefined && fingerprint !== undefined && isPublished(held.ring, fingerprint)) {
         return { kind: 'verified', ...held.issuers };
       }
-      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace);
+      const verdict = await verifyWithPublished(published, jws, PROVIDER_KEY_RULES.algorithms, trace, among);
       if (verdict.kind !== 'verified') return verdict;
       verified.set(digest, verdict.key.fingerprint);
       return { kind: 'verified', ...verdict.keys.issuers };
-    },
+    };
+
+  return {
+    verify: verifying(),
+    anonymous: { verify: verifying({ count: 0 }), lastFetchedAt: published.lastFetchedAt },
     lastFetchedAt: published.lastFetchedAt,
     refreshIfDue: () => published.refreshIfDue(),
     start() {

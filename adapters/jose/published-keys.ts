@@ -9,7 +9,7 @@ import type { AgentId } from '../../domain/identifiers.ts';
 import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import type { Fetch, FetchedKeys } from './fetched-keys.ts';
+import type { Fetch, FetchedKeys, Waiting } from './fetched-keys.ts';
 import { importKey, type KeyRing, type VerificationKey, verifyWithRing } from './key-ring.ts';
 
 interface PublishedKeysRules {
@@ -116,10 +116,11 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   jws: CompactJws,
   algorithms: readonly string[],
   trace?: Trace,
+  among?: Waiting,
 ): Promise<PublishedVerdict<Keys>> {
   // Checked before any fetch: no key can help with an unsupported algorithm.
   if (!algorithms.includes(jws.algorithm)) return { kind: 'unsupported_algorithm' };
-  const { keys, fresh } = await published.current(trace);
+  const { keys, fresh } = await published.current(trace, among);
   if (keys === undefined) return { kind: 'keys_unavailable' };
   let { ring } = keys;
   const first = await verifyWithRing(ring, jws, algorithms);
@@ -127,7 +128,7 @@ export async function verifyWithPublished<Keys extends { readonly ring: KeyRing 
   if (fresh) return first;
   // Also for a known `kid`: some publish a new key under the old one.
   for (let fault: Faulty = first, lookUps = 1; ; lookUps += 1) {
-    const lookUp = await published.again(trace);
+    const lookUp = await published.again(trace, among);
     if (lookUp.kind === 'too_early') return fault;
     if (lookUp.kind === 'failed') return namesKnownKey(ring, jws) ? fault : { kind: 'keys_unavailable' };
     ({ ring } = lookUp.keys);

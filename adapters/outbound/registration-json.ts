@@ -6,8 +6,7 @@ import { fieldNames, type RegistrationDraft } from '../../domain/agents/registra
 import { CLEARED, type RegistrationPatch } from '../../domain/agents/registration-patch.ts';
 import { formatDuration, parseIsoDuration } from '../../domain/duration.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
-import { isTextList, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { type Json, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { isTextList, type Json, type JsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 
 /** The fields of the patch, under their names in the API. */
 export function presentFields(patch: RegistrationPatch): Readonly<Record<string, unknown>> {
@@ -80,7 +79,7 @@ function field(agent: JsonObject, name: keyof typeof fieldNames): Json | undefin
 }
 
 function text(agent: JsonObject, name: keyof typeof fieldNames): string | undefined {
-  return textClaim(agent, fieldNames[name]);
+  return textMember(agent, fieldNames[name]);
 }
 
 function texts(agent: JsonObject, name: keyof typeof fieldNames): readonly string[] | undefined {

@@ -7,7 +7,6 @@ import type { Outbox } from '../../application/ports/outbox.ts';
 import type {
   Agents,
   OperatorActs,
-  OperatorSessions,
   ProvisionedUsers,
   Sessions,
   Sponsors,
@@ -38,7 +37,6 @@ export interface Storage extends Decisions {
   readonly statusLists: StatusLists;
   readonly sponsors: Sponsors;
   readonly sessions: Sessions;
-  readonly operatorSessions: OperatorSessions;
   readonly sweeping: Sweeping;
   readonly provisionedUsers: ProvisionedUsers;
   readonly ledger: Ledger;

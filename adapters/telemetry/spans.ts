@@ -63,7 +63,6 @@ const PORTS = [
   'tasks',
   'sponsors',
   'sessions',
-  'operatorSessions',
   'provisionedUsers',
   'ledger',
   'operatorActs',

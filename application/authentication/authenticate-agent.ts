@@ -10,7 +10,7 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import { isAssertionType, judgeAssertion } from '../../domain/agents/assertion.ts';
 import { parseAgentId } from '../../domain/identifiers.ts';
-import { readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
@@ -58,8 +58,8 @@ export async function authenticateAgent(
   const jws = assertion === undefined ? undefined : readCompactJws(assertion);
   if (jws === undefined || !isAssertionType(jws)) return denied('actor_malformed');
   if (!isOneOf(ASSERTION_ALGORITHMS, jws.algorithm)) return denied('actor_unsupported_algorithm');
-  const issuer = textClaim(jws.claims, 'iss');
-  if (issuer === undefined || issuer !== textClaim(jws.claims, 'sub')) return denied('actor_issuer_subject_mismatch');
+  const { issuer, subject } = jws.claims;
+  if (issuer === undefined || issuer !== subject) return denied('actor_issuer_subject_mismatch');
   if (clientId !== undefined && clientId !== issuer) return denied('actor_client_id_mismatch');
 
   // 2. One of that agent's keys signed it.

@@ -1,18 +1,13 @@
 /** Validates an operator's access token: a person's token of another audience, with roles. */
 
 import { instantFromSeconds } from '../../domain/instant.ts';
-import { type OperatorPerson, operatorKeyIn, type RoleValues, rolesIn } from '../../domain/operators/operator.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim, readProviderJws } from '../../domain/tokens/compact-jws.ts';
+import { type OperatorClaims, type OperatorPerson, operatorIn } from '../../domain/operators/operator.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
-import { allowed, denied, type Outcome } from '../outcome.ts';
-import { type SubjectValidation, validateSubjectToken } from './validate-subject-token.ts';
+import { allowed, type Outcome } from '../outcome.ts';
+import { readSubjectToken, type SubjectValidation } from './validate-subject-token.ts';
 
-export interface OperatorValidation extends SubjectValidation {
-  /** `Service:Operators:RoleClaim`. */
-  readonly roleClaim: string;
-  /** `Service:Operators:Roles`. */
-  readonly roles: RoleValues;
-}
+export type OperatorValidation = SubjectValidation & OperatorClaims;
 
 /** A person without a role is accepted: the route refuses them. */
 export async function validateOperator(
@@ -21,15 +16,11 @@ export async function validateOperator(
   trace?: Trace,
 ): Promise<Outcome<OperatorPerson>> {
   // An operator need not be a person whom agents act for: the token needs no sponsor key.
-  const outcome = await validateSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
+  const outcome = await readSubjectToken({ ...validation, sponsorKeyClaim: 'sub' }, token, trace);
   if (outcome.kind === 'denied') return outcome;
-  const claims = readProviderJws(token)?.claims;
-  if (claims === undefined) return denied('subject_malformed');
-  const sponsorKey = operatorKeyIn(claims, validation.sponsorKeyClaim);
-  const roles = rolesIn(claims, validation.roleClaim, validation.roles);
-  const exp = dateClaim(claims, 'exp');
-  const expiresAt = exp === undefined ? undefined : instantFromSeconds(exp + CLOCK_SKEW_SECONDS);
+  const { person, claims } = outcome.value;
+  const { expiry } = claims;
+  const expiresAt = expiry === undefined ? undefined : instantFromSeconds(expiry + CLOCK_SKEW_SECONDS);
   // An operator at the console, whom an ID token names, and one with an access token are one person.
-  const { issuer, subject } = outcome.value;
-  return allowed({ kind: 'person', issuer, subject, sponsorKey, roles, expiresAt });
+  return allowed({ ...operatorIn(claims.json, validation, person), expiresAt });
 }

@@ -1,6 +1,7 @@
 /** Validates the person's access token (specification "Exchange" rules 3 and 5). */
 
 import { isSubjectTokenType, judgeSubjectToken, type Person } from '../../domain/sponsors/subject-token.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
@@ -31,34 +32,33 @@ export interface TokenPerson extends Person {
 
 /** If `sub` is known to name a person, a refusal's `about` holds it. The caller adds the other fields. */
 export async function validateSubjectToken(
-  {
-    providerKeys,
-    clock,
-    sharedTime,
-    audience,
-    foreignAudience,
-    sponsorKeyClaim,
-    refuseBound,
-    scopeClaim,
-  }: SubjectValidation,
+  validation: SubjectValidation,
   subjectToken: string,
   trace?: Trace,
 ): Promise<Outcome<TokenPerson>> {
+  const outcome = await readSubjectToken(validation, subjectToken, trace);
+  return outcome.kind === 'denied' ? outcome : allowed(outcome.value.person);
+}
+
+/** Like {@link validateSubjectToken}, with all claims of an accepted token. */
+export async function readSubjectToken(
+  validation: SubjectValidation,
+  subjectToken: string,
+  trace?: Trace,
+): Promise<Outcome<{ readonly person: TokenPerson; readonly claims: Claims }>> {
+  const { providerKeys, clock, sharedTime } = validation;
   const jws = readProviderJws(subjectToken);
   if (jws === undefined || !isSubjectTokenType(jws)) return denied('subject_malformed');
   const signature = await providerKeys.verify(jws, trace);
   if (signature.kind !== 'verified') return denied(`subject_${providerFault(signature.kind)}`);
   const { issuer, accessTokenIssuer = issuer } = signature;
   const latest = await sharedTime.latest();
-  const expected = {
-    ...{ issuer: accessTokenIssuer, audience, foreignAudience, sponsorKeyClaim, refuseBound, scopeClaim },
-    ...{ now: clock.now(), latest },
-  };
+  const expected = { ...validation, issuer: accessTokenIssuer, now: clock.now(), latest };
   const verdict = judgeSubjectToken(jws.claims, expected);
   if (verdict.kind === 'refused') {
     // `faults` has at least one element; refuse even if it is empty.
     const [first = 'subject_malformed'] = verdict.faults;
     return denied(first, { about: { sponsor: verdict.subject } });
   }
-  return allowed({ ...verdict.person, issuer });
+  return allowed({ person: { ...verdict.person, issuer }, claims: jws.claims });
 }

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import { decision, type Judgement } from './decision.ts';
 import { recorded } from './effect.ts';
 import { ask } from './fact.ts';

@@ -11,7 +11,6 @@ import { logOut } from './log-out.ts';
 import { openStatusList } from './open-status-list.ts';
 import { openTask } from './open-task.ts';
 import { recordAct, refuseOperator } from './operator-act.ts';
-import { closeOperatorSession, openOperatorSession, useOperatorSession } from './operator-sessions.ts';
 import { placeBlock, placePause, refusePause } from './place-block.ts';
 import { refuse } from './refuse.ts';
 import { renewGrant } from './renew-grant.ts';
@@ -31,7 +30,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   applySecurityEvent,
   changeAgent,
   changeUser,
-  closeOperatorSession,
   closeSession,
   deleteAgent,
   deleteEndedTasks,
@@ -45,7 +43,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   findTaskSponsor,
   liftBlock,
   logOut,
-  openOperatorSession,
   openSession,
   openStatusList,
   openTask,
@@ -59,7 +56,6 @@ export const catalogue: readonly Decision<never, unknown>[] = [
   revokeGrant,
   revokeSingleToken,
   spendAssertion,
-  useOperatorSession,
   userExists,
   useSession,
 ];

@@ -3,9 +3,8 @@
  * database engines lock, read and write; every rule is in the judges. See docs/decisions/0017-lock-read-judge-write.md.
  */
 
-import type { DenialReason } from '../../domain/denial.ts';
+import type { ConflictReason, DenialReason } from '../../domain/denial.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
-import type { ConflictReason } from '../ports/telemetry.ts';
 import type { Effect } from './effect.ts';
 import type { Answers, Questions } from './fact.ts';
 import type { Lock } from './lock.ts';

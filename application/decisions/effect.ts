@@ -7,15 +7,14 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
-import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { LoggedOut } from '../../domain/signals/logout-token.ts';
+import type { Session } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { BlockSource, StatedBlock } from '../../domain/sponsors/block.ts';
-import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
-import type { GrantHash, Revocation, RevocationReason, Task } from '../../domain/tasks/task.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
+import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { GrantHash, Revocation, Task } from '../../domain/tasks/task.ts';
 import type { AssertionName, LogoutName, LogoutTimes, PendingUnblock, SignalName } from './fact.ts';
 
 export interface Effects {
@@ -44,15 +43,7 @@ export interface Effects {
   insert_session: Session;
   /** Changes nothing if the session has closed. */
   renew_session: Pick<Session, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
-  /**
-   * One session, those that a logout names, or all of a person but the `keep` that expire last. If a logout names a
-   * provider's session and a person, the person's sessions without a `sid` close too: any of them may be meant.
-   */
-  close_sessions: ClosedSessions;
-  /** The sessions of the console. Each is closed by itself, because its end is recorded. */
-  insert_operator_session: OperatorSession;
-  renew_operator_session: Pick<OperatorSession, 'sessionHash' | 'lastUsedAt' | 'expiresAt'>;
-  close_operator_session: Pick<OperatorSession, 'sessionHash'>;
+  close_session: Pick<Session, 'sessionHash'>;
   insert_agent: Agent;
   replace_agent: Agent;
   remove_agent: { readonly agentId: AgentId };
@@ -78,11 +69,6 @@ export interface Effects {
   operator_act: OperatorAct;
 }
 
-export type ClosedSessions =
-  | { readonly kind: 'one'; readonly sessionHash: SessionHash }
-  | { readonly kind: 'surplus'; readonly subject: string; readonly keep: number }
-  | LoggedOut;
-
 /** Possibly very many tasks. The engine fills their records from the columns of their rows. */
 export interface EndedTasks {
   readonly tasks: readonly EndedTask[];
@@ -102,7 +88,7 @@ export interface EndedTask {
 export interface TaskEnd {
   /** A revoked task ends at `at`, an expired one at its own expiry. */
   readonly state: 'revoked' | 'expired';
-  readonly record: { readonly event: LedgerEvent; readonly reason: RevocationReason | 'task_ttl_elapsed' };
+  readonly record: { readonly event: LedgerEvent; readonly reason: EndReason };
 }
 
 export type EffectName = keyof Effects;
@@ -126,12 +112,9 @@ export const EFFECT_ORDER = [
   'put_pending_unblock',
   'remove_pending_unblock',
   'put_logout',
-  'close_sessions',
+  'close_session',
   'insert_session',
   'renew_session',
-  'close_operator_session',
-  'insert_operator_session',
-  'renew_operator_session',
   'insert_agent',
   'replace_agent',
   'remove_agent',

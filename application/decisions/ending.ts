@@ -2,6 +2,7 @@
 
 import type { TaskId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import { TIME_UP } from '../../domain/tasks/lifetime.ts';
 import type { Revocation, RevocationReason } from '../../domain/tasks/task.ts';
 import type { Effect, EndedTask, EndedTasks, TaskEnd } from './effect.ts';
 import type { LiveTasks } from './fact.ts';
@@ -27,7 +28,7 @@ export function revokeTasks({ taskIds, delegated }: LiveTasks, { at, reason }: R
 
 /** Marks the tasks as expired, with records dated `at`. */
 export function expireTasks(taskIds: readonly TaskId[], at: Instant): Ending {
-  const end: TaskEnd = { state: 'expired', record: { event: 'task.expired', reason: 'task_ttl_elapsed' } };
+  const end: TaskEnd = { state: 'expired', record: { event: 'task.expired', reason: TIME_UP } };
   return ended(
     taskIds.map((taskId) => ({ taskId, end })),
     at,

@@ -6,15 +6,14 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import type { FirstOperator } from '../../domain/operators/operator.ts';
-import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { Session, SessionHash, SessionKind } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import type { OtherUsers } from '../../domain/signals/provisioning-statement.ts';
 import type { StatedBlock } from '../../domain/sponsors/block.ts';
-import type { SessionHash } from '../../domain/sponsors/session.ts';
 import type { GrantHash, TaskState } from '../../domain/tasks/task.ts';
-import type { LogKey } from '../ports/transparency-log.ts';
 
 /** Each fact: the type of what it is about, and the type of the answer. */
 export interface Facts {
@@ -36,13 +35,16 @@ export interface Facts {
   /** The stored logout of the session or person. */
   logout: Fact<LogoutName, LogoutTimes | undefined>;
   /**
-   * Stored sessions of the console, also expired ones: one, or those that a logout names. If a logout names a provider's
+   * Stored sessions of one kind, also expired ones: one, or those that a logout names. If a logout names a provider's
    * session and a person, the person's sessions without a `sid` too: any of them may be meant. Locks their rows until the
    * transaction ends, so that no other transaction closes them as well.
    */
-  operator_sessions: Fact<
-    { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut,
-    readonly OperatorSession[]
+  sessions: Fact<
+    {
+      readonly of: SessionKind;
+      readonly which: { readonly kind: 'one'; readonly sessionHash: SessionHash } | LoggedOut;
+    },
+    readonly Session[]
   >;
   /** Whether a task of the person (`sub`) is live at `at` and belongs to no session. */
   live_task_without_session: Fact<{ readonly subject: string; readonly at: Instant }, boolean>;
@@ -137,17 +139,16 @@ export interface AssertionName {
 }
 
 /**
- * The name is a session's `sid` or a person's `sub`. `me_` and `operator_` mark a logout from the client of the page `/me`
- * or of the console, which refuses sign-ins there. The others refuse subject tokens. `person_without_session` refuses only
- * the person's tokens that have no `sid`.
+ * The name is a session's `sid` or a person's `sub`. The kind of a session marks a logout from the client of that page, which
+ * refuses sign-ins there. The others refuse subject tokens. `person_without_session` refuses only the person's tokens that
+ * have no `sid`.
  */
 export interface LogoutName {
-  readonly kind: LogoutKind | `${LogoutPage}_${LogoutKind}`;
+  readonly kind: LogoutKind | `${SessionKind}_${LogoutKind}`;
   readonly name: string;
 }
 
 type LogoutKind = LoggedOut['kind'] | 'person_without_session';
-export type LogoutPage = 'me' | 'operator';
 
 export interface LogoutTimes {
   /** The latest logout, by the provider's clock. */

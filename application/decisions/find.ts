@@ -6,7 +6,6 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
-import { StorageUnavailable } from '../ports/decisions.ts';
 import { decision, type Judgement } from './decision.ts';
 import { ask } from './fact.ts';
 
@@ -43,13 +42,3 @@ export const userExists = decision({
   asks: ({ userId }: { readonly userId: UserId }) => ({ revision: ask('user_revision', userId) }),
   judge: (_, { revision }): Judgement<boolean> => ({ verdict: revision !== undefined, effects: [] }),
 });
-
-/** What a plain read found. `undefined` if it found nothing, or the database did not answer it. */
-export async function foundBy<Found>(read: Promise<Found | undefined>): Promise<Found | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof StorageUnavailable) return undefined;
-    throw error;
-  }
-}

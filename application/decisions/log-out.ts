@@ -1,17 +1,18 @@
 /**
- * Applies a logout: ends the tasks of a session or a person, and their sessions at the page `/me` and the console
- * (specification "POST /backchannel-logout").
+ * Applies a logout: ends the tasks of a session or a person, and their sessions at our pages (specification
+ * "POST /backchannel-logout").
  */
 
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { type SessionKind, sessionKinds } from '../../domain/sessions/session.ts';
 import type { LoggedOut } from '../../domain/signals/logout-token.ts';
 import { decision, type Judgement } from './decision.ts';
 import { type Effect, recorded } from './effect.ts';
 import { revokeTasks } from './ending.ts';
-import { ask, type LiveTasks, type LogoutName, type LogoutPage, type LogoutTimes, type TaskSelection } from './fact.ts';
+import { ask, type LiveTasks, type LogoutName, type LogoutTimes, type TaskSelection } from './fact.ts';
 import { exclusive } from './lock.ts';
-import { signOut } from './operator-sessions.ts';
+import { signOut } from './sessions.ts';
 import { accept, isAccepted, type SignalOccurrence, signalLock } from './signal.ts';
 
 export interface LogoutSignal extends SignalOccurrence {
@@ -25,10 +26,8 @@ export interface LogoutSignal extends SignalOccurrence {
    * person's tasks without a session end too, and `remember` covers the person's tokens without `sid`.
    */
   readonly endsTasksWithoutSession?: boolean;
-  /** Set if it is for the client of the page `/me`: its sessions close, and sign-ins from before the logout are refused. */
-  readonly closesSessions?: RememberedLogout | undefined;
-  /** The same for the client of the console. */
-  readonly closesOperatorSessions?: RememberedLogout | undefined;
+  /** The kinds whose page it is for: their sessions close, and sign-ins from before the logout are refused. */
+  readonly closes?: Readonly<Partial<Record<SessionKind, RememberedLogout | undefined>>>;
   /** Whether the operators' own provider sent it, and it is not the upstream one: who logged out is no person whom agents act for. */
   readonly isOfOperators?: boolean;
 }
@@ -61,7 +60,7 @@ export const logOut = decision({
   locks: (signal: LogoutSignal) => {
     const { loggedOut } = signal;
     const subject = loggedOut.kind === 'session' ? endedWithoutSession(signal) : loggedOut.subject;
-    const signedIn = signal.closesSessions || signal.closesOperatorSessions ? loggedOut.subject : undefined;
+    const signedIn = closings(signal).length > 0 ? loggedOut.subject : undefined;
     const locked = subject ?? signedIn;
     return [
       ...(loggedOut.kind === 'session' ? [exclusive('session', loggedOut.sessionId)] : []),
@@ -76,26 +75,25 @@ export const logOut = decision({
     accepted: isAccepted('logout', signal),
     remembered: signal.remember && ask('logout', nameOf(signal.loggedOut)),
     rememberedWithoutSession: signal.remember && askWithoutSession(signal),
-    closed: signal.closesSessions && askOfPage('me', signal),
-    closedOperators: signal.closesOperatorSessions && askOfPage('operator', signal),
-    operatorSessions: signal.closesOperatorSessions && ask('operator_sessions', signal.loggedOut),
+    rememberedByPages: closings(signal).map(({ name }) => ask('logout', name)),
+    sessions: closedKinds(signal).map((of) => ask('sessions', { of, which: signal.loggedOut })),
     live: signal.keepsTasks ? undefined : ask('live_tasks', { selection: selectionOf(signal), at: signal.at }),
     isLeft: askWhetherLeft(signal),
   }),
 
   judge: (
     signal,
-    { accepted, remembered, rememberedWithoutSession, live = NO_TASKS, isLeft, operatorSessions = [], ...closed },
+    { accepted, remembered, rememberedWithoutSession, rememberedByPages = [], sessions = [], live = NO_TASKS, isLeft },
   ): Judgement<LogOutVerdict> => {
     if (accepted) return { verdict: { kind: 'repeated' }, effects: [] };
-    const { at, loggedOut, remember, closesSessions, closesOperatorSessions } = signal;
+    const { at, loggedOut, remember } = signal;
     const withoutSession = endedWithoutSession(signal);
     const { tasks, effects, ended } = revokeTasks(live, { at, reason: 'sponsor_logged_out' });
     const reason = isLeft && tasks === 0 ? ENDED_NOTHING : 'sponsor_logged_out';
     // A provider may use one session id for several people.
     const onlyOne = live.sponsors.length === 1 ? live.sponsors[0] : undefined;
     const sponsor = signal.isOfOperators ? undefined : (loggedOut.subject ?? onlyOne);
-    const signedOut = signOut(operatorSessions, at);
+    const signedOut = signOut(sessions.flat(), at);
     const entry: LedgerEntry = { at, event: 'sponsor.signal', sponsor, decision: 'allow', reason };
     return {
       verdict: { kind: 'accepted', revokedTasks: tasks, ...(isLeft && { leavesTasksWithoutSession: true }) },
@@ -105,18 +103,8 @@ export const logOut = decision({
         ...(remember === undefined || withoutSession === undefined
           ? []
           : [rememberLogout(nameWithoutSession(withoutSession), remember, rememberedWithoutSession)]),
-        ...(closesSessions === undefined
-          ? []
-          : [
-              ...rememberOfPage('me', signal, closesSessions, closed.closed),
-              { effect: 'close_sessions', ...loggedOut } as const,
-            ]),
-        ...(closesOperatorSessions === undefined
-          ? []
-          : [
-              ...rememberOfPage('operator', signal, closesOperatorSessions, closed.closedOperators),
-              ...signedOut.effects,
-            ]),
+        ...closings(signal).map(({ name, logout }, nth) => rememberLogout(name, logout, rememberedByPages[nth])),
+        ...signedOut.effects,
         ...effects,
         ...recorded([entry, ...signedOut.entries], ended),
       ],
@@ -129,25 +117,20 @@ export const ENDED_NOTHING = 'sponsor_logged_out_no_tasks';
 
 const NO_TASKS: LiveTasks = { taskIds: [], delegated: new Set(), sponsors: [] };
 
-/** The logout itself, and beside a session the person's sign-ins without one: any of them may be meant. */
-function pageNamesOf(page: LogoutPage, loggedOut: LoggedOut): readonly LogoutName[] {
-  const own = { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` } as const;
-  return loggedOut.kind === 'session' && loggedOut.subject !== undefined
-    ? [own, { kind: `${page}_person_without_session`, name: loggedOut.subject }]
-    : [own];
+function closedKinds({ closes = {} }: LogoutSignal): readonly SessionKind[] {
+  return sessionKinds.filter((kind) => closes[kind] !== undefined);
 }
 
-function askOfPage(page: LogoutPage, { loggedOut }: LogoutSignal) {
-  return pageNamesOf(page, loggedOut).map((name) => ask('logout', name));
-}
-
-function rememberOfPage(
-  page: LogoutPage,
-  { loggedOut }: LogoutSignal,
-  logout: RememberedLogout,
-  known: readonly (LogoutTimes | undefined)[] = [],
-): readonly Effect[] {
-  return pageNamesOf(page, loggedOut).map((name, nth) => rememberLogout(name, logout, known[nth]));
+/** What each page remembers: the logout itself, and beside a session the person's sign-ins without one, as any may be meant. */
+function closings({ closes = {}, loggedOut }: LogoutSignal) {
+  return sessionKinds.flatMap((page): readonly { readonly name: LogoutName; readonly logout: RememberedLogout }[] => {
+    const logout = closes[page];
+    if (logout === undefined) return [];
+    const own = { name: { ...nameOf(loggedOut), kind: `${page}_${loggedOut.kind}` }, logout } as const;
+    return loggedOut.kind === 'session' && loggedOut.subject !== undefined
+      ? [own, { name: { kind: `${page}_person_without_session`, name: loggedOut.subject }, logout }]
+      : [own];
+  });
 }
 
 function nameOf(loggedOut: LoggedOut): LogoutName {

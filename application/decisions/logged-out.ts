@@ -4,11 +4,9 @@
  */
 
 import type { Instant } from '../../domain/instant.ts';
-import type { Person } from '../../domain/sponsors/subject-token.ts';
-import { ask, type LogoutPage, type LogoutTimes } from './fact.ts';
-
-/** The person, the session and the `iat` of a subject token. */
-export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
+import type { SessionKind } from '../../domain/sessions/session.ts';
+import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
+import { ask, type LogoutTimes } from './fact.ts';
 
 /**
  * About the person, the token's session, and for a token without a session the person's tokens without one.
@@ -17,7 +15,7 @@ export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
  */
 export function logoutQuestions(
   { subject, sessionId }: Pick<SubjectSession, 'subject' | 'sessionId'>,
-  page?: LogoutPage,
+  page?: SessionKind,
 ): readonly (LogoutQuestion | undefined)[] {
   const prefix = page === undefined ? '' : (`${page}_` as const);
   const ofPerson = ask('logout', { kind: `${prefix}person`, name: subject });

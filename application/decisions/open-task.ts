@@ -4,6 +4,7 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
+import { isTimeUp } from '../../domain/tasks/lifetime.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { GrantHash, Task } from '../../domain/tasks/task.ts';
 import { assertionLocks, assertionQuestions, type SpentAssertion, spend } from './assertion.ts';
@@ -81,7 +82,7 @@ export const openTask = decision({
       return refused({ kind: 'logged_out' });
     }
     const { parent } = facts;
-    const parentIsLive = parent?.state === 'live' && parent.expiresAt > task.createdAt;
+    const parentIsLive = parent?.state === 'live' && !isTimeUp(parent, task.createdAt);
     if (task.parentTaskId !== undefined && !parentIsLive) return refused({ kind: 'parent_ended' });
     const status = facts.slot
       ? firstOf(facts.slot.listId, facts.slot.free)

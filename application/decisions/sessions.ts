@@ -1,8 +1,15 @@
-/** A person's sessions at the page `/me`: open, renew and close them. Sign-ins are not recorded in the ledger. */
+/**
+ * Sessions of the pages: open, renew and close them. Of some kinds the ledger records each sign-in, and each sign-out: the
+ * end of a session that has not expired (`recordedDetail`). An expired session ends without a record, as does one that a
+ * change of the settings makes unknown: no decision ends them.
+ */
 
 import type { Instant } from '../../domain/instant.ts';
-import { MOST_SESSIONS, type Session, type SessionHash } from '../../domain/sponsors/session.ts';
+import type { LedgerEntry, LedgerEvent } from '../../domain/ledger/record.ts';
+import { MOST_SESSIONS, recordedDetail, type Session, type SessionHash } from '../../domain/sessions/session.ts';
 import { decision, type Judgement } from './decision.ts';
+import { type Effect, recorded } from './effect.ts';
+import { ask } from './fact.ts';
 import { exclusive, shared } from './lock.ts';
 import { isLoggedOut, logoutQuestions } from './logged-out.ts';
 
@@ -12,6 +19,10 @@ export interface SessionOpening {
   readonly issuedAt: Instant | undefined;
   /** The browser's earlier session, which closes. */
   readonly replaces: SessionHash | undefined;
+}
+
+export interface SignOut extends Pick<Session, 'kind' | 'sessionHash'> {
+  readonly at: Instant;
 }
 
 /**
@@ -27,21 +38,25 @@ export const openSession = decision({
     ...(sessionId === undefined ? [] : [shared('session', sessionId)]),
   ],
 
-  asks: ({ session: { subject, sessionId } }) => ({
-    logouts: logoutQuestions({ subject, sessionId }, 'me'),
+  asks: ({ session: { kind, subject, sessionId }, replaces }) => ({
+    earlier: replaces && ask('sessions', { of: kind, which: { kind: 'one', sessionHash: replaces } }),
+    own: ask('sessions', { of: kind, which: { kind: 'person', subject } }),
+    logouts: logoutQuestions({ subject, sessionId }, kind),
   }),
 
-  judge: ({ session, issuedAt, replaces }, { logouts }): Judgement<'opened' | 'logged_out'> => {
-    if (isLoggedOut(logouts, issuedAt, session.createdAt)) return { verdict: 'logged_out', effects: [] };
-    const closed =
-      replaces === undefined ? [] : [{ effect: 'close_sessions', kind: 'one', sessionHash: replaces } as const];
-    const surplus = {
-      effect: 'close_sessions',
-      kind: 'surplus',
-      subject: session.subject,
-      keep: MOST_SESSIONS - 1,
-    } as const;
-    return { verdict: 'opened', effects: [...closed, surplus, { effect: 'insert_session', ...session }] };
+  judge: ({ session, issuedAt, replaces }, { logouts, earlier = [], own }): Judgement<'opened' | 'logged_out'> => {
+    const { createdAt: at } = session;
+    if (isLoggedOut(logouts, issuedAt, at)) return { verdict: 'logged_out', effects: [] };
+    const surplus = own
+      .filter(({ sessionHash }) => sessionHash !== replaces)
+      .toSorted((one, other) => other.expiresAt - one.expiresAt)
+      .slice(MOST_SESSIONS - 1);
+    const { effects, entries } = signOut([...earlier, ...surplus], at);
+    const signedIn = entriesOf('operator.signed_in', [session], at);
+    return {
+      verdict: 'opened',
+      effects: [...effects, { effect: 'insert_session', ...session }, ...recorded([...entries, ...signedIn])],
+    };
   },
 });
 
@@ -62,9 +77,30 @@ export const closeSession = decision({
   name: 'close_session',
   transaction: 'own',
   locks: () => [],
-  asks: () => ({}),
-  judge: (sessionHash: SessionHash): Judgement<undefined> => ({
-    verdict: undefined,
-    effects: [{ effect: 'close_sessions', kind: 'one', sessionHash }],
+  asks: ({ kind, sessionHash }: SignOut) => ({
+    sessions: ask('sessions', { of: kind, which: { kind: 'one', sessionHash } }),
   }),
+  judge: ({ at }, { sessions }): Judgement<undefined> => {
+    const { effects, entries } = signOut(sessions, at);
+    return { verdict: undefined, effects: [...effects, ...recorded(entries)] };
+  },
 });
+
+/** Closes the sessions. Those that have not expired get a record, if their kind has records. */
+export function signOut(
+  sessions: readonly Session[],
+  at: Instant,
+): { readonly effects: readonly Effect[]; readonly entries: readonly LedgerEntry[] } {
+  const live = sessions.filter(({ expiresAt }) => expiresAt > at);
+  return {
+    effects: sessions.map(({ sessionHash }) => ({ effect: 'close_session', sessionHash })),
+    entries: entriesOf('operator.signed_out', live, at),
+  };
+}
+
+function entriesOf(event: LedgerEvent, sessions: readonly Session[], at: Instant): readonly LedgerEntry[] {
+  return sessions.flatMap((session) => {
+    const detail = recordedDetail(session);
+    return detail === undefined ? [] : [{ at, event, decision: 'allow' as const, detail }];
+  });
+}

@@ -8,19 +8,15 @@ import { formatDuration } from '../../domain/duration.ts';
 import { toSeconds } from '../../domain/instant.ts';
 import { type MachineMark, machineMark } from '../../domain/sponsors/machine-token.ts';
 import {
+  isIdToken,
   isSubjectTokenType,
   judgeSubjectToken,
   type Person,
   personScope,
   type SubjectReason,
 } from '../../domain/sponsors/subject-token.ts';
-import {
-  audienceClaim,
-  type CompactJws,
-  dateClaim,
-  readProviderJws,
-  textClaim,
-} from '../../domain/tokens/compact-jws.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
+import { type CompactJws, readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
 import { type SubjectValidation, validateSubjectToken } from '../authentication/validate-subject-token.ts';
 import type { Outcome } from '../outcome.ts';
@@ -58,7 +54,7 @@ async function describeToken(service: SubjectTokenExplanation, token: string): P
   }
   // First: a token without a person is the wrong token, and nothing else about it needs a remedy.
   return [
-    { check: 'token person', ...describePerson(jws.claims) },
+    { check: 'token person', ...describePerson(jws.claims.json) },
     { check: 'token form', ...describeForm(jws) },
     { check: 'token signature', ...(await describeSignature(service, jws)) },
     ...describeClaims(service, jws.claims),
@@ -98,7 +94,7 @@ function describeForm(jws: CompactJws): Finding {
   const type = jws.type === undefined ? 'no typ' : `typ ${quoteSafely(jws.type)}`;
   if (isSubjectTokenType(jws)) return ok(`It is a JWT, with ${type}.`);
   return failed(
-    `It is a JWT, but no access token (${type}).`,
+    `It is ${isIdToken(jws.claims.json) ? 'an ID token by its claims' : 'a JWT, but no access token'} (${type}).`,
     'Present the access token, not an ID token, a logout token or a security event token.',
   );
 }
@@ -138,21 +134,17 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
   }
 }
 
-function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): readonly NamedFinding[] {
-  const { audience, sponsorKeyClaim, refuseBound, scopeClaim, clock, issuer } = service;
+function describeClaims(service: SubjectTokenExplanation, read: Claims): readonly NamedFinding[] {
+  const { issuer: iss, audience: audiences, json: claims } = read;
+  const { sponsorKeyClaim, scopeClaim, clock, issuer } = service;
   const now = clock.now();
-  const expected = {
-    ...{ issuer: issuer ?? textClaim(claims, 'iss') ?? '', audience, sponsorKeyClaim, refuseBound, scopeClaim },
-    ...{ now, latest: now },
-  };
-  const verdict = judgeSubjectToken(claims, expected);
+  const expected = { ...service, issuer: issuer ?? iss ?? '', now, latest: now };
+  const verdict = judgeSubjectToken(read, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
   const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
     const isFault = reasons.some((reason) => faults.includes(reason));
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
   };
-  const iss = textClaim(claims, 'iss');
-  const audiences = audienceClaim(claims);
   const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
   return [
     issuer === undefined
@@ -166,7 +158,7 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token exp',
       ['subject_missing_expiry', 'subject_expired'],
-      describeExpiry(dateClaim(claims, 'exp'), toSeconds(now)),
+      describeExpiry(read.expiry, toSeconds(now)),
       'Get a new token; if it is new, compare the clocks with `mandate doctor`.',
     ),
     judged(
@@ -178,8 +170,8 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
     judged(
       'token aud',
       ['subject_audience_mismatch'],
-      `aud is ${audiences === undefined ? 'missing' : audiences.map(quoteSafely).join(', ')}; expected is ${quoteSafely(audience)}.`,
-      'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience.',
+      describeAudiences(service, audiences),
+      'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience and Service:Me:Audience.',
     ),
     judged(
       'token sub',
@@ -212,6 +204,16 @@ function describeClaims(service: SubjectTokenExplanation, claims: JsonObject): r
         ),
     describeScopes(claims, scopeClaim),
   ];
+}
+
+function describeAudiences(
+  { audience, foreignAudience }: SubjectTokenExplanation,
+  audiences: readonly string[] | undefined,
+): string {
+  const found = audiences === undefined ? 'missing' : audiences.map(quoteSafely).join(', ');
+  const isForeign = foreignAudience !== undefined && audiences?.includes(foreignAudience);
+  const without = isForeign ? ` without ${quoteSafely(foreignAudience)}` : '';
+  return `aud is ${found}; expected is ${quoteSafely(audience)}${without}.`;
 }
 
 function describeExpiry(expiry: number | undefined, now: number): string {

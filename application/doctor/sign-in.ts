@@ -3,8 +3,7 @@
  * provider accepts the client, and says what to register there.
  */
 
-import { isTextList, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { isTextList, type JsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { ClientTrial } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 import { describeProblem } from './observation.ts';
@@ -80,7 +79,7 @@ function judgeProvider({ check, hasSecret, unusableEndpoints }: PageClient, docu
     ...(member(document, 'backchannel_logout_supported') === true
       ? []
       : ['It announces no back-channel logout: if it has none, a sign-out there does not close sessions here.']),
-    ...(textClaim(document, 'end_session_endpoint') === undefined
+    ...(textMember(document, 'end_session_endpoint') === undefined
       ? ['It has no end_session_endpoint: a sign-out here cannot end its own session, and is not offered everywhere.']
       : []),
   ];

@@ -3,6 +3,7 @@
  * (specification "Sponsor check").
  */
 
+import { travelsInTheClear } from '../../domain/address.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import type { ProviderDescription, SponsorDirectory } from '../ports/identity-provider.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -15,6 +16,8 @@ export interface SponsorQueries {
   readonly metadata: () => Promise<ProviderDescription | undefined>;
   /** Whether the request for a service token names the issuer of the metadata. */
   readonly needsMetadata: boolean;
+  /** `SponsorCheck:UsersUrl`, and `TokenUrl` if it is set. */
+  readonly addresses: readonly string[];
   /** Whether the service has a configured token, and requests none. */
   readonly hasBearerToken: boolean;
   /** Requests a service token. Resolves with `undefined`, or with a sentence that says why there is none. */
@@ -69,11 +72,16 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
     case 'sponsor_not_found':
       if (!(await queries.knowsPaths())) {
         return warning(
-          'An id that nobody has is not found, but neither is a path that the users service cannot have: the answers are the same. With a wrong SponsorCheck:UsersUrl they would be too.',
+          'An id that nobody has is not found, but neither is a path that the users service cannot have, and nothing constant in the answers tells them apart. With a wrong SponsorCheck:UsersUrl it would be so too.',
           'Look up one person: `mandate doctor --subject-token - --person`, with a token of theirs.',
         );
       }
-      return ok('The identity provider answers about people: an id that nobody has is not found.');
+      return queries.addresses.some((address) => travelsInTheClear(new URL(address)))
+        ? warning(
+            'The identity provider answers about people, but over http: an attacker on the network can read the service token, and answer that a disabled person is enabled.',
+            'Let SponsorCheck:UsersUrl, and TokenUrl if it is set, be https URLs.',
+          )
+        : ok('The identity provider answers about people: an id that nobody has is not found.');
     case 'active':
     case 'sponsor_disabled':
       return failed(

@@ -7,15 +7,8 @@ import {
   statusListEntries,
   statusListUri,
 } from '../../domain/tasks/status-list.ts';
-import {
-  type CompactJws,
-  dateClaim,
-  hasType,
-  isTextList,
-  readCompactJws,
-  textClaim,
-} from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { type CompactJws, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { isJsonObject, isTextList, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { StatusListUsage } from '../ports/queries.ts';
 import type { Clock } from '../ports/runtime.ts';
 import { ago, type Examination, type Finding, NOTEWORTHY_SECONDS, ok, warning } from './examine.ts';
@@ -83,9 +76,9 @@ async function examinePublished({ issuer, ttl, clock, ask, verify }: PublishedLi
   const list = await ask(newest);
   if (typeof list !== 'string') return notPublished(list);
   const jws = readCompactJws(list);
-  const madeAt = jws && hasType(jws, [STATUS_LIST_TYPE]) ? dateClaim(jws.claims, 'iat') : undefined;
+  const madeAt = jws && hasType(jws, [STATUS_LIST_TYPE]) ? jws.claims.issuedAt : undefined;
   // A tool server refuses a list of another address, so that no list can be served in place of another.
-  if (jws === undefined || madeAt === undefined || textClaim(jws.claims, 'sub') !== newest) return STRANGE;
+  if (jws === undefined || madeAt === undefined || jws.claims.subject !== newest) return STRANGE;
   if ((await verify(jws)) === false) return FOREIGN;
   const age = toSeconds(clock.now()) - madeAt;
   if (age <= ttl + NOTEWORTHY_SECONDS) return ok('Service:Issuer answers with a current status list.');

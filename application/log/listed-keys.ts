@@ -17,6 +17,7 @@ import type { Checkpoint } from '../../domain/ledger/checkpoint.ts';
 import { checkpointKeys } from '../../domain/ledger/checkpoint-keys.ts';
 import { believedBefore, type KeyNaming, namedKey } from '../../domain/ledger/recorded-keys.ts';
 import { ecKeyOf, thumbprintOf } from '../../domain/log/bundle.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import { type BlockMemory, proveRecord } from '../ledger/prove.ts';
@@ -26,7 +27,7 @@ import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { CheckpointVerifier, NoteSigner, SigningKeys } from '../ports/keys.ts';
 import type { Ledger, LedgerPosition } from '../ports/ledger.ts';
 import type { Clock, Hash } from '../ports/runtime.ts';
-import type { LogKey, TransparencyLog } from '../ports/transparency-log.ts';
+import type { TransparencyLog } from '../ports/transparency-log.ts';
 
 export interface KeyListing {
   readonly log: Pick<TransparencyLog, 'keys' | 'signers'>;

@@ -3,10 +3,11 @@
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 import { HASH_BYTES } from '../../domain/ledger/merkle-tree.ts';
 import { logEntry } from '../../domain/log/log-entry.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import { encodeEntries, TILE_WIDTH, type TilePath, tileWidth } from '../../domain/log/tiles.ts';
 import type { Checkpoints } from '../ports/checkpoints.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { LogKey, LogState, TransparencyLog } from '../ports/transparency-log.ts';
+import type { LogState, TransparencyLog } from '../ports/transparency-log.ts';
 
 export interface LogReader {
   /** The stored state, at most a second old; `undefined` before the first pass. */

@@ -1,12 +1,13 @@
 /** At the start: records the keys that sign, if others signed before. */
 
 import type { Jwk } from '../../domain/agents/public-key.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import { formatVerifierKey } from '../../domain/log/verifier-key.ts';
 import { activateKeys } from '../decisions/activate-keys.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { NoteSigner, SigningKeys } from '../ports/keys.ts';
 import type { Clock } from '../ports/runtime.ts';
-import type { LogKey, TransparencyLog } from '../ports/transparency-log.ts';
+import type { TransparencyLog } from '../ports/transparency-log.ts';
 
 interface KeyRecording {
   readonly decisions: Decisions;

@@ -1,10 +1,9 @@
 /** A person's own pause: a block of source `self`, which only the person places and lifts. */
 
-import { type Instant, plusSeconds, toSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { isSignInDated, isSignInRecent, RESUME_MAX_AGE_SECONDS } from '../../domain/sessions/sign-in-age.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
-import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
 import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { placePause, refusePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
@@ -42,7 +41,7 @@ export async function pauseAgents(
 ): Promise<PauseOutcome> {
   const { sponsorKey, subject } = person;
   const at = clock.now();
-  if (!isPauseLiftable(person, at)) {
+  if (!isSignInDated(person, at)) {
     const reason = 'pause_not_liftable';
     await decisions.decide(refusePause, { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason });
     return { kind: reason };
@@ -52,20 +51,14 @@ export async function pauseAgents(
   return { kind: 'paused', own: pauseAmong(blocks).own, revokedTasks };
 }
 
-/** A provider that does not know when a person signed in may send 0 or an invented time. No sign-in lasts a year. */
-export const LONGEST_SIGN_IN_SECONDS = 365 * 24 * 60 * 60;
-
-/** Whether the provider says when its people sign in. Lifting a pause needs that (`resumeAgents`). */
-export function isPauseLiftable({ authenticatedAt }: Pick<MePerson, 'authenticatedAt'>, now: Instant): boolean {
-  return (
-    authenticatedAt !== undefined &&
-    authenticatedAt > plusSeconds(now, -LONGEST_SIGN_IN_SECONDS) &&
-    authenticatedAt <= plusSeconds(now, CLOCK_SKEW_SECONDS)
-  );
+/** Whether the person signed in lately enough to lift the pause. */
+export async function mayResume(
+  { clock, sharedTime }: { readonly clock: Clock; readonly sharedTime: Pick<SharedTime, 'latest'> },
+  person: MePerson,
+): Promise<boolean> {
+  const times = { now: clock.now(), latest: await sharedTime.latest() };
+  return isSignInRecent(person, RESUME_MAX_AGE_SECONDS, times);
 }
-
-/** How long after signing in a person may lift their pause (RFC 9470 `max_age`). */
-export const RESUME_MAX_AGE_SECONDS = 300;
 
 /** The verdicts that need no operator. */
 export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pending'>;
@@ -75,35 +68,21 @@ export type ResumeVerdict = Exclude<LiftVerdict, 'operator_is_sponsor' | 'pendin
  * source blocks resumes nothing: their account may be in foreign hands.
  */
 export async function resumeAgents(
-  { decisions, clock, sharedTime }: Pausing & { readonly clock: Clock },
+  service: Pausing & { readonly clock: Clock },
   person: MePerson,
 ): Promise<ResumeVerdict> {
   const { sponsorKey, subject } = person;
-  const at = clock.now();
+  const at = service.clock.now();
   const about = { at, event: 'sponsor.unblocked', sponsor: sponsorKey } as const;
   const entry: LedgerEntry = { ...about, decision: 'allow', reason: 'sponsor_resumed' };
   const refusal: LedgerEntry = { ...about, decision: 'deny', reason: 'sponsor_block_not_owned' };
-  const tooOld: LedgerEntry | undefined = isSignInRecent(person, { now: at, latest: await sharedTime.latest() })
+  const tooOld: LedgerEntry | undefined = (await mayResume(service, person))
     ? undefined
     : { at, event: 'me.denied', sponsor: subject, decision: 'deny', reason: 'sign_in_too_old' };
   const lift = { sponsorKey, source: 'self', onlyAlone: true, entry, refusal, tooOld } as const;
-  const verdict = await decisions.decide(liftBlock, lift);
+  const verdict = await service.decisions.decide(liftBlock, lift);
   if (verdict === 'operator_is_sponsor' || verdict === 'pending') throw new Error('this verdict needs an operator');
   return verdict;
-}
-
-/** The provider dates the sign-in of a token, and its clock may differ. */
-function isSignInRecent(
-  { authenticatedAt, by }: MePerson,
-  { now, latest }: { readonly now: Instant; readonly latest: Instant },
-): boolean {
-  if (authenticatedAt === undefined) return false;
-  const signedIn = toSeconds(authenticatedAt);
-  const skew = by === 'token' ? CLOCK_SKEW_SECONDS : 0;
-  // An instance behind must not take an old sign-in for a recent one.
-  return (
-    toSeconds(now) - signedIn >= -CLOCK_SKEW_SECONDS && toSeconds(latest) - signedIn <= RESUME_MAX_AGE_SECONDS + skew
-  );
 }
 
 function pauseAmong(blocks: readonly SponsorBlock[]): MyPause {

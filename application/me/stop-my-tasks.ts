@@ -3,8 +3,8 @@
 import type { AgentId, TaskId } from '../../domain/identifiers.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
-import { findOwnTaskSponsor, foundBy } from '../decisions/find.ts';
-import type { Decisions } from '../ports/decisions.ts';
+import { findOwnTaskSponsor } from '../decisions/find.ts';
+import { type Decisions, foundBy } from '../ports/decisions.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
 

@@ -46,3 +46,13 @@ export class StorageUnavailable extends Error {
     this.fault = fault;
   }
 }
+
+/** What a plain read found. `undefined` if it found nothing, or the database did not answer it. */
+export async function foundBy<Found>(read: Promise<Found | undefined>): Promise<Found | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof StorageUnavailable) return undefined;
+    throw error;
+  }
+}

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Secret } from '../../domain/secret.ts';
-import type { SignedInPerson } from '../../domain/sponsors/session.ts';
+import type { SignedInPerson } from '../../domain/sponsors/me-person.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 

@@ -4,14 +4,14 @@ import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId, UserId } from '../../domain/identifiers.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
-import type { OperatorSession } from '../../domain/operators/operator-session.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { Session, SessionHash, SessionKind } from '../../domain/sessions/session.ts';
 import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
 import type { PersonAttribute } from '../../domain/signals/user-attribute.ts';
 import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { Session, SessionHash } from '../../domain/sponsors/session.ts';
+import type { EndReason } from '../../domain/tasks/lifetime.ts';
 import type { ListedTasks } from '../../domain/tasks/status-list.ts';
-import type { Grant, GrantHash, RevocationReason, Task, TaskState } from '../../domain/tasks/task.ts';
+import type { Grant, GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
 import type { TokenFacts } from '../../domain/tasks/task-token.ts';
 
 /** The registered agents. */
@@ -64,7 +64,7 @@ export interface OwnTask {
   /** `undefined` while the task is live. */
   readonly endedAt: Instant | undefined;
   /** Why the task ended; `undefined` while it is live. */
-  readonly reason: RevocationReason | 'task_ttl_elapsed' | undefined;
+  readonly reason: EndReason | undefined;
   /** Successful refreshes so far. */
   readonly renewals: number;
   /** The last refresh; `undefined` before the first. */
@@ -169,16 +169,10 @@ export interface StoredStatusList extends ListedTasks {
   readonly entries: number;
 }
 
-/** The sessions of the page `/me`. */
+/** The sessions of the pages that people sign in to. */
 export interface Sessions {
-  /** The session, until it closes or the sweeper deletes it. It may have expired. */
-  find(sessionHash: SessionHash): Promise<Session | undefined>;
-}
-
-/** The sessions of the console. */
-export interface OperatorSessions {
-  /** As of the sessions of `/me`. */
-  find(sessionHash: SessionHash): Promise<OperatorSession | undefined>;
+  /** The session of this kind, until it closes or the sweeper deletes it. It may have expired. */
+  find(kind: SessionKind, sessionHash: SessionHash): Promise<Session | undefined>;
 }
 
 /** The people, with their blocks. */

@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
-import type { SubjectSession } from '../decisions/logged-out.ts';
+import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { DatabaseFault } from './decisions.ts';
 import type { Sponsors, StatusLists } from './queries.ts';
 import type { LogState, WitnessProblem } from './transparency-log.ts';

@@ -1,4 +1,4 @@
-import type { DenialReason } from '../../domain/denial.ts';
+import type { ConflictReason, DenialReason } from '../../domain/denial.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { AnonymousDenial } from '../../domain/ledger/aggregation.ts';
 import type { LedgerEvent } from '../../domain/ledger/record.ts';
@@ -78,16 +78,6 @@ export const outcomes = [
   'aborted',
 ] as const;
 export type RequestOutcome = (typeof outcomes)[number];
-
-/** A refusal that a decision records, and that has no OAuth error. */
-export type ConflictReason =
-  | 'agent_already_exists'
-  | 'agent_has_tasks'
-  | 'sponsor_block_not_owned'
-  | 'sign_in_too_old'
-  | 'pause_not_liftable'
-  | 'operator_is_sponsor'
-  | 'operator_role_missing';
 
 /** The separate limits of admission: token buckets of the rate limit, and concurrency limits. */
 type AdmissionKind =

@@ -1,5 +1,6 @@
 import type { Instant } from '../../domain/instant.ts';
 import type { StoredTile } from '../../domain/log/growing-tree.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 
 export interface LogState {
   readonly origin: string;
@@ -60,19 +61,6 @@ export interface WitnessProblem {
   /** A sentence, or `undefined`. */
   readonly detail: string | undefined;
   readonly since: Instant;
-}
-
-/** A key that signs, or signed, checkpoints or the notes of the log. */
-export interface LogKey {
-  readonly use: 'checkpoint' | 'log';
-  readonly kid: string;
-  /** RFC 7638. */
-  readonly thumbprint: string;
-  /** The JWK as JSON of a key of checkpoints, the verifier key of a key of the log. */
-  readonly publicKey: string;
-  readonly from: Instant;
-  /** `undefined` while the key signs. */
-  readonly to: Instant | undefined;
 }
 
 /**

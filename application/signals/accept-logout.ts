@@ -4,8 +4,9 @@
  */
 
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
+import type { SessionKind } from '../../domain/sessions/session.ts';
 import { judgeLogoutToken, type LogoutDenialReason, type LogoutVerdict } from '../../domain/signals/logout-token.ts';
-import { type CompactJws, readProviderJws, textClaim } from '../../domain/tokens/compact-jws.ts';
+import { type CompactJws, readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type LogOutVerdict, logOut } from '../decisions/log-out.ts';
 import type { AnonymousDenials } from '../ledger/anonymous-denials.ts';
@@ -35,10 +36,8 @@ export interface LogoutClient {
   readonly audience: string;
   /** `Service:UpstreamIdp:BackchannelLogout:Audience`: people start tasks with its tokens. */
   readonly endsTasks: boolean;
-  /** `Service:Me:ClientId`: people sign in at the page with it. */
-  readonly closesSessions: boolean;
-  /** `Service:Operators:ClientId`: operators sign in at the console with it. */
-  readonly closesOperatorSessions: boolean;
+  /** The page at which people sign in with it (`Service:Me:ClientId`, `Service:Operators:ClientId`). */
+  readonly closesSessions: SessionKind | undefined;
 }
 
 interface OperatorsLogout {
@@ -101,8 +100,9 @@ async function decide(
     keepsTasks: !endsTasks,
     endsTasksWithoutSession: endTasksWithoutSession,
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,
-    closesSessions: accepted.some((client) => client.closesSessions) ? remembered : undefined,
-    closesOperatorSessions: accepted.some((client) => client.closesOperatorSessions) ? remembered : undefined,
+    closes: Object.fromEntries(
+      accepted.flatMap(({ closesSessions: kind }) => (kind === undefined ? [] : [[kind, remembered]])),
+    ),
     isOfOperators,
   });
   if (applied.kind === 'accepted' && applied.leavesTasksWithoutSession) {
@@ -139,7 +139,7 @@ async function readAtProvider(
   trace: Trace | undefined,
 ): Promise<ReadToken & { readonly isOfOperators: boolean }> {
   // The claim is not trusted yet. It only says whose keys must verify it.
-  const own = service.operators?.issuer === textClaim(jws.claims, 'iss') ? service.operators : undefined;
+  const own = service.operators?.issuer === jws.claims.issuer ? service.operators : undefined;
   if (own === undefined) return { ...(await readToken(jws, service, times, trace)), isOfOperators: false };
   const upstream = await own.upstreamIssuer(trace);
   const isOther = upstream !== undefined && upstream !== own.issuer;

@@ -3,6 +3,7 @@
  * /events").
  */
 
+import type { UpstreamIssuers } from '../../domain/signals/event-subject.ts';
 import { judgeSecurityEvent, type SecurityEventDenialReason } from '../../domain/signals/security-event.ts';
 import { readProviderJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
@@ -22,8 +23,8 @@ interface AcceptSecurityEvent {
   readonly log: Pick<Log, 'info'>;
   /** `Service:Ssf:Audience`. */
   readonly audience: string;
-  /** The issuer of the subject tokens, which is the identity provider; `undefined` while it is unknown. */
-  readonly upstreamIssuer: (trace?: Trace) => Promise<string | undefined>;
+  /** Those of the identity provider that issues the subject tokens. */
+  readonly upstreamIssuers: (trace?: Trace) => Promise<UpstreamIssuers>;
 }
 
 export type SecurityEventOutcome =
@@ -55,7 +56,7 @@ async function decide(
   eventToken: string | undefined,
   trace: Trace | undefined,
 ): Promise<SecurityEventOutcome> {
-  const { decisions, transmitterKeys, clock, sharedTime, audience, upstreamIssuer } = service;
+  const { decisions, transmitterKeys, clock, sharedTime, audience, upstreamIssuers } = service;
 
   // 1. The transmitter signed the token.
   const jws = eventToken === undefined ? undefined : readProviderJws(eventToken);
@@ -67,7 +68,7 @@ async function decide(
 
   // 2. Its events are for this stream, recent, and about one person of the identity provider.
   const { issuer } = signature;
-  const known = { upstreamIssuer: await upstreamIssuer(trace), latest: await sharedTime.latest() };
+  const known = { upstream: await upstreamIssuers(trace), latest: await sharedTime.latest() };
   const expected = { issuer, audience, ...known, now: clock.now() };
   const verdict = judgeSecurityEvent(jws, expected);
   if (verdict.kind === 'refused') return verdict;

@@ -10,9 +10,9 @@ import { formatScope, type Scope } from '../../domain/scope.ts';
 import { blockDenial } from '../../domain/sponsors/block.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { GRANT_SECRET_BYTES, makeGrant } from '../../domain/tasks/grant.ts';
+import { isEnding } from '../../domain/tasks/lifetime.ts';
 import { ISSUED_DELEGATION_DEPTH, judgePolicy } from '../../domain/tasks/policy.ts';
 import type { Task } from '../../domain/tasks/task.ts';
-import { isEnding } from '../../domain/tasks/task-token.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type CachedAgents, retryOnConflict } from '../authentication/agent-cache.ts';
 import {

@@ -6,8 +6,9 @@
 import { parseTaskId, parseTokenId, type TaskId, type TokenId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../../domain/instant.ts';
 import { judgeStanding, type Standing, TASK_TOKEN_TYPE } from '../../domain/tasks/task-token.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim, hasType, readCompactJws, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../domain/tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
+import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
 import type { Tasks } from '../ports/queries.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
@@ -31,7 +32,7 @@ export async function introspectToken(service: Introspection, text: string): Pro
   if (token === undefined || token.expiresAt <= (await service.sharedTime.latest())) return { kind: 'inactive' };
   const now = service.clock.now();
   // RFC 7519 §4.1.5. The service writes no nbf.
-  const notBefore = dateClaim(token.claims, 'nbf');
+  const { notBefore } = token.claims;
   if (notBefore !== undefined && notBefore > toSeconds(now) + CLOCK_SKEW_SECONDS) return { kind: 'inactive' };
   const facts = await service.tasks.tokenFacts(token.tokenId, token.taskId);
   if (facts === undefined) return { kind: 'inactive' };
@@ -43,7 +44,7 @@ export interface TaskToken {
   readonly tokenId: TokenId;
   readonly taskId: TaskId;
   readonly expiresAt: Instant;
-  readonly claims: JsonObject;
+  readonly claims: Claims;
 }
 
 /**
@@ -57,11 +58,10 @@ export async function readTaskToken(
   const jws = readCompactJws(text);
   if (jws === undefined || !hasType(jws, [TASK_TOKEN_TYPE]) || !(await signingKeys.verify(jws))) return undefined;
   const { claims } = jws;
-  const task = member(claims, 'task');
-  const expiry = dateClaim(claims, 'exp');
-  const tokenId = parseTokenId(textClaim(claims, 'jti') ?? '');
-  const taskId = isJsonObject(task) ? parseTaskId(textClaim(task, 'id') ?? '') : undefined;
-  if (textClaim(claims, 'iss') !== issuer || expiry === undefined) return undefined;
+  const task = member(claims.json, 'task');
+  const tokenId = parseTokenId(claims.tokenId ?? '');
+  const taskId = isJsonObject(task) ? parseTaskId(textMember(task, 'id') ?? '') : undefined;
+  if (claims.issuer !== issuer || claims.expiry === undefined) return undefined;
   if (tokenId === undefined || taskId === undefined) return undefined;
-  return { tokenId, taskId, expiresAt: instantFromSeconds(expiry), claims };
+  return { tokenId, taskId, expiresAt: instantFromSeconds(claims.expiry), claims };
 }

@@ -9,8 +9,8 @@ import { plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { looksLikeGrant } from '../../domain/tasks/grant.ts';
 import type { GrantHash, Revocation } from '../../domain/tasks/task.ts';
-import { CLOCK_SKEW_SECONDS, textClaim } from '../../domain/tokens/compact-jws.ts';
-import { isJsonObject, member } from '../../domain/tokens/strict-json.ts';
+import { CLOCK_SKEW_SECONDS } from '../../domain/tokens/compact-jws.ts';
+import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import {
   type AgentAuthentication,
@@ -58,7 +58,7 @@ export async function revokeToken(
   // of the two it is, not the type hint (RFC 7009 §2.1).
   if (looksLikeGrant(request.token)) return revokeTask(service, asking.value, request.token);
   const token = await readTaskToken(service, request.token);
-  const owner = token === undefined ? undefined : textClaim(token.claims, 'client_id');
+  const owner = token === undefined ? undefined : textMember(token.claims.json, 'client_id');
   if (token === undefined || owner !== agentSubject(asking.value.agent.agentId)) return notOwner(asking.value);
   return revokeOne(service, asking.value, token);
 }
@@ -126,7 +126,7 @@ function notOwner({ agent, assertion }: Pick<AuthenticatedAgent, 'agent' | 'asse
 
 /** The `token.revoked` entry, from the claims of the token, whose signature has verified. */
 function revokedEntry(at: LedgerEntry['at'], agentId: LedgerEntry['agentId'], token: TaskToken): LedgerEntry {
-  const { claims } = token;
+  const { subject, json: claims } = token.claims;
   const actor = member(claims, 'act');
   const depth = isJsonObject(actor) ? member(actor, 'depth') : undefined;
   return {
@@ -134,9 +134,9 @@ function revokedEntry(at: LedgerEntry['at'], agentId: LedgerEntry['agentId'], to
     event: 'token.revoked',
     taskId: token.taskId,
     agentId,
-    sponsor: textClaim(claims, 'sub'),
-    audience: textClaim(claims, 'aud'),
-    scope: textClaim(claims, 'scope'),
+    sponsor: subject,
+    audience: textMember(claims, 'aud'),
+    scope: textMember(claims, 'scope'),
     jti: token.tokenId,
     delegationDepth: typeof depth === 'number' ? depth : undefined,
     decision: 'allow',

@@ -1,6 +1,9 @@
+/** `mandate doctor`: its options and its report. */
+
 import type { Readable } from 'node:stream';
-import { exitCode } from '../../adapters/cli/command.ts';
-import { CHECK_FAILED, type DoctorRequest, renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import { flag, once } from '../../adapters/cli/argument.ts';
+import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';
 import { systemClock, timeLimit } from '../../adapters/platform/system-clock.ts';
@@ -21,6 +24,64 @@ import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
 import { closeStorage, configuredSigning, openCondition } from '../doctor/sources.ts';
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
 import { processSettings, runReport } from './run-command.ts';
+
+/** The exit code if a check failed. */
+export const CHECK_FAILED = 3;
+
+export interface DoctorRequest {
+  /** Whether to explain a subject token from standard input instead of running all checks. */
+  readonly subjectToken: boolean;
+  /** Whether to check also the person of the token. */
+  readonly person: boolean;
+  readonly json: boolean;
+}
+
+export function doctorCommand(run = doctor): Command {
+  return command({
+    usage: 'doctor',
+    summary: 'Check every dependency of the service, and say how to repair what fails',
+    examples: [
+      { line: 'doctor', meaning: 'Print a line for each check, within 15 seconds; needs the settings of the service' },
+      {
+        line: 'doctor --subject-token - --person < token.txt',
+        meaning: "Why a person's access token would be accepted or refused, and whether agents may act for the person",
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'no check failed; there may be warnings',
+      [exitCode.failed]: 'the examination itself failed, or its report could not be written',
+      [exitCode.usage]: 'an argument is malformed',
+      [CHECK_FAILED]: 'a check failed, or the token would be refused',
+    },
+    options: (parser) =>
+      parser
+        .option('subject-token', {
+          type: 'string',
+          // Without nargs, the parser would read `-` as an option.
+          nargs: 1,
+          describe: 'Explain a subject token instead; only - is accepted: it is read from standard input',
+          coerce: once('--subject-token', readDash),
+        })
+        .option('person', {
+          ...flag,
+          describe: 'With --subject-token: look for blocks of its person, and ask the identity provider about them',
+        })
+        .option('json', { ...flag, describe: 'Report as one JSON array' })
+        .check(({ person, 'subject-token': token }) => {
+          if (person && token === undefined) throw new Error('--person needs --subject-token.');
+          return true;
+        }),
+    run: ({ 'subject-token': token, person, json }, settings) =>
+      run({ subjectToken: token !== undefined, person, json }, settings),
+  });
+}
+
+function readDash(text: string): string {
+  if (text === '-') return text;
+  throw new Error(
+    '--subject-token accepts only -, and reads the token from standard input. Every user of this machine can read arguments',
+  );
+}
 
 /** The time after the report for pending requests, such as a DNS query. After it, the process exits without them. */
 const EXIT_LIMIT_MS = 200;

@@ -1,4 +1,6 @@
-import { exitCode } from '../../adapters/cli/command.ts';
+/** `mandate log`: the transparency log (`Service:Audit:Log`). */
+
+import { type Command, command, commandGroup, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { visibleText } from '../../domain/visible.ts';
@@ -8,6 +10,29 @@ import { readSettings } from '../settings/read-settings.ts';
 import { StartupError } from '../startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSettings } from './run-command.ts';
+
+export function logCommand(adoptOrigin = logAdoptOrigin): Command {
+  return commandGroup('log', 'The transparency log', [
+    command({
+      usage: 'adopt-origin',
+      summary: 'Store Service:Audit:Log:Origin as the name of the log, and sign its tree anew; ends a halt',
+      examples: [
+        {
+          line: 'log adopt-origin --Service:Audit:Log:Origin=mandate.example/ledger-2',
+          meaning:
+            'Begin a log with a new name, for example after the database was restored; witnesses do not know it yet',
+        },
+      ],
+      exitCodes: {
+        [exitCode.done]: 'the name is stored',
+        [exitCode.failed]: 'a setting is wrong, the log is off, or the database could not be changed',
+        [exitCode.usage]: 'the command line is wrong',
+      },
+      options: (parser) => parser,
+      run: (_options, settings) => adoptOrigin(settings),
+    }),
+  ]);
+}
 
 /** Stores the configured name of the transparency log. */
 export async function logAdoptOrigin(overrides: readonly SettingArgument[]): Promise<number> {

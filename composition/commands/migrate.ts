@@ -1,10 +1,30 @@
-import { exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { systemClock } from '../../adapters/platform/system-clock.ts';
 import { refuseUnusableConnection } from '../database-refusals.ts';
 import { openStorage } from '../open-storage.ts';
 import { databaseChoice } from '../settings/alternatives.ts';
 import { processSettings, runCommand, validSection } from './run-command.ts';
+
+export function migrateCommand(run = migrate): Command {
+  return command({
+    usage: 'migrate',
+    summary: 'Create the schema in the database, or bring it up to date',
+    examples: [
+      {
+        line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',
+        meaning: 'Prepare a database file; reads only the settings Service:Database and Service:Audit:Partitions',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'the schema is up to date',
+      [exitCode.failed]: 'the database could not be reached or changed, or a setting is wrong',
+      [exitCode.usage]: 'the command line is wrong',
+    },
+    options: (parser) => parser,
+    run: (_options, settings) => run(settings),
+  });
+}
 
 /** Creates or updates the schema. */
 export async function migrate(overrides: readonly SettingArgument[]): Promise<number> {

@@ -1,4 +1,4 @@
-import { exitCode } from '../../adapters/cli/command.ts';
+import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { startService } from '../service.ts';
 import { signingKeyChoices } from '../settings/alternatives.ts';
@@ -9,6 +9,26 @@ import { configuredSigningKeys } from '../signing.ts';
 import { StartupError, variableOf } from '../startup-error.ts';
 import { processSettings, runCommand, validSettings } from './run-command.ts';
 import { untilToldToStop } from './until-told-to-stop.ts';
+
+export function serveCommand(run = serve): Command {
+  return command({
+    usage: 'serve',
+    summary: 'Run the service until a signal stops it (the default without a command)',
+    examples: [
+      {
+        line: 'serve --Service:Issuer=https://mandate.example',
+        meaning: 'Run with the settings of the environment, and this one',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'stopped by SIGTERM or SIGINT, with everything under way finished',
+      [exitCode.failed]: 'could not start, or not continue: standard error says why',
+      [exitCode.usage]: 'the command line is wrong',
+    },
+    options: (parser) => parser,
+    run: (_options, settings) => run(settings),
+  });
+}
 
 /** Longer than a request takes to arrive from a client, or from a load balancer that has not noticed the stop yet. */
 const LINGER_MS = 1000;

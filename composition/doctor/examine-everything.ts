@@ -313,7 +313,7 @@ function ofConsole(
       check: 'console address',
       async examine() {
         // The code of the console is loaded only with its settings.
-        const { assets } = await import('../../adapters/http/console/layout.ts');
+        const { assets } = await import('../../adapters/http/console/assets.ts');
         const { path, bytes } = assets.style;
         const content = bytes.toString('utf8');
         return examineConsoleAddress({ url: `${chosen.origin}${path}`, content, ask: asking(access) });

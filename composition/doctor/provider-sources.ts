@@ -100,6 +100,7 @@ export function sponsorQueries(
   const unknownId = randomUUID();
   return {
     needsMetadata: client?.assertionAudience === 'issuer',
+    addresses: [chosen.usersUrl, ...(client === undefined ? [] : [client.tokenUrl])],
     hasBearerToken: client === undefined,
     metadata,
     async requestToken() {
@@ -114,15 +115,23 @@ export function sponsorQueries(
       const service = await tokens.current();
       if (service.kind !== 'token') return true;
       const headers = { authorization: `Bearer ${service.token}`, accept: 'application/json' };
-      const answerAt = async (url: string) => {
+      const folder = chosen.usersUrl.replace(/\/+$/, '');
+      const answerTo = async (id: string, path: string) => {
         const limits = { timeoutMs: access.limitMs, maxBytes: MAX_BYTES };
-        const { status, body } = await network.send({ method: 'GET', url, headers, ...limits });
-        // A server may repeat the path, and the time.
-        return `${status} ${body.replaceAll(`/${unknownId}`, '').replace(/\d/g, '')}`;
+        const { status, body } = await network.send({ method: 'GET', url: `${folder}${path}`, headers, ...limits });
+        // A server may repeat the path or the id, and name the time.
+        return `${status} ${body.replaceAll(`/${id}`, '').replaceAll(id, '').replace(/\d/g, '')}`;
       };
-      const ofPerson = `${chosen.usersUrl.replace(/\/+$/, '')}/${unknownId}`;
-      const answers = await Promise.all([answerAt(ofPerson), answerAt(`${ofPerson}/${unknownId}`)]).catch(noAnswers);
-      return answers === undefined || answers[0] !== answers[1];
+      const anotherId = randomUUID();
+      const answers = await Promise.all([
+        answerTo(unknownId, `/${unknownId}`),
+        answerTo(anotherId, `/${anotherId}`),
+        answerTo(unknownId, `/${unknownId}/${unknownId}`),
+      ]).catch(noAnswers);
+      if (answers === undefined) return true;
+      const [ofPerson, ofAnother, ofPath] = answers;
+      // If two ids are answered differently, as with the id of the request, a difference from the path proves nothing.
+      return ofPerson === ofAnother && ofPerson !== ofPath;
     },
   };
 }

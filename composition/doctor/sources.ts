@@ -17,7 +17,7 @@ import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/t
 import { visibleExcerpt } from '../../domain/visible.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
-import { askReplica } from '../rotation-plan.ts';
+import { askReplica } from '../replica-keys.ts';
 import { loadScopeWords } from '../scope-words.ts';
 import { databaseChoice, signingKeyChoices } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';

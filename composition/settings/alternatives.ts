@@ -7,6 +7,7 @@ import type { ServiceClient } from '../../adapters/identity-provider/service-tok
 import type { VerifierKey } from '../../domain/log/verifier-key.ts';
 import type { RoleValues } from '../../domain/operators/operator.ts';
 import type { Secret } from '../../domain/secret.ts';
+import { DEFAULT_LIST_MAX_AGE_SECONDS } from '../../domain/tasks/status-list.ts';
 import type { Settings, SettingsSection } from './settings.ts';
 
 export type DatabaseChoice =
@@ -233,6 +234,12 @@ export function consoleChoice(
     origin: present(settings['Service:Console:Origin']),
     clientId: present(settings['Service:Operators:ClientId']),
   };
+}
+
+/** Seconds until a tool server with its default settings refuses an ended task. `undefined` without status lists. */
+export function statusListReach(settings: SettingsSection<'Service:StatusLists'>): number | undefined {
+  if (!settings['Service:StatusLists:Enabled']) return undefined;
+  return settings['Service:StatusLists:Ttl'] + DEFAULT_LIST_MAX_AGE_SECONDS;
 }
 
 /** Whether `/me` exists. */

@@ -77,11 +77,11 @@ export const catalogue = {
 
   'Service:UpstreamIdp:Issuer': optional(
     url({}),
-    'The identity provider whose access tokens are accepted, exactly as its metadata names it: the `iss` of its tokens. If the metadata has an `access_token_issuer` (AD FS), access tokens must have that one. Either this or `MetadataUrl`.',
+    'The identity provider whose access tokens are accepted, exactly as its metadata names it: the `iss` of its tokens. If the metadata has an `access_token_issuer` (AD FS), access tokens must have that one, which the metadata alone decides. Either this or `MetadataUrl`.',
   ),
   'Service:UpstreamIdp:MetadataUrl': optional(
     url({ query: 'accepted' }),
-    "The provider's discovery document, if it is not at the usual place under its issuer.",
+    "The provider's discovery document, if it is not at the usual place under its issuer. The document alone then says what the `iss` of tokens is: its `issuer`, and for access tokens its `access_token_issuer` if it has one.",
   ),
   'Service:UpstreamIdp:Audience': required(text(), 'The `aud` that a subject token must carry.'),
   'Service:UpstreamIdp:SponsorKeyClaim': defaulted(

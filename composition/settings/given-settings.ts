@@ -4,6 +4,7 @@
  * folder.
  */
 
+import { distance } from 'fastest-levenshtein';
 import { readSettingFiles, type SettingFiles } from '../../adapters/platform/setting-files.ts';
 import { type SettingError, variableOf } from '../startup-error.ts';
 import { catalogue, removedSettings } from './catalogue.ts';
@@ -181,18 +182,4 @@ function nearest(name: string, candidates: Iterable<string>): string | undefined
     }
   }
   return best;
-}
-
-/** Levenshtein distance, one row of its table at a time. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

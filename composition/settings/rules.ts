@@ -446,6 +446,7 @@ const SECRETS = [
   'Service:Ssf:BearerToken',
   'Service:Ssf:PreviousBearerToken',
   'Service:Audit:Sink:BearerToken',
+  'Service:UpstreamIdp:SponsorCheck:BearerToken',
 ] as const satisfies readonly (keyof Settings)[];
 
 type SecretSetting = (typeof SECRETS)[number];

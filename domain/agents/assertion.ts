@@ -4,17 +4,11 @@
  */
 
 import type { DenialReason } from '../denial.ts';
+import { MAX_INSTANCE_LENGTH } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import { MAX_INSTANCE_LENGTH } from '../tasks/actor-chain.ts';
-import {
-  audienceClaim,
-  CLOCK_SKEW_SECONDS,
-  type CompactJws,
-  dateClaim,
-  hasType,
-  textClaim,
-} from '../tokens/compact-jws.ts';
-import { type JsonObject, member } from '../tokens/strict-json.ts';
+import type { Claims } from '../tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS, type CompactJws, hasType } from '../tokens/compact-jws.ts';
+import { member } from '../tokens/strict-json.ts';
 
 /** Specification "Client assertion rules", rule 2. */
 const MAX_LIFETIME_SECONDS = 300;
@@ -57,29 +51,25 @@ interface ExpectedAssertion {
   readonly latest: Instant;
 }
 
-export function judgeAssertion(claims: JsonObject, expected: ExpectedAssertion): AssertionVerdict {
+export function judgeAssertion(claims: Claims, expected: ExpectedAssertion): AssertionVerdict {
   const refused = (reason: Extract<DenialReason, `actor_${string}`>) => ({ kind: 'refused', reason }) as const;
   const now = toSeconds(expected.now);
 
   // With several audiences, another recipient could present the assertion here first.
-  const audience = audienceClaim(claims);
+  const { audience, expiry, issuedAt, notBefore, tokenId: jti } = claims;
   if (audience?.length !== 1 || !audience.every((one) => expected.audiences.includes(one))) {
     return refused('actor_wrong_audience');
   }
-  const expiry = dateClaim(claims, 'exp');
-  const issuedAt = dateClaim(claims, 'iat');
-  const notBefore = dateClaim(claims, 'nbf');
   if (expiry === undefined) return refused('actor_missing_expiry');
   if (expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('actor_expired');
   if (issuedAt !== undefined && expiry - issuedAt > MAX_LIFETIME_SECONDS) return refused('actor_lifetime_too_long');
   if (expiry > now + MAX_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS) return refused('actor_lifetime_too_long');
   if (Math.max(issuedAt ?? now, notBefore ?? now) > now + CLOCK_SKEW_SECONDS) return refused('actor_not_yet_valid');
 
-  const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti.length < 1 || jti.length > MAX_JTI_LENGTH || CONTROL.test(jti)) {
     return refused('actor_missing_jti');
   }
-  const instance = member(claims, 'instance') ?? undefined;
+  const instance = member(claims.json, 'instance') ?? undefined;
   if (instance !== undefined && typeof instance !== 'string') return refused('actor_malformed');
   if (instance !== undefined && instance.length > MAX_INSTANCE_LENGTH) return refused('actor_instance_too_long');
 

@@ -59,7 +59,7 @@ export type BundleFaultKind =
   | 'not_in_log'
   /** The note is malformed, or one of its signatures is not of the key that the bundle names. */
   | 'log_note'
-  /** The records are not those of which the bundle says that it has them. */
+  /** The records contradict the bundle's statement of completeness. */
   | 'completeness'
   /** All proofs hold, but a member that none covers was changed. */
   | 'digest';
@@ -139,181 +139,103 @@ class Refused extends Error {
   }
 }
 
-export function bundleVerifier(means: BundleMeans): BundleVerifier {
-  const { hash } = means;
-  const digest = means.digest();
-  const believed: BelievedKey[] = [];
-  const checkpointKeys = new Map<string, Es256Verifier>();
-  const checkpoints = new Map<number, Checkpoint>();
-  let number = 0;
-  let selection: BundleSelection = {};
-  let head: TreeHead | undefined;
-  let records = recordOrder(selection);
+/** The kinds of lines, in the order of the format. `entry` is each line of evidence: a checkpoint, or one of its records. */
+type LineKind =
+  | 'format'
+  | 'selection'
+  | 'log'
+  | 'evidence'
+  | 'entry'
+  | 'end_of_evidence'
+  | 'completeness'
+  | 'digest'
+  | 'nothing';
+
+/** What the lines so far say and prove. */
+interface Progress {
+  readonly means: BundleMeans;
+  readonly digest: ReturnType<BundleMeans['digest']>;
+  readonly keys: BelievedKey[];
+  readonly checkpointKeys: Map<string, Es256Verifier>;
+  readonly checkpoints: Map<number, Checkpoint>;
+  next: LineKind;
+  selection: BundleSelection;
+  records: ReturnType<typeof recordOrder>;
+  /** The head of the log's tree, if the bundle has a log. */
+  head: TreeHead | undefined;
   /** A checkpoint whose first record must follow. */
-  let awaited: number | undefined;
-  let said: Completeness | undefined;
-  let isComplete = false;
-  let step: (line: string) => void = literal(FORMAT_LINE, readSelectionLine);
+  awaited: number | undefined;
+  completeness: Completeness | undefined;
+}
 
-  function literal(text: string, next: (line: string) => void): (line: string) => void {
-    return (line) => {
-      if (line !== text) throw new Unreadable('It is not the line that this format has there.');
-      step = next;
-    };
-  }
+/** Verifies one line, and returns the kind of the next. @throws Refused, Unreadable */
+type Step = (progress: Progress, line: string) => LineKind;
 
-  function readSelectionLine(line: string): void {
-    selection = readSelection(line);
-    records = recordOrder(selection);
-    step = (line) => {
-      head = verifyLog(readLog(line));
-      step = literal(EVIDENCE_LINE, readEvidence);
-    };
-  }
-
-  function verifyLog(log: BundleLog | undefined): TreeHead | undefined {
-    if (log === undefined) return undefined;
-    const note = parseNote(log.note);
-    const tree = note && parseTreeHead(note.text);
-    if (note === undefined || tree === undefined || formatNote(note) !== log.note) {
-      throw new Refused('log_note', 'The note is not the checkpoint of a log.');
-    }
-    const keys = log.keys.map((text) => parseVerifierKey(hash, text));
-    if (!areNoteKeys(keys, tree)) {
-      throw new Refused(
-        'log_note',
-        "The keys are not the log's, under the name of its origin, and those of witnesses.",
-      );
-    }
-    const opened = openNote(note, keys, means.verifyEd25519);
-    if (opened.kind !== 'verified' || opened.signatures.length !== keys.length) {
-      throw new Refused('log_note', 'A signature of the note is not of the key that the bundle names for it.');
-    }
-    for (const [index, { key, seconds }] of opened.signatures.entries()) {
-      // The n-th signature is of the n-th key, so that no signature and no key is left over.
-      if (key !== keys[index] || note.signatures.length !== keys.length)
-        throw new Refused(
-          'log_note',
-          'The signatures of the note are not those of the keys, in the order of the keys.',
-        );
-      const x = Buffer.from(key.publicKey).toString('base64url');
-      believed.push({
-        use: key.type === ED25519 ? 'log' : 'witness',
-        name: key.name,
-        thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
-        vkey: formatVerifierKey(key),
-        seconds,
-      });
-    }
-    return tree;
-  }
-
-  function readEvidence(line: string): void {
+const STEPS: Readonly<Record<LineKind, Step>> = {
+  format: literal(FORMAT_LINE, 'selection'),
+  selection(progress, line) {
+    progress.selection = readSelection(line);
+    progress.records = recordOrder(progress.selection);
+    return 'log';
+  },
+  log(progress, line) {
+    const log = readLog(line);
+    if (log !== undefined) progress.head = verifyLog(progress, log);
+    return 'evidence';
+  },
+  evidence: literal(EVIDENCE_LINE, 'entry'),
+  entry(progress, line) {
     const isLast = !line.endsWith(',');
     const entry = readEntry(isLast ? line : line.slice(0, -1));
-    if ('record' in entry) verifyRecord(entry);
-    else if (awaited === undefined && !isLast) verifyCheckpoint(entry);
+    if ('record' in entry) verifyRecord(progress, entry);
+    else if (progress.awaited === undefined && !isLast) verifyCheckpoint(progress, entry);
     else throw new Unreadable('A checkpoint has no record after it.');
-    if (isLast) step = literal(END_OF_EVIDENCE, readCompletenessLine);
-  }
-
-  function verifyCheckpoint({ checkpoint, key, logPath }: CheckpointEntry): void {
-    const { checkpointId, kid, signature } = checkpoint;
-    if (checkpoints.has(checkpointId)) throw new Unreadable(`Checkpoint ${checkpointId} occurs twice.`);
-    if (key !== undefined) introduce(kid, key, checkpointId);
-    const verify = checkpointKeys.get(kid);
-    if (verify === undefined) {
-      throw new Refused('unknown_key', `The key of checkpoint ${checkpointId} is not in the bundle.`);
-    }
-    const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
-    if (!SIGNATURE.test(signature) || !verify(signed, Buffer.from(signature, 'hex'))) {
-      throw new Refused('invalid_signature', `Checkpoint ${checkpointId} has an invalid signature.`);
-    }
-    if ((head === undefined) !== (logPath === undefined)) {
-      throw new Unreadable('Each checkpoint has a log_path if, and only if, the bundle has a log.');
-    }
-    if (head !== undefined && logPath !== undefined) {
-      const leaf = entryHash(hash, logEntry(checkpoint));
-      if (!provesInclusion(hash, { ...head, leaf, index: checkpointId - 1, path: logPath })) {
-        throw new Refused('not_in_log', `The log of the note does not contain checkpoint ${checkpointId}.`);
-      }
-    }
-    checkpoints.set(checkpointId, checkpoint);
-    awaited = checkpointId;
-  }
-
-  /** A key set collected over years may use one `kid` for several keys: the newest one introduced counts. */
-  function introduce(kid: string, key: EcKey, checkpointId: number): void {
-    const verify = means.importKey(key);
-    if (verify === undefined) {
-      throw new Refused('invalid_signature', `The key of checkpoint ${checkpointId} is no point of its curve.`);
-    }
-    checkpointKeys.set(kid, verify);
-    believed.push({
-      use: 'checkpoint',
-      name: kid,
-      thumbprint: thumbprintOf(hash, key),
-      vkey: undefined,
-      seconds: undefined,
-    });
-  }
-
-  function verifyRecord(entry: RecordEntry): void {
-    const { record } = entry;
-    const { seq } = record;
-    const checkpoint = record.checkpoint === undefined ? undefined : checkpoints.get(record.checkpoint);
-    if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
-      throw new Refused('other_record', `Record ${seq} does not lie in the checkpoint before it.`);
-    }
-    awaited = undefined;
-    const fault = inclusionFault(hash, record, { checkpoint, index: entry.index, path: entry.path });
-    if (fault === 'root_mismatch') {
-      const { checkpointId } = checkpoint;
-      throw new Refused(fault, `Record ${seq} is not the one that checkpoint ${checkpointId} sealed there.`);
-    }
-    if (fault !== undefined) {
-      throw new Refused('other_record', `Record ${seq} cannot lie in its checkpoint at this index.`);
-    }
-    const order = records.fault(entry);
-    if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
-  }
-
-  function readCompletenessLine(line: string): void {
-    said = readCompleteness(line);
-    const { said: found } = records;
-    const same = Object.entries(found()).every(([name, value]) => said?.[name as keyof Completeness] === value);
-    if (!same) {
+    return isLast ? 'end_of_evidence' : 'entry';
+  },
+  end_of_evidence: literal(END_OF_EVIDENCE, 'completeness'),
+  completeness(progress, line) {
+    progress.completeness = verifyCompleteness(progress, readCompleteness(line));
+    return 'digest';
+  },
+  digest(progress, line) {
+    const expected = formatDigest(progress.digest.hex());
+    if (line.length !== expected.length) throw new Unreadable('It is not a digest.');
+    if (line !== expected) {
       throw new Refused(
-        'completeness',
-        'The bundle says that it has other records, or another start or end of the task.',
+        'digest',
+        'It is not the SHA-256 of the lines before: this line was changed, or a part that no proof covers, in the line of selection or of completeness.',
       );
     }
-    const expected = formatDigest(digestThrough(line));
-    step = (line) => {
-      if (line !== expected) {
-        const sentence =
-          'It is not the SHA-256 of the lines before: this line was changed, or a part that no proof covers, in the line of selection or of completeness.';
-        throw line.length === expected.length ? new Refused('digest', sentence) : new Unreadable('It is not a digest.');
-      }
-      isComplete = true;
-      step = () => {
-        throw new Unreadable('The bundle ended before it.');
-      };
-    };
-  }
+    return 'nothing';
+  },
+  nothing() {
+    throw new Unreadable('The bundle ended before it.');
+  },
+};
 
-  function digestThrough(line: string): string {
-    digest.update(`${line}\n`);
-    return digest.hex();
-  }
+export function bundleVerifier(means: BundleMeans): BundleVerifier {
+  const progress: Progress = {
+    means,
+    digest: means.digest(),
+    keys: [],
+    checkpointKeys: new Map(),
+    checkpoints: new Map(),
+    next: 'format',
+    selection: {},
+    records: recordOrder({}),
+    head: undefined,
+    awaited: undefined,
+    completeness: undefined,
+  };
+  let number = 0;
 
   return {
     take(line) {
       number += 1;
       try {
         if (line.length > MAX_LINE_CHARACTERS) throw new Unreadable('It is longer than any line of this format.');
-        step(line);
-        if (said === undefined) digest.update(`${line}\n`);
+        progress.next = STEPS[progress.next](progress, line);
+        if (progress.next !== 'nothing') progress.digest.update(`${line}\n`);
         return undefined;
       } catch (error) {
         if (error instanceof Refused) return { kind: error.kind, line: number, message: error.message };
@@ -322,18 +244,127 @@ export function bundleVerifier(means: BundleMeans): BundleVerifier {
       }
     },
     end(rest) {
-      if (!isComplete || said === undefined || rest !== '') {
+      const { next, selection, completeness, checkpoints, head, keys } = progress;
+      if (next !== 'nothing' || completeness === undefined || rest !== '') {
         return { kind: 'malformed', line: number + 1, message: 'The bundle is cut off.' };
       }
       return {
         selection,
-        completeness: said,
+        completeness,
         checkpoints: checkpoints.size,
         log: head && { origin: head.origin, size: head.size },
-        keys: believed,
+        keys,
       };
     },
   };
+}
+
+function literal(text: string, next: LineKind): Step {
+  return (_progress, line) => {
+    if (line !== text) throw new Unreadable('It is not the line that this format has there.');
+    return next;
+  };
+}
+
+function verifyLog({ means, keys: believed }: Progress, log: BundleLog): TreeHead {
+  const { hash, verifyEd25519 } = means;
+  const note = parseNote(log.note);
+  const tree = note && parseTreeHead(note.text);
+  if (note === undefined || tree === undefined || formatNote(note) !== log.note) {
+    throw new Refused('log_note', 'The note is not the checkpoint of a log.');
+  }
+  const keys = log.keys.map((text) => parseVerifierKey(hash, text));
+  if (!areNoteKeys(keys, tree)) {
+    throw new Refused('log_note', "The keys are not the log's, under the name of its origin, and those of witnesses.");
+  }
+  const opened = openNote(note, keys, verifyEd25519);
+  if (opened.kind !== 'verified' || opened.signatures.length !== keys.length) {
+    throw new Refused('log_note', 'A signature of the note is not of the key that the bundle names for it.');
+  }
+  for (const [index, { key, seconds }] of opened.signatures.entries()) {
+    // The n-th signature is of the n-th key, so that no signature and no key is left over.
+    if (key !== keys[index] || note.signatures.length !== keys.length) {
+      throw new Refused('log_note', 'The signatures of the note are not those of the keys, in the order of the keys.');
+    }
+    const x = Buffer.from(key.publicKey).toString('base64url');
+    believed.push({
+      use: key.type === ED25519 ? 'log' : 'witness',
+      name: key.name,
+      thumbprint: thumbprintOf(hash, { crv: 'Ed25519', kty: 'OKP', x }),
+      vkey: formatVerifierKey(key),
+      seconds,
+    });
+  }
+  return tree;
+}
+
+function verifyCheckpoint(progress: Progress, { checkpoint, key, logPath }: CheckpointEntry): void {
+  const { means, head, checkpoints, checkpointKeys } = progress;
+  const { checkpointId, kid, signature } = checkpoint;
+  if (checkpoints.has(checkpointId)) throw new Unreadable(`Checkpoint ${checkpointId} occurs twice.`);
+  if (key !== undefined) introduceKey(progress, checkpoint, key);
+  const verify = checkpointKeys.get(kid);
+  if (verify === undefined) {
+    throw new Refused('unknown_key', `The key of checkpoint ${checkpointId} is not in the bundle.`);
+  }
+  const signed = Buffer.from(canonicalCheckpoint(checkpoint), 'latin1');
+  if (!SIGNATURE.test(signature) || !verify(signed, Buffer.from(signature, 'hex'))) {
+    throw new Refused('invalid_signature', `Checkpoint ${checkpointId} has an invalid signature.`);
+  }
+  if ((head === undefined) !== (logPath === undefined)) {
+    throw new Unreadable('Each checkpoint has a log_path if, and only if, the bundle has a log.');
+  }
+  if (head !== undefined && logPath !== undefined) {
+    const leaf = entryHash(means.hash, logEntry(checkpoint));
+    if (!provesInclusion(means.hash, { ...head, leaf, index: checkpointId - 1, path: logPath })) {
+      throw new Refused('not_in_log', `The log of the note does not contain checkpoint ${checkpointId}.`);
+    }
+  }
+  checkpoints.set(checkpointId, checkpoint);
+  progress.awaited = checkpointId;
+}
+
+/** A key set collected over years may use one `kid` for several keys: the newest one introduced counts. */
+function introduceKey({ means, keys, checkpointKeys }: Progress, { kid, checkpointId }: Checkpoint, key: EcKey): void {
+  const verify = means.importKey(key);
+  if (verify === undefined) {
+    throw new Refused('invalid_signature', `The key of checkpoint ${checkpointId} is no point of its curve.`);
+  }
+  checkpointKeys.set(kid, verify);
+  const thumbprint = thumbprintOf(means.hash, key);
+  keys.push({ use: 'checkpoint', name: kid, thumbprint, vkey: undefined, seconds: undefined });
+}
+
+function verifyRecord(progress: Progress, entry: RecordEntry): void {
+  const { means, checkpoints, awaited, records } = progress;
+  const { record, index, path } = entry;
+  const { seq } = record;
+  const checkpoint = record.checkpoint === undefined ? undefined : checkpoints.get(record.checkpoint);
+  if (checkpoint === undefined || (awaited !== undefined && awaited !== checkpoint.checkpointId)) {
+    throw new Refused('other_record', `Record ${seq} does not lie in the checkpoint before it.`);
+  }
+  progress.awaited = undefined;
+  const fault = inclusionFault(means.hash, record, { checkpoint, index, path });
+  if (fault === 'root_mismatch') {
+    const { checkpointId } = checkpoint;
+    throw new Refused(fault, `Record ${seq} is not the one that checkpoint ${checkpointId} sealed there.`);
+  }
+  if (fault !== undefined) {
+    throw new Refused('other_record', `Record ${seq} cannot lie in its checkpoint at this index.`);
+  }
+  const order = records.fault(entry);
+  if (order !== undefined) throw new Refused('other_record', `Record ${seq} ${order}.`);
+}
+
+function verifyCompleteness({ records }: Progress, said: Completeness): Completeness {
+  const same = Object.entries(records.said()).every(([name, value]) => said[name as keyof Completeness] === value);
+  if (!same) {
+    throw new Refused(
+      'completeness',
+      'The bundle says that it has other records, or another start or end of the task.',
+    );
+  }
+  return said;
 }
 
 /** The longest line there can be is that of a note, and shorter. */

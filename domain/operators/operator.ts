@@ -2,8 +2,7 @@
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import { isTextList, textClaim } from '../tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, isTextList, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 export const operatorRoles = ['viewer', 'auditor', 'registrar', 'responder'] as const;
 /** Each role includes what a viewer may do. Several roles add up. */
@@ -70,7 +69,27 @@ export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): 
 
 /** The operator's sponsor key. `undefined` if the claim is absent, or its value cannot be a sponsor key. */
 export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
-  return parseSponsorKey(textClaim(claims, claim) ?? '');
+  return parseSponsorKey(textMember(claims, claim) ?? '');
+}
+
+/** How the claims of a token say who an operator is. */
+export interface OperatorClaims {
+  /** `Service:Operators:RoleClaim`. */
+  readonly roleClaim: string;
+  /** `Service:Operators:Roles`. */
+  readonly roles: RoleValues;
+  /** `Service:UpstreamIdp:SponsorKeyClaim`: as whom blocks name the operator. */
+  readonly sponsorKeyClaim: string;
+}
+
+/** The operator whom a token of the provider names. */
+export function operatorIn(
+  claims: JsonObject,
+  { roleClaim, roles, sponsorKeyClaim }: OperatorClaims,
+  { issuer, subject }: Pick<OperatorPerson, 'issuer' | 'subject'>,
+): OperatorPerson {
+  const sponsorKey = operatorKeyIn(claims, sponsorKeyClaim);
+  return { kind: 'person', issuer, subject, sponsorKey, roles: rolesIn(claims, roleClaim, roles) };
 }
 
 function memberOf(parent: Json | undefined, name: string): Json | undefined {

@@ -5,8 +5,7 @@
  */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
-import { textClaim } from '../tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject, member } from '../tokens/strict-json.ts';
+import { isJsonObject, type Json, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 type SubjectFault = 'ambiguous_subject' | 'no_usable_subject' | 'unsupported_subject_format' | 'keys_unavailable';
 
@@ -14,27 +13,34 @@ type SubjectsVerdict =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'refused'; readonly check: SubjectFault };
 
+/** The `iss` of the identity provider's tokens. Those of access tokens may have another one than ID tokens (AD FS). */
+export interface UpstreamIssuers {
+  readonly known: readonly string[];
+  /** `false` until the provider's metadata has been read, which may name another one. */
+  readonly isComplete: boolean;
+}
+
 type Reading =
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey }
   | { readonly kind: 'unusable' }
   /** One subject has several identifiers that could name a person. */
   | { readonly kind: 'ambiguous' }
   | { readonly kind: 'unsupported' }
-  /** An `iss_sub` cannot be resolved while the identity provider's issuer is unknown. */
+  /** The `iss` of an `iss_sub` may be an issuer of the identity provider that is not known yet. */
   | { readonly kind: 'unknown_issuer' };
 
 /**
  * @param places the values at the places where a token can hold a subject; `undefined` for an empty place
  * @param sub the token's `sub`, which most security event tokens lack
- * @param upstreamIssuer the identity provider that signs this service's subject tokens; `undefined` while it is unknown
+ * @param upstream the issuers of the provider that signs this service's subject tokens
  */
 export function readSubjects(
   places: readonly (Json | undefined)[],
   sub: Json | undefined,
-  upstreamIssuer: string | undefined,
+  upstream: UpstreamIssuers,
 ): SubjectsVerdict {
   const refused = (check: SubjectFault) => ({ kind: 'refused', check }) as const;
-  const readings = places.flatMap((place) => (place === undefined ? [] : [readSubject(place, upstreamIssuer)]));
+  const readings = places.flatMap((place) => (place === undefined ? [] : [readSubject(place, upstream)]));
   const has = (kind: Reading['kind']) => readings.some((reading) => reading.kind === kind);
   const people = new Set(readings.flatMap((reading) => (reading.kind === 'person' ? [reading.sponsorKey] : [])));
 
@@ -48,59 +54,64 @@ export function readSubjects(
   return { kind: 'person', sponsorKey };
 }
 
-function readSubject(subject: Json, upstreamIssuer: string | undefined): Reading {
+function readSubject(subject: Json, upstream: UpstreamIssuers): Reading {
   if (!isJsonObject(subject)) return { kind: 'unusable' };
   const user = member(subject, 'user');
   switch (member(subject, 'format')) {
     case 'complex':
       // Shared Signals Framework 1.0 §3. `tenant`, `device` and `session` are ignored: all of the person's tasks end.
-      return isJsonObject(user) ? readUser(user, upstreamIssuer) : { kind: 'unusable' };
+      return isJsonObject(user) ? readUser(user, upstream) : { kind: 'unusable' };
     case undefined:
       // Drafts of the framework had no `format`, and Okta still sends none.
       if (user === undefined) return { kind: 'unsupported' };
-      return isJsonObject(user) ? readIdentifier(user, upstreamIssuer) : { kind: 'unusable' };
+      return isJsonObject(user) ? readIdentifier(user, upstream) : { kind: 'unusable' };
     default:
-      return readUser(subject, upstreamIssuer);
+      return readUser(subject, upstream);
   }
 }
 
-function readUser(subject: JsonObject, upstreamIssuer: string | undefined): Reading {
+function readUser(subject: JsonObject, upstream: UpstreamIssuers): Reading {
   return member(subject, 'format') === 'aliases'
-    ? readAliases(member(subject, 'identifiers'), upstreamIssuer)
-    : readIdentifier(subject, upstreamIssuer);
+    ? readAliases(member(subject, 'identifiers'), upstream)
+    : readIdentifier(subject, upstream);
 }
 
 /**
  * RFC 9493 §3.2.8: several identifiers of one subject. Exactly one of them must be `opaque`, or `iss_sub` of the identity
  * provider (supplement "Shared Signals"). Two such identifiers are ambiguous even if they are equal.
  */
-function readAliases(identifiers: Json | undefined, upstreamIssuer: string | undefined): Reading {
+function readAliases(identifiers: Json | undefined, upstream: UpstreamIssuers): Reading {
   if (!Array.isArray(identifiers) || identifiers.length === 0) return { kind: 'unusable' };
   const aliases = identifiers.filter((one: Json): one is JsonObject => isJsonObject(one));
   if (aliases.length < identifiers.length) return { kind: 'unusable' };
   const withFormat = (format: string) => aliases.filter((alias) => member(alias, 'format') === format);
   const [opaque, byIssuer] = [withFormat('opaque'), withFormat('iss_sub')];
   if (opaque.length > 1) return { kind: 'ambiguous' };
-  if (byIssuer.length > 0 && upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
-  const candidates = [...opaque, ...byIssuer.filter((alias) => textClaim(alias, 'iss') === upstreamIssuer)];
+  const own = byIssuer.filter((alias) => isUpstream(alias, upstream));
+  if (own.length < byIssuer.length && !upstream.isComplete) return { kind: 'unknown_issuer' };
+  const candidates = [...opaque, ...own];
   const [candidate] = candidates;
   if (candidates.length > 1) return { kind: 'ambiguous' };
-  if (candidate !== undefined) return readIdentifier(candidate, upstreamIssuer);
+  if (candidate !== undefined) return readIdentifier(candidate, upstream);
   return { kind: byIssuer.length > 0 ? 'unusable' : 'unsupported' };
 }
 
-function readIdentifier(subject: JsonObject, upstreamIssuer: string | undefined): Reading {
+function readIdentifier(subject: JsonObject, upstream: UpstreamIssuers): Reading {
   switch (member(subject, 'format')) {
-    case 'iss_sub': {
-      if (upstreamIssuer === undefined) return { kind: 'unknown_issuer' };
+    case 'iss_sub':
+      if (isUpstream(subject, upstream)) return personOf(textMember(subject, 'sub'));
       // The same `sub` at another issuer is another person.
-      return textClaim(subject, 'iss') === upstreamIssuer ? personOf(textClaim(subject, 'sub')) : { kind: 'unusable' };
-    }
+      return { kind: upstream.isComplete ? 'unusable' : 'unknown_issuer' };
     case 'opaque':
-      return personOf(textClaim(subject, 'id'));
+      return personOf(textMember(subject, 'id'));
     default:
       return { kind: 'unsupported' };
   }
+}
+
+function isUpstream(subject: JsonObject, { known }: UpstreamIssuers): boolean {
+  const issuer = textMember(subject, 'iss');
+  return issuer !== undefined && known.includes(issuer);
 }
 
 function personOf(text: string | undefined): Reading {

@@ -48,7 +48,7 @@ export type LogoutVerdict =
   | { readonly kind: 'refused'; readonly reason: LogoutDenialReason };
 
 export function judgeLogoutToken(
-  { claims, ...jws }: CompactJws,
+  jws: CompactJws,
   expected: {
     readonly issuer: string;
     /** The human-facing client at the provider. */
@@ -60,10 +60,11 @@ export function judgeLogoutToken(
 ): LogoutVerdict {
   const refused = (reason: LogoutDenialReason) => ({ kind: 'refused', reason }) as const;
 
-  const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
+  const claims = jws.claims.json;
+  const signal = judgeSignalClaims(jws.claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
   if (signal.kind === 'refused') return refused(`logout_${signal.check}`);
   // The provider's keys also sign access tokens, ID tokens and sometimes security event tokens.
-  if (!isLogoutType({ ...jws, claims }) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
+  if (!isLogoutType(jws) || !carriesLogoutEvent(claims)) return refused('logout_not_a_logout_event');
   // §2.4 forbids `nonce`, so that logout tokens and ID tokens cannot be mistaken for each other.
   if (member(claims, 'nonce') !== undefined) return refused('logout_nonce_present');
 

@@ -5,7 +5,6 @@
 
 import type { SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
-import type { LedgerEntry } from '../ledger/record.ts';
 import type { ProvisionedUser } from './provisioned-user.ts';
 
 /**
@@ -104,6 +103,8 @@ export const SIGNAL_REASONS = {
   still_inactive: 'scim_still_inactive',
 } as const satisfies Record<HeldStatement['state'], string>;
 
-export function signalOf({ sponsorKey, state }: HeldStatement, at: Instant): LedgerEntry {
-  return { at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason: SIGNAL_REASONS[state] };
+/** The entry of the ledger. */
+export function signalOf({ sponsorKey, state }: HeldStatement, at: Instant) {
+  const reason = SIGNAL_REASONS[state];
+  return { at, event: 'sponsor.signal', sponsor: sponsorKey, decision: 'allow', reason } as const;
 }

@@ -6,10 +6,9 @@
 import type { SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
 import type { BlockKind } from '../sponsors/block.ts';
-import type { RevocationReason } from '../tasks/task.ts';
 import { type CompactJws, hasType } from '../tokens/compact-jws.ts';
 import { isJsonObject, type JsonObject, member } from '../tokens/strict-json.ts';
-import { readSubjects } from './event-subject.ts';
+import { readSubjects, type UpstreamIssuers } from './event-subject.ts';
 import { judgeSignalClaims, MAX_SIGNAL_IDENTIFIER, type SignalUse } from './signal-claims.ts';
 
 /** The reasons of `signal.denied` at this receiver (supplement "Reasons"). */
@@ -34,9 +33,12 @@ export const securityEventDenialReasons = [
 ] as const;
 export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
 
+/** The events that end tasks, as the reason of those ends. */
+type EndingReason = 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged';
+
 /** Reasons of `sponsor.signal` (specification "Audit events"). */
 type SecuritySignalReason =
-  | Extract<RevocationReason, 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged'>
+  | EndingReason
   | 'ssf_account_enabled'
   /**
    * An account-enabled event was stated before the block that it would lift: the block stays (supplement "Blocks, poll
@@ -74,7 +76,7 @@ export interface SecurityAction {
   readonly lift: boolean;
   readonly block: BlockKind | undefined;
   /** Why the person's live tasks end; `undefined` if they continue. */
-  readonly end: RevocationReason | undefined;
+  readonly end: EndingReason | undefined;
 }
 
 export type SecurityEventVerdict =
@@ -83,13 +85,12 @@ export type SecurityEventVerdict =
   | { readonly kind: 'refused'; readonly reason: SecurityEventDenialReason };
 
 export function judgeSecurityEvent(
-  { claims, ...jws }: CompactJws,
+  jws: CompactJws,
   expected: {
     /** The transmitter. */
     readonly issuer: string;
     readonly audience: string;
-    /** The upstream identity provider's issuer; `undefined` while it is unknown. */
-    readonly upstreamIssuer: string | undefined;
+    readonly upstream: UpstreamIssuers;
     readonly now: Instant;
     /** As in `ExpectedSignal`. */
     readonly latest: Instant;
@@ -97,17 +98,18 @@ export function judgeSecurityEvent(
 ): SecurityEventVerdict {
   const refused = (reason: SecurityEventDenialReason) => ({ kind: 'refused', reason }) as const;
 
-  const signal = judgeSignalClaims(claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
+  const claims = jws.claims.json;
+  const signal = judgeSignalClaims(jws.claims, { ...expected, maxAgeSeconds: MAX_AGE_SECONDS });
   if (signal.kind === 'refused') return refused(`ssf_${signal.check}`);
   const { jti, forgetAt, issuedAt } = signal;
   if (jti.length > MAX_SIGNAL_IDENTIFIER) return refused('ssf_missing_jti');
-  const events = hasType({ ...jws, claims }, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
+  const events = hasType(jws, ACCEPTED_TYPES) ? readEvents(claims) : undefined;
   if (events === undefined) return refused('ssf_not_a_security_event');
   // A token without handled events needs no readable subject: that of a verification event names the stream.
   if (events.length === 0) return { kind: 'accepted', jti, forgetAt, action: undefined };
 
   const places = [member(claims, 'sub_id'), ...events.flatMap(({ payload }) => placesIn(payload))];
-  const subject = readSubjects(places, member(claims, 'sub'), expected.upstreamIssuer);
+  const subject = readSubjects(places, member(claims, 'sub'), expected.upstream);
   if (subject.kind === 'refused') return refused(`ssf_${subject.check}`);
   const reasons = events.map(({ reason }) => reason);
   return { kind: 'accepted', jti, forgetAt, action: actionFor(subject.sponsorKey, issuedAt, reasons) };
@@ -137,7 +139,7 @@ function placesIn(payload: JsonObject) {
   return [member(payload, 'subject'), member(payload, 'sub_id')];
 }
 
-function endsTasks(reason: EventReason): reason is Extract<EventReason, RevocationReason> {
+function endsTasks(reason: EventReason): reason is EndingReason {
   return reason !== 'ssf_account_enabled';
 }
 

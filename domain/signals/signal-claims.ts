@@ -4,8 +4,8 @@
  */
 
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import { audienceClaim, CLOCK_SKEW_SECONDS, dateClaim, textClaim } from '../tokens/compact-jws.ts';
-import type { JsonObject } from '../tokens/strict-json.ts';
+import type { Claims } from '../tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS } from '../tokens/compact-jws.ts';
 
 export const MAX_SIGNAL_IDENTIFIER = 256;
 /** Databases and screens do not reproduce control characters faithfully, so no identifier may hold one. */
@@ -43,22 +43,20 @@ type SignalClaimsVerdict =
   | { readonly kind: 'refused'; readonly check: SignalClaimsFault };
 
 /** The length of the `jti` is not checked here: each receiver has its own reason for that. */
-export function judgeSignalClaims(claims: JsonObject, expected: ExpectedSignal): SignalClaimsVerdict {
+export function judgeSignalClaims(claims: Claims, expected: ExpectedSignal): SignalClaimsVerdict {
   const refused = (check: SignalClaimsFault) => ({ kind: 'refused', check }) as const;
   const now = toSeconds(expected.now);
 
-  if (textClaim(claims, 'iss') !== expected.issuer) return refused('untrusted_issuer');
-  if (!audienceClaim(claims)?.includes(expected.audience)) return refused('audience_mismatch');
-  const issuedAt = dateClaim(claims, 'iat');
+  const { issuer, audience, issuedAt, notBefore, expiry, tokenId: jti } = claims;
+  if (issuer !== expected.issuer) return refused('untrusted_issuer');
+  if (!audience?.includes(expected.audience)) return refused('audience_mismatch');
   if (issuedAt === undefined) return refused('missing_issued_at');
-  const starts = Math.max(issuedAt, dateClaim(claims, 'nbf') ?? issuedAt);
+  const starts = Math.max(issuedAt, notBefore ?? issuedAt);
   if (starts > now + CLOCK_SKEW_SECONDS) return refused('not_yet_valid');
   const oldestAccepted = expected.maxAgeSeconds + CLOCK_SKEW_SECONDS;
   if (toSeconds(expected.latest) - issuedAt > oldestAccepted) return refused('too_old');
-  const jti = textClaim(claims, 'jti');
   if (jti === undefined || jti === '' || CONTROL.test(jti)) return refused('missing_jti');
   // RFC 8417 §2.2 recommends that an event token has no exp. One that is there limits the token like any other's.
-  const expiry = dateClaim(claims, 'exp');
   if (expiry !== undefined && expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) return refused('expired');
   // The token is accepted until the end of its last second, so the jti is kept one second longer.
   const forgetAt = instantFromSeconds(issuedAt + oldestAccepted + 1);

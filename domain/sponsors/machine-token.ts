@@ -3,8 +3,7 @@
  * "Subject tokens"). A token that names a client beside a person stays a person's.
  */
 
-import { textClaim } from '../tokens/compact-jws.ts';
-import { type JsonObject, member } from '../tokens/strict-json.ts';
+import { type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 
 /** What in the claims says so. Fixed words, for sentences about a token whose claims are not shown. */
 export type MachineMark = 'sub_is_client' | 'gty' | 'idtyp' | 'sub_is_oid' | 'service_account';
@@ -24,18 +23,18 @@ const KEYCLOAK_PREFIX = 'service-account-';
  * client's id in letter case is another one (RFC 7519 §4.1.2). A claim of another type than the provider's says nothing.
  */
 export function machineMark(claims: JsonObject): MachineMark | undefined {
-  const sub = textClaim(claims, 'sub');
-  const clients = CLIENT_CLAIMS.map((name) => textClaim(claims, name)).filter((client) => client !== undefined);
+  const sub = textMember(claims, 'sub');
+  const clients = CLIENT_CLAIMS.map((name) => textMember(claims, name)).filter((client) => client !== undefined);
   if (clients.some((client) => sub === client || sub === client + AUTH0_SUFFIX)) return 'sub_is_client';
   const grants = member(claims, 'gty');
   if ((Array.isArray(grants) ? grants : [grants]).some((grant) => MACHINE_GRANTS.includes(grant))) return 'gty';
-  if (textClaim(claims, 'idtyp') === 'app') return 'idtyp';
+  if (textMember(claims, 'idtyp') === 'app') return 'idtyp';
   if (isOfEntraApplication(claims, sub)) return 'sub_is_oid';
-  const name = textClaim(claims, 'preferred_username');
+  const name = textMember(claims, 'preferred_username');
   // Keycloak writes names of users in lower case, ids of clients as they are.
-  const client = textClaim(claims, 'azp')?.toLowerCase();
+  const client = textMember(claims, 'azp')?.toLowerCase();
   if (client !== undefined && name === KEYCLOAK_PREFIX + client) return 'service_account';
-  const isNamed = textClaim(claims, 'client_id') !== undefined || textClaim(claims, 'clientId') !== undefined;
+  const isNamed = textMember(claims, 'client_id') !== undefined || textMember(claims, 'clientId') !== undefined;
   return isNamed && name?.startsWith(KEYCLOAK_PREFIX) ? 'service_account' : undefined;
 }
 
@@ -45,9 +44,9 @@ export function machineMark(claims: JsonObject): MachineMark | undefined {
  */
 function isOfEntraApplication(claims: JsonObject, sub: string | undefined): boolean {
   return (
-    ENTRA_CLIENT_CLAIMS.some((name) => textClaim(claims, name) !== undefined) &&
+    ENTRA_CLIENT_CLAIMS.some((name) => textMember(claims, name) !== undefined) &&
     sub !== undefined &&
-    sub === textClaim(claims, 'oid') &&
+    sub === textMember(claims, 'oid') &&
     member(claims, 'scp') === undefined
   );
 }

@@ -16,6 +16,9 @@ export interface MePerson {
   readonly by: 'token' | 'session';
 }
 
+/** The person of an ID token, who may be one at `/me`. */
+export type SignedInPerson = Omit<MePerson, 'by'>;
+
 /**
  * The reasons of a refusal at `/me` that names nobody. `token_audience_mismatch`: a valid token of the provider for another
  * audience, such as the one that an agent holds. `invalid_form_token`: a write with a session, without the proof that it

@@ -7,16 +7,9 @@ import type { DenialReason } from '../denial.ts';
 import { namesAgent, parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import { isScopeToken, type Scope } from '../scope.ts';
-import {
-  audienceClaim,
-  CLOCK_SKEW_SECONDS,
-  type CompactJws,
-  dateClaim,
-  hasType,
-  isTextList,
-  textClaim,
-} from '../tokens/compact-jws.ts';
-import { type JsonObject, member } from '../tokens/strict-json.ts';
+import type { Claims } from '../tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS, type CompactJws, hasType } from '../tokens/compact-jws.ts';
+import { isTextList, type JsonObject, member, textMember } from '../tokens/strict-json.ts';
 import { machineMark } from './machine-token.ts';
 
 const MAX_SUB_LENGTH = 256;
@@ -25,13 +18,25 @@ const CONTROL = /\p{Cc}/u;
 
 /**
  * Whether a token may be an access token. A provider signs other kinds of token with the same keys. So `typ` must name
- * an access token or be absent, and the token must not be a security event token.
+ * an access token or be absent, and the token must be neither a security event token nor an ID token.
  */
 export function isSubjectTokenType(jws: CompactJws): boolean {
   // RFC 9068 §2.1, and vendor variants of at+jwt.
   const accepted = jws.type === undefined || hasType(jws, ['jwt']) || /(^|[/-])at\+jwt$/i.test(jws.type);
   // RFC 8417 §2.2: the events claim marks a security event token, for example a logout token.
-  return accepted && member(jws.claims, 'events') === undefined;
+  return accepted && member(jws.claims.json, 'events') === undefined && !isIdToken(jws.claims.json);
+}
+
+/** The hashes of an access token and a code, which only an ID token has (OpenID Connect Core 1.0 §3.1.3.6, §3.3.2.11). */
+const ID_TOKEN_CLAIMS = ['at_hash', 'c_hash'];
+
+/**
+ * Whether the claims say that it is an ID token. The person gave it to an application, not to an agent, and it may pass
+ * through addresses (`id_token_hint`). Not by `nonce`: some providers copy that into access tokens. Keycloak writes the
+ * kind of a token into a claim `typ`.
+ */
+export function isIdToken(claims: JsonObject): boolean {
+  return ID_TOKEN_CLAIMS.some((name) => member(claims, name) !== undefined) || member(claims, 'typ') === 'ID';
 }
 
 /** The person, as the identity provider's token describes them. */
@@ -47,6 +52,9 @@ export interface Person {
   /** The person's own scopes; an agent never gets more. */
   readonly scope: Scope;
 }
+
+/** The person, the session and the `iat` of a subject token. */
+export type SubjectSession = Pick<Person, 'subject' | 'sessionId' | 'issuedAt'>;
 
 export type SubjectReason = Extract<DenialReason, `subject_${string}` | 'sponsor_key_missing'>;
 export type SubjectVerdict =
@@ -78,18 +86,18 @@ interface Expectations {
 /**
  * Runs every check. Their order is the order of the supplement's list of reasons, and decides which reason is recorded.
  */
-export function judgeSubjectToken(claims: JsonObject, expected: Expectations): SubjectVerdict {
+export function judgeSubjectToken(
+  { issuer, expiry, issuedAt: issued, notBefore, audience = [], json: claims }: Claims,
+  expected: Expectations,
+): SubjectVerdict {
   const faults: SubjectReason[] = [];
   const now = toSeconds(expected.now);
 
-  if (textClaim(claims, 'iss') !== expected.issuer) faults.push('subject_untrusted_issuer');
-  const expiry = dateClaim(claims, 'exp');
+  if (issuer !== expected.issuer) faults.push('subject_untrusted_issuer');
   if (expiry === undefined) faults.push('subject_missing_expiry');
   else if (expiry + CLOCK_SKEW_SECONDS <= toSeconds(expected.latest)) faults.push('subject_expired');
-  const issued = dateClaim(claims, 'iat');
-  const starts = Math.max(dateClaim(claims, 'nbf') ?? now, issued ?? now);
+  const starts = Math.max(notBefore ?? now, issued ?? now);
   if (starts > now + CLOCK_SKEW_SECONDS) faults.push('subject_not_yet_valid');
-  const audience = audienceClaim(claims) ?? [];
   const isForeign = expected.foreignAudience !== undefined && audience.includes(expected.foreignAudience);
   if (!audience.includes(expected.audience) || isForeign) faults.push('subject_audience_mismatch');
 
@@ -104,7 +112,7 @@ export function judgeSubjectToken(claims: JsonObject, expected: Expectations): S
   const isBound = (member(claims, 'cnf') ?? undefined) !== undefined;
   if (expected.refuseBound && isBound) faults.push('subject_bound_to_key');
 
-  const sponsorKey = parseSponsorKey(textClaim(claims, expected.sponsorKeyClaim) ?? '');
+  const sponsorKey = parseSponsorKey(textMember(claims, expected.sponsorKeyClaim) ?? '');
   // An unusable sub that is also the sponsor key is one fault, not two.
   const isReported = sub.fault !== undefined && expected.sponsorKeyClaim === 'sub';
   if (sponsorKey === undefined && !isReported) faults.push('sponsor_key_missing');

@@ -3,7 +3,7 @@
  * "Task token claims", nested shape). The outermost actor is the caller.
  */
 
-import { AGENT_PREFIX, parseAgentId } from '../identifiers.ts';
+import { AGENT_PREFIX, MAX_INSTANCE_LENGTH, parseAgentId } from '../identifiers.ts';
 import { isJsonObject, type Json, member } from '../tokens/strict-json.ts';
 
 export interface Actor {
@@ -16,9 +16,6 @@ export interface Actor {
   /** The previous actor, which delegated to this one. */
   readonly act?: Actor;
 }
-
-/** Longest `act.instance` (specification "Other limits"). */
-export const MAX_INSTANCE_LENGTH = 128;
 
 /** `undefined` if a level is malformed or the depths do not count down by one to 1. */
 export function readActorChain(value: Json | undefined): Actor | undefined {

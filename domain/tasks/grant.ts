@@ -2,8 +2,8 @@
 
 import type { DenialReason } from '../denial.ts';
 import type { Instant } from '../instant.ts';
+import { isEnding, stateAt } from './lifetime.ts';
 import type { Grant } from './task.ts';
-import { isEnding } from './task-token.ts';
 
 const PREFIX = 'task_grant_';
 /** 256 bits: unguessable. */
@@ -25,8 +25,9 @@ type GrantReason = Extract<DenialReason, 'grant_revoked' | 'task_revoked' | 'tas
  * reason comes first, so that the client knows that the task is over. `grant_revoked` means: the task is still live.
  */
 export function judgeGrant(grant: Grant, now: Instant): GrantReason | undefined {
-  if (grant.taskState.kind === 'revoked') return 'task_revoked';
-  if (grant.taskState.kind === 'expired' || grant.task.expiresAt <= now) return 'task_expired';
+  const state = stateAt(grant.taskState, grant.task, now);
+  if (state.kind === 'revoked') return 'task_revoked';
+  if (state.kind === 'expired') return 'task_expired';
   if (isEnding(grant.task, now)) return 'task_ending';
   if (grant.revokedAt !== undefined) return 'grant_revoked';
   return undefined;

@@ -2,18 +2,14 @@
 
 import type { Agent } from '../agents/agent.ts';
 import { agentSubject, type TokenId } from '../identifiers.ts';
-import { type Instant, secondsBetween, toSeconds } from '../instant.ts';
+import { type Instant, toSeconds } from '../instant.ts';
 import { formatScope, type Scope } from '../scope.ts';
 import type { JsonObject } from '../tokens/strict-json.ts';
-import { type Revocation, TASK_ENDING_SECONDS, type Task, type TaskState } from './task.ts';
+import { stateAt, tokenEnd } from './lifetime.ts';
+import type { Revocation, Task, TaskState } from './task.ts';
 
 /** RFC 9068 §2.1: the `typ` of an access token in JWT form. */
 export const TASK_TOKEN_TYPE = 'at+jwt';
-
-/** Whether the task ends too soon for another token (specification "Refresh", check 4). */
-export function isEnding(task: Pick<Task, 'expiresAt'>, now: Instant): boolean {
-  return secondsBetween(now, task.expiresAt) < TASK_ENDING_SECONDS;
-}
 
 interface TaskTokenClaims {
   readonly claims: JsonObject;
@@ -21,7 +17,6 @@ interface TaskTokenClaims {
   readonly expiresIn: number;
 }
 
-/** A token never outlives its task: its lifetime is cut to the task's remaining time (specification, rule 8). */
 export function taskTokenClaims(token: {
   readonly issuer: string;
   readonly tokenId: TokenId;
@@ -33,8 +28,7 @@ export function taskTokenClaims(token: {
 }): TaskTokenClaims {
   const { task, agent } = token;
   const issuedAt = toSeconds(token.now);
-  const taskExpiry = toSeconds(task.expiresAt);
-  const expiry = Math.min(issuedAt + agent.maxTokenTtl, taskExpiry);
+  const expiry = toSeconds(tokenEnd(token.now, agent.maxTokenTtl, task));
   const actor = agentSubject(task.agentId);
   const claims: JsonObject = {
     iss: token.issuer,
@@ -50,7 +44,7 @@ export function taskTokenClaims(token: {
       ...(token.instance === undefined ? {} : { instance: token.instance }),
       depth: task.delegationDepth,
     },
-    task: { id: task.taskId, exp: taskExpiry, sponsor: task.sponsor },
+    task: { id: task.taskId, exp: toSeconds(task.expiresAt), sponsor: task.sponsor },
     // Written only if true. Without it, a tool server's own route may still require introspection.
     ...(agent.highRiskAudiences.includes(task.audience) ? { introspect_required: true } : {}),
   };
@@ -74,7 +68,8 @@ export type Standing =
 /** The state of a token that has a valid signature and has not expired. */
 export function judgeStanding(facts: TokenFacts, now: Instant): Standing {
   if (facts.tokenRevocation !== undefined) return { kind: 'revoked', revocation: facts.tokenRevocation };
-  if (facts.taskState.kind === 'revoked') return { kind: 'revoked', revocation: facts.taskState };
-  if (facts.taskState.kind === 'expired' || facts.taskExpiresAt <= now) return { kind: 'inactive' };
+  const state = stateAt(facts.taskState, { expiresAt: facts.taskExpiresAt }, now);
+  if (state.kind === 'revoked') return { kind: 'revoked', revocation: state };
+  if (state.kind === 'expired') return { kind: 'inactive' };
   return facts.agentEnabled ? { kind: 'active' } : { kind: 'agent_disabled' };
 }

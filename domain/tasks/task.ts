@@ -78,6 +78,3 @@ export interface Grant {
   /** Successful refreshes so far. */
   readonly renewals: number;
 }
-
-/** No token is issued if its task ends in fewer seconds (specification "Refresh", check 4). */
-export const TASK_ENDING_SECONDS = 5;

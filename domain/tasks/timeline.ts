@@ -1,11 +1,10 @@
 /**
- * The life of a task in time: a bar for the task and for each of its tokens, and what was decided about it. A token is
- * valid until its own end, also where the task ends before: a tool server that verifies tokens only by itself accepts
- * it until then.
+ * The life of a task in time: a bar for the task and for each of its tokens (`tokenEnd`), and what was decided about it.
  */
 
 import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
+import { endReasonOf, tokenEnd } from './lifetime.ts';
 import type { Task, TaskState } from './task.ts';
 
 export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
@@ -123,15 +122,14 @@ function tokenBars(task: TimedTask, ttl: TokenTtl, records: readonly LedgerRecor
   return isShown ? bars : [...bars, bar('renewed', renewedAt, undefined)];
 }
 
-/** As the claims of the token have it (task-token.ts). */
+/** In whole seconds, as the claims of the token have it. */
 function lifeOf(
-  { expiresAt }: TimedTask,
+  task: TimedTask,
   { registered, since, longest }: TokenTtl,
   from: Instant,
 ): Pick<TokenBar, 'until' | 'isExact'> {
-  const seconds = registered ?? longest;
   return {
-    until: instantFromSeconds(Math.min(toSeconds(from) + seconds, toSeconds(expiresAt))),
+    until: instantFromSeconds(toSeconds(tokenEnd(from, registered ?? longest, task))),
     isExact: registered !== undefined && since !== undefined && since <= from,
   };
 }
@@ -156,7 +154,7 @@ function storedEvents(task: TimedTask): readonly TimelineEvent[] {
 
 function endOf({ state, expiresAt }: TimedTask): TimelineEvent {
   if (state.kind === 'live') return { kind: 'expires', at: expiresAt };
-  return { kind: 'ended', at: state.at, reason: state.kind === 'revoked' ? state.reason : 'task_ttl_elapsed' };
+  return { kind: 'ended', at: state.at, reason: endReasonOf(state) };
 }
 
 function recordedEvents(task: TimedTask, records: readonly LedgerRecord[]): readonly TimelineEvent[] {

@@ -4,7 +4,8 @@
  * signature library sees it. The checked bytes are therefore the signed bytes, and every reader reads the same claims.
  */
 
-import { isJsonObject, type Json, type JsonObject, member, parseStrictJson, withoutNulls } from './strict-json.ts';
+import { type Claims, readClaims } from './claims.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson, withoutNulls } from './strict-json.ts';
 
 /** The parts of any JWS, whatever its payload. */
 export interface JwsEnvelope {
@@ -16,8 +17,8 @@ export interface JwsEnvelope {
 }
 
 export interface CompactJws extends JwsEnvelope {
-  /** The JWT claims set (RFC 7519 §4). Untrusted until the signature has been verified. */
-  readonly claims: JsonObject;
+  /** Untrusted until the signature has been verified. */
+  readonly claims: Claims;
 }
 
 const SEGMENT = /^[A-Za-z0-9_-]+$/;
@@ -54,8 +55,9 @@ function readClaimsSet(text: string, read: ReadObject): CompactJws | undefined {
   const envelope = readJwsEnvelope(text, read);
   if (envelope === undefined) return undefined;
   const { payload, ...jws } = envelope;
-  const claims = read(payload);
-  return claims === undefined || !hasUsableDates(claims) ? undefined : { ...jws, claims };
+  const json = read(payload);
+  const claims = json && readClaims(json);
+  return claims && { ...jws, claims };
 }
 
 /** Like {@link readCompactJws}, for a JWS whose payload need not be a claims set. */
@@ -85,36 +87,6 @@ export function readJwsEnvelope(
 export function hasType(jws: CompactJws, accepted: readonly string[]): boolean {
   const type = jws.type?.toLowerCase().replace(/^application\//, '');
   return type !== undefined && accepted.includes(type);
-}
-
-export function textClaim(claims: JsonObject, name: string): string | undefined {
-  const value = member(claims, name);
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** A NumericDate. {@link readCompactJws} has checked that it is a safe integer. */
-export function dateClaim(claims: JsonObject, name: string): number | undefined {
-  const value = member(claims, name);
-  return typeof value === 'number' ? value : undefined;
-}
-
-/** `aud` as a list (RFC 7519 §4.1.3); `undefined` when it is absent or neither a string nor an array of strings. */
-export function audienceClaim(claims: JsonObject): readonly string[] | undefined {
-  const value = member(claims, 'aud');
-  if (typeof value === 'string') return [value];
-  return isTextList(value) ? value : undefined;
-}
-
-export function isTextList(value: Json | undefined): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-/** The NumericDates of RFC 7519 §4.1 must be safe integers: JSON.parse reads 1e400 as Infinity, which never expires. */
-function hasUsableDates(claims: JsonObject): boolean {
-  return ['exp', 'nbf', 'iat'].every((name) => {
-    const value = member(claims, name);
-    return value === undefined || Number.isSafeInteger(value);
-  });
 }
 
 function readObject(bytes: Uint8Array): JsonObject | undefined {

@@ -30,6 +30,15 @@ export function member(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+export function textMember(object: JsonObject, name: string): string | undefined {
+  const value = member(object, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function isTextList(value: Json | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
 /** The same object without its null members. Nulls deeper inside stay. */
 export function withoutNulls(object: JsonObject): JsonObject {
   if (!Object.values(object).includes(null)) return object;

@@ -2,9 +2,12 @@ import { expect } from 'chai';
 import { mePage } from '../../composition/me.ts';
 
 const page = (settings: Record<string, unknown>) =>
-  mePage({
-    settings: { 'Service:Me:ClientId': 'people', 'Service:Agents:MaxTokenTtl': 300, ...settings },
-  } as unknown as Parameters<typeof mePage>[0]);
+  mePage(
+    {
+      settings: { 'Service:Me:ClientId': 'people', 'Service:Agents:MaxTokenTtl': 300, ...settings },
+    } as unknown as Parameters<typeof mePage>[0],
+    new Map(),
+  );
 
 describe("What the person's page says about a stop", () => {
   it('promises no less time than a tool server with its default settings may take to read the list', () => {

@@ -1,6 +1,7 @@
 /** Lets writes to a table fail, as on a full disk, and runs SQL that the database must refuse. */
 
 import { expect } from 'chai';
+import { tables } from '../../adapters/storage/tables.ts';
 import type { OutsideConnection, TestDatabase } from '../support/databases.ts';
 
 const INJECTED = 'a failure that a test injected';
@@ -17,20 +18,28 @@ export async function expectSqlErrors(
   }
 }
 
+/** A write that fails. With `swallowed`, the database passes over the rows and reports no error. */
+export interface Fault {
+  readonly table: string;
+  readonly on?: 'insert' | 'update' | 'delete';
+  readonly swallowed?: boolean;
+}
+
 /** Runs `act` while every `on` (insert, update or delete) of the table fails. */
 export async function whileWritesFail<Answer>(
   { engine }: TestDatabase,
   outside: OutsideConnection,
-  { table, on = 'insert' }: { table: string; on?: 'insert' | 'update' | 'delete' },
+  { table, on = 'insert', swallowed = false }: Fault,
   act: () => Promise<Answer>,
 ): Promise<Answer> {
   const body = `${on} on ${table} for each row`;
   if (engine === 'sqlite') {
-    await outside.sql(`create trigger injected before ${body} begin select raise(abort, '${INJECTED}'); end`);
+    const raise = swallowed ? 'ignore' : `abort, '${INJECTED}'`;
+    await outside.sql(`create trigger injected before ${body} begin select raise(${raise}); end`);
   } else {
     await outside.sql(
       `create or replace function injected() returns trigger language plpgsql as
-        $$ begin raise exception '${INJECTED}'; end $$`,
+        $$ begin ${swallowed ? 'return null' : `raise exception '${INJECTED}'`}; end $$`,
     );
     await outside.sql(`create trigger injected before ${body} execute function injected()`);
   }
@@ -41,24 +50,41 @@ export async function whileWritesFail<Answer>(
   }
 }
 
-/** The rows of all tables that a decision can change. */
-export async function allRows(outside: OutsideConnection): Promise<unknown> {
-  const contents: Record<string, unknown> = {};
-  for (const table of [
-    'agents',
-    'tasks',
-    'task_grants',
-    'sponsor_blocks',
-    'provisioned_users',
-    'revoked_tokens',
-    'spent_assertions',
-    'accepted_signals',
-    'logouts',
-    'me_sessions',
-    'operator_sessions',
-  ]) {
-    contents[table] = await outside.sql(`select * from ${table} order by 1, 2`);
+/** Every table that a decision can change, with its key. */
+export const CHANGED: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(Object.values(tables).map(({ name, key }) => [name, key])),
+  sessions: ['session_hash'],
+  operator_acts: ['seq'],
+  ledger: ['seq'],
+  outbox: ['seq'],
+};
+
+export type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+
+/** The rows of these tables; of those that are numbered, the newest 200. */
+export async function allRows(outside: OutsideConnection): Promise<Rows> {
+  const contents: Record<string, Rows[string]> = {};
+  for (const [table, key] of Object.entries(CHANGED)) {
+    const order = key[0] === 'seq' ? 'seq desc limit 200' : key.join(', ');
+    contents[table] = await outside.sql(`select * from ${table} order by ${order}`);
   }
-  for (const table of ['ledger', 'outbox']) contents[table] = await outside.sql(`select * from ${table} order by seq`);
   return contents;
+}
+
+/** The writes between two states of the tables. */
+export function writesBetween(before: Rows, after: Rows): readonly Fault[] {
+  return Object.entries(CHANGED).flatMap(([table, key]): readonly Fault[] => {
+    const byKey = (rows: Rows[string] = []) =>
+      new Map(rows.map((row) => [key.map((name) => String(row[name])).join(' '), JSON.stringify(row)]));
+    const [old, now] = [byKey(before[table]), byKey(after[table])];
+    const isNumbered = key[0] === 'seq';
+    const inserted = [...now.keys()].some((name) => !old.has(name));
+    const updated = [...now].some(([name, row]) => old.has(name) && old.get(name) !== row);
+    const deleted = !isNumbered && [...old.keys()].some((name) => !now.has(name));
+    return [
+      ...(inserted ? [{ table }] : []),
+      ...(updated ? [{ table, on: 'update' as const }] : []),
+      ...(deleted ? [{ table, on: 'delete' as const }] : []),
+    ];
+  });
 }

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import createKnex from 'knex';
+import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { BEGIN } from '../../adapters/storage/postgres/connections.ts';
-import { selectActs } from '../../adapters/storage/rows/operator-act-row.ts';
-import { queryBuilder } from '../../adapters/storage/sqlite/queries.ts';
+import { listActs } from '../../adapters/storage/queries/acts.ts';
 import { recordAct } from '../../application/decisions/operator-act.ts';
 import type { ActsQuestion } from '../../application/ports/queries.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { OutsideConnection } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { literalText } from '../support/literal-text.ts';
 import { onEveryDatabase } from './on-every-database.ts';
 
 const ACTS = 5000;
@@ -56,7 +56,7 @@ onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
   /** The most rows that a step of the plan reads. SQLite does not count rows: a scan of the table counts as all. */
   async function rowsRead({ sql }: OutsideConnection, question: ActsQuestion): Promise<number> {
     if (kind.engine === 'sqlite') {
-      const plan = await sql(`explain query plan ${selectActs(queryBuilder, question).toQuery()}`);
+      const plan = await sql(`explain query plan ${literalText(listActs, question, sqlite)}`);
       const steps = plan.map(({ detail }) => String(detail)).filter((step) => /operator_acts/.test(step));
       // All acts are read in the order of their numbers, which needs no other index.
       const isFiltered = question.subject !== undefined || question.before !== undefined || question.seq !== undefined;
@@ -66,9 +66,7 @@ onEveryDatabase('acts of operators', ({ storage, kind, outside }) => {
       return steps.every(isOrdered) && !sorts ? 0 : ACTS;
     }
     await sql(`${BEGIN}; set local enable_bitmapscan = off`);
-    const [row] = await sql(
-      `explain (analyze, format json) ${selectActs(createKnex({ client: 'pg' }), question).toQuery()}`,
-    );
+    const [row] = await sql(`explain (analyze, format json) ${literalText(listActs, question, postgres)}`);
     await sql('rollback');
     const steps = JSON.stringify(row?.['QUERY PLAN']).matchAll(/"(?:Actual Rows|Rows Removed by Filter)":([\d.]+)/g);
     return Math.max(...[...steps].map(([, rows]) => Number(rows)));

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
+import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
-import { statusListColumns } from '../../adapters/storage/rows/status-list-row.ts';
+import { findStatusList } from '../../adapters/storage/queries/status-lists.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
@@ -12,6 +13,7 @@ import { type Instant, instantFromMicros, plusSeconds } from '../../domain/insta
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
+import { literalText } from '../support/literal-text.ts';
 import type { Storage } from '../support/storage.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { onEveryDatabase } from './on-every-database.ts';
@@ -344,8 +346,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
   it('are found among the revoked tokens of their own list only', async () => {
     const { listId } = await openedList(16);
     const connection = await outside();
-    const array = kind.engine === 'postgres' ? 'json_agg' : 'json_group_array';
-    const select = `select ${statusListColumns(array)} from status_lists l where l.list_id = '${listId}'`;
+    const select = literalText(findStatusList, listId, kind.engine === 'postgres' ? postgres : sqlite);
     // With the tables' real sizes Postgres reads the few rows of a test without an index.
     if (kind.engine === 'postgres') await connection.sql('set enable_seqscan = off');
     const rows = await connection.sql(`${kind.engine === 'postgres' ? 'explain' : 'explain query plan'} ${select}`);
@@ -390,9 +391,7 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       );
       // A planner that may join by a hash would read all tasks of the list, to find the few with a revoked token.
       await connection?.sql('set enable_nestloop = off');
-      expect(
-        await plan(`select ${statusListColumns('json_agg')} from status_lists l where l.list_id = 'x'`),
-      ).to.contain('tasks_pkey');
+      expect(await plan(literalText(findStatusList, 'x', postgres))).to.contain('tasks_pkey');
       await connection?.close();
     });
   }

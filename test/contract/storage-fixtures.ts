@@ -174,10 +174,16 @@ export async function ledgerOf(storage: Storage): Promise<readonly LedgerRecord[
   return records;
 }
 
+/** The records with a greater number, in the order of their numbers. */
+export function recordsAfter({ checkpoints }: Pick<Storage, 'checkpoints'>, seq: number) {
+  return checkpoints.records({ firstSeq: seq + 1, lastSeq: Number.MAX_SAFE_INTEGER }, seq, 100_000);
+}
+
+/** The records that the act appends, in the order of their numbers. */
 export async function recordedBy(storage: Storage, act: () => Promise<unknown>): Promise<readonly LedgerRecord[]> {
-  const before = new Set((await ledgerOf(storage)).map((record) => record.seq));
+  const before = await storage.ledger.settledThrough();
   await act();
-  return (await ledgerOf(storage)).filter((record) => !before.has(record.seq));
+  return recordsAfter(storage, before);
 }
 
 /** The entry from which a record was made, which has no sequence number and no checkpoint. */

@@ -2,8 +2,9 @@
 
 import { expect } from 'chai';
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
-import type { LogGrowth, LogKey, StoredCosignature, WitnessProblem } from '../../application/ports/transparency-log.ts';
+import type { LogGrowth, StoredCosignature, WitnessProblem } from '../../application/ports/transparency-log.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { sealed } from './minimal-sealer.ts';
 import { onEveryDatabase } from './on-every-database.ts';

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { auditVerify } from '../../composition/commands/audit.ts';
+import { auditVerify } from '../../composition/commands/audit-verify.ts';
 import { formatMark, parseMark } from '../../domain/ledger/checkpoint.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { connectOutside, databasesByLength, type FreshDatabase, type TestDatabase } from '../support/databases.ts';

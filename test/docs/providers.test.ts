@@ -20,10 +20,15 @@ const SECRETS: Readonly<Record<string, string>> = {
   USERS_TOKEN: 'c'.repeat(32),
 };
 
-/** The marked settings of a page, as environment variables. `in addition` extends the block before. */
+/**
+ * The marked settings of a page, as environment variables. `in addition` extends the block before. `of a trial` are those of
+ * a development host, which permits plain HTTP.
+ */
 function environments(page: string): readonly Readonly<Record<string, string>>[] {
   const found: Record<string, string>[] = [];
-  for (const [, mark, block = ''] of page.matchAll(/^<!-- settings(: in addition)? -->\n```sh\n(.*?)^```$/gms)) {
+  for (const [, mark, block = ''] of page.matchAll(
+    /^<!-- settings(: in addition|: of a trial)? -->\n```sh\n(.*?)^```$/gms,
+  )) {
     const pairs = block
       .trimEnd()
       .split('\n')
@@ -31,7 +36,8 @@ function environments(page: string): readonly Readonly<Record<string, string>>[]
         const [, name = '', value = ''] = /^(Service(?:__\w+)+)=(\S+)$/.exec(line) ?? fail(`no setting: ${line}`);
         return [name, value.replaceAll(/\$\{(\w+)\}/g, (_, secret: string) => SECRETS[secret] ?? fail(secret))];
       });
-    found.push({ ...(mark === undefined ? {} : found.at(-1)), ...Object.fromEntries(pairs) });
+    const before = mark === ': in addition' ? found.at(-1) : mark === ': of a trial' ? { NODE_ENV: 'development' } : {};
+    found.push({ ...before, ...Object.fromEntries(pairs) });
   }
   return found;
 }

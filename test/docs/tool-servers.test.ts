@@ -8,6 +8,7 @@ import { accessEvent } from '../../adapters/sdk/tool-server/core/access-event.ts
 import { checkOptions } from '../../adapters/sdk/tool-server/core/options.ts';
 import { describeRefusal, refusalReasons } from '../../adapters/sdk/tool-server/core/refusal.ts';
 import { checkMcpOptions, type McpToolPolicy } from '../../adapters/sdk/tool-server/mcp/mcp.ts';
+import { claimsOf } from '../support/claims.ts';
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 const page = await readFile(at('docs/tool-servers.md'), 'utf8');
@@ -76,7 +77,7 @@ describe('docs/tool-servers.md', () => {
 
   it('lists the fields of an access event in their order', () => {
     const act = { sub: 'agent:a', instance: 'b', depth: 1 };
-    const event = accessEvent({ at: 0, route: 'x', reason: null, signed: { act } });
+    const event = accessEvent({ at: 0, route: 'x', reason: null, signed: claimsOf({ act }) });
     const fields = Object.keys(event).map((field) => `\`${field}\``);
     expect(page.replaceAll(/\s+/g, ' ')).to.include(fields.join(', '));
   });

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { ConflictReason } from '../../application/ports/telemetry.ts';
-import { type DenialReason, denialReasons, describeDenial, isTemporary } from '../../domain/denial.ts';
+import {
+  type ConflictReason,
+  type DenialReason,
+  denialReasons,
+  describeDenial,
+  isTemporary,
+} from '../../domain/denial.ts';
 import type { CredentialDenialReason } from '../../domain/ledger/aggregation.ts';
 import { logoutDenialReasons } from '../../domain/signals/logout-token.ts';
 import { securityEventDenialReasons } from '../../domain/signals/security-event.ts';

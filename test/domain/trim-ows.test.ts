@@ -30,7 +30,7 @@ const NO_HEADERS = /^(?:cli|storage)\//;
 /** Lines about texts that are no header's value. */
 const OTHER_TEXTS: Readonly<Record<string, string>> = {
   'http/admin/operators.ts': 'const reason = text.trim();',
-  'http/observed-requests.ts': "name: [known ?? 'HTTP', route].join(' ').trim(),",
+  'http/observed-requests.ts': "name: [known ?? 'HTTP', pattern].join(' ').trim(),",
   'telemetry/error-report.ts': '.map((line) => line.trim());',
   'sdk/tool-server/core/options.ts': "typeof value === 'string' && value.trim() !== '' && HEADER_TEXT.test(value)",
 };

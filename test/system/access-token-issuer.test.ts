@@ -86,20 +86,23 @@ for (const database of databases.slice(0, 1)) {
         expect((await mandate.introspect(issued)).active).to.equal(false);
       });
 
-      it('is not that of people in security events', async () => {
+      it('names people in security events, and so does the issuer: it is the iss of the tokens that their tasks began with', async () => {
         const send = (iss: string) => {
           const sub_id = { format: 'iss_sub', iss, sub: 'ada' };
           const body = transmitter.sign({ sub_id, events: { [SESSION_REVOKED]: {} } });
           return mandate.send('/events', { method: 'POST', headers: PUSH_HEADERS, body });
         };
-        const lines = await brief(async () => {
-          expect((await send(TRUST)).status).to.equal(400);
-          expect((await send(adfs.url)).status).to.equal(202);
-        });
-        expect(lines).to.deep.equal([
-          ['signal.denied', 'deny', 'ssf_no_usable_subject', null],
-          ['sponsor.signal', 'allow', 'ssf_sessions_revoked', 'ada'],
-        ]);
+        for (const iss of [TRUST, adfs.url]) {
+          const issued = await agent.exchangeFor({ iss: TRUST });
+          const lines = await brief(async () => expect((await send(iss)).status).to.equal(202));
+          expect(lines).to.deep.equal([
+            ['sponsor.signal', 'allow', 'ssf_sessions_revoked', 'ada'],
+            ['task.revoked', 'allow', 'ssf_sessions_revoked', 'ada'],
+          ]);
+          expect((await mandate.introspect(issued)).active).to.equal(false);
+        }
+        const refused = await brief(async () => expect((await send(`${TRUST}/`)).status).to.equal(400));
+        expect(refused).to.deep.equal([['signal.denied', 'deny', 'ssf_no_usable_subject', null]]);
       });
 
       it('is that of operators’ tokens, whom the ledger names by the issuer, as at the console', async () => {

@@ -114,6 +114,18 @@ for (const kind of databasesByLength) {
       await adfs.close();
     });
 
+    it('reports a token that has the audience of the page as well', async () => {
+      const changes = { 'Service:Me:Audience': 'https://mandate.example/me' };
+      const both = mint({ aud: [provider.audience, 'https://mandate.example/me'], scope: 'jira:read' });
+      const refused = await explain(both, { changes });
+      expect(failedOf(refused)).to.deep.equal(['token aud', 'verdict']);
+      expect(sentenceOf(refused, 'token aud')).to.equal(
+        `aud is "${provider.audience}", "https://mandate.example/me"; expected is "${provider.audience}" without "https://mandate.example/me".`,
+      );
+      expect(sentenceOf(refused, 'verdict')).to.include('reason subject_audience_mismatch:');
+      expect(failedOf(await explain(both))).to.deep.equal([]);
+    });
+
     it('warns of a token that is bound to a key, and with RefuseBoundTokens reports the denial reason', async () => {
       const bound = mint({ cnf: { jkt: 'thumbprint' }, scope: 'jira:read' });
       const warned = await explain(bound);
@@ -145,6 +157,7 @@ for (const kind of databasesByLength) {
 
     const single: readonly (readonly [string, () => string, string, string])[] = [
       ['has the typ of a logout token', () => mint({}, { typ: 'logout+jwt' }), 'token form', 'subject_malformed'],
+      ['is an ID token by its claims', () => mint({ at_hash: 'hash' }), 'token form', 'subject_malformed'],
       ['is opaque', () => 'opaque-0123456789-0123456789-0123456789-0123456789', 'token form', 'subject_malformed'],
       [
         'was signed by an unpublished key',

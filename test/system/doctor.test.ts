@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
-import { assets } from '../../adapters/http/console/layout.ts';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
+import { assets } from '../../adapters/http/console/assets.ts';
 import { CONNECTIONS_PER_PROCESS } from '../../adapters/storage/postgres/limits.ts';
 import { logOut } from '../../application/decisions/log-out.ts';
 import type { NamedFinding } from '../../application/doctor/examine.ts';
@@ -492,6 +492,22 @@ for (const kind of databasesByLength) {
         expect(found[0]?.remedy).to.match(remedy);
       });
     }
+
+    it('warns if the 404 for an unknown id is that for an unknown path, whatever else changes in it', async () => {
+      for (const body of [
+        () => ({ error: 'Not Found' }),
+        (path: string) => ({ error: `Nothing is at ${path}`, timestamp: new Date().toISOString() }),
+        () => ({ error: 'Not Found', request_id: randomUUID() }),
+      ]) {
+        directory.answer = (request, response) => answering(body(request.path), 404)(request, response);
+        await expectOnly(await complaints(), ['sponsor check', 'warning', /SponsorCheck:UsersUrl/]);
+      }
+      directory.answer = (request, response) => {
+        const [, , id = '', more] = request.path.split('/');
+        answering({ error: more === undefined ? `There is no user ${id}.` : 'Not Found' }, 404)(request, response);
+      };
+      await expectOnly(await complaints());
+    });
 
     it('finds a client for the sponsor check that gets no access token', async () => {
       directory.answerToken = answering({}, 401);
@@ -1048,8 +1064,12 @@ for (const kind of databasesByLength) {
       const empty = await kind.fresh('absent');
       const found = await complaints({ ...good, ...empty.settings });
       await empty.drop();
-      if (isPostgres) await expectOnly(found, ['schema', 'failed', /no schema/]);
-      else await expectOnly(found, ['database', 'failed', /names no file/]);
+      if (isPostgres) {
+        await expectOnly(found, ['schema', 'failed', /no schema/]);
+        expect(found[0]?.remedy).to.equal(
+          'Run `mandate migrate`. If it has run on this Postgres, its role has another search_path than the serving role.',
+        );
+      } else await expectOnly(found, ['database', 'failed', /names no file/]);
     });
 
     it('finds a removed trigger on each table of the ledger', async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { verifyBundle } from '../../adapters/sdk/audit/audit.ts';
-import { auditVerify } from '../../composition/commands/audit.ts';
+import { auditVerify } from '../../composition/commands/audit-verify.ts';
 import { capturingOutput } from '../support/captured-output.ts';
 import { verifyOnPage } from '../support/log/evidence-page.ts';
 import { forgedBundle } from '../support/log/forged-bundle.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createAuditor } from '../../adapters/sdk/audit/audit.ts';
-import { auditVerify } from '../../composition/commands/audit.ts';
+import { auditVerify } from '../../composition/commands/audit-verify.ts';
 import { presentCheckpoint } from '../../domain/ledger/checkpoint.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
 import { verifyModule } from '../support/console/verify-module.ts';

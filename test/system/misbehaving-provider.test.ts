@@ -4,11 +4,15 @@
  */
 
 import { expect } from 'chai';
-import { renderFindings } from '../../adapters/cli/commands/doctor.ts';
+import { renderFindings } from '../../adapters/cli/findings-report.ts';
+import { formTokenOf } from '../../adapters/http/browser/cookies.ts';
+import { meCookies } from '../../adapters/http/me/cookies.ts';
+import { operators, signedInOperator } from '../support/console/operators-browser.ts';
 import { type Area, type OddWorldOptions, startOddWorld } from '../support/identity-provider/odd-world.ts';
 import type { Oddities } from '../support/identity-provider/oddities.ts';
 import { byLength } from '../support/length.ts';
 import { answering } from '../support/loopback.ts';
+import { personBrowser, postOwn } from '../support/me/person-browser.ts';
 
 interface Case {
   readonly title: string;
@@ -147,3 +151,30 @@ for (const { title, odd, options, broken = [], isUnseen = false } of byLength({ 
     });
   });
 }
+
+it('A provider without an end_session_endpoint: page and console offer only Sign out, and a form for more ends the session here', async () => {
+  const world = await startOddWorld({ metadata: { end_session_endpoint: undefined } });
+  try {
+    const person = personBrowser(world.mandate);
+    await person.signIn();
+    const operator = await signedInOperator(world, operators.viewer);
+    const cookie = person.cookies();
+    for (const page of [await world.mandate.get('/me', { accept: 'text/html', cookie }), await operator.get('/')]) {
+      expect(page.status).to.equal(200);
+      expect(page.text).to.include('Sign out</button>').and.not.include('Sign out everywhere');
+    }
+    const secret = meCookies.sessionSecret(cookie);
+    const everywhere = { form_token: secret === undefined ? '' : formTokenOf(secret), everywhere: 'yes' };
+    for (const answer of [
+      await postOwn(world.mandate, '/me/sign-out', cookie, everywhere),
+      await operator.post('/sign-out', { everywhere: 'yes' }),
+    ]) {
+      expect(answer.status).to.equal(200);
+      expect(answer.text).to.include('You are signed out here').and.not.include('http-equiv');
+    }
+    expect((await world.mandate.get('/me/tasks', { cookie })).status).to.equal(401);
+    expect((await operator.get('/')).headers.get('location')).to.equal('/sign-in');
+  } finally {
+    await world.stop();
+  }
+});

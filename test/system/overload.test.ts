@@ -4,8 +4,10 @@ import { expect } from 'chai';
 import { startConsole } from '../support/console/console-service.ts';
 import { databasesByLength } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider/identity-provider.ts';
 import { answering, type Loopback, startLoopback } from '../support/loopback.ts';
 import { ADMIN_KEY, fieldsOf, type Mandate, type RegisteredAgent, sendTo, startMandate } from '../support/mandate.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { SCIM_TOKEN } from '../support/scim-client.ts';
 import { EVERY_RECEIVER, PUSH_CREDENTIAL } from '../support/transmitter.ts';
 
@@ -216,6 +218,57 @@ for (const database of databasesByLength) {
       const others = Array.from({ length: 20 }, async () => (await open.admin('GET', '/audit?limit=1')).status);
       expect(await Promise.all(others)).to.deep.equal(Array(20).fill(200));
       await open.stop();
+    });
+  });
+
+  describe(`The permits of kill switches on ${database.name}`, () => {
+    let provider: IdentityProvider;
+    let mandate: Mandate;
+    /** The host of an agent's keys, which never answers. */
+    let keys: Loopback;
+    before(async () => {
+      provider = await startIdentityProvider();
+      keys = await startLoopback(() => undefined, { tls: true });
+      const settings = {
+        ...{ ...OPERATORS, ...ME, 'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId },
+        ...{ 'Service:Overload:ConcurrencyLimit': '10', 'Service:Overload:QueueLimit': '0' },
+      };
+      mandate = await startMandate({ database, provider, settings });
+      await mandate.untilReady();
+    });
+    after(async () => {
+      await provider.stop();
+      await keys.close();
+      await mandate.stop();
+    });
+
+    it('are not all held by forged tokens, while the hosts of their keys do not answer', async () => {
+      const iat = mandate.clock.seconds();
+      const forged = provider.mintAccessToken({}, { kid: 'unknown' });
+      const bearer = { headers: { authorization: `Bearer ${forged}` } };
+      const slow = await mandate.agent({ jwks: undefined, jwks_uri: `${keys.url}/jwks.json` });
+      provider.answerInstead(() => undefined);
+      let answered = 0;
+      const flood = Array.from({ length: 12 }, () => [
+        mandate.post('/backchannel-logout', { logout_token: forged }),
+        mandate.send('/admin/agents', bearer),
+        mandate.send('/me/tasks', { method: 'DELETE', ...bearer }),
+        mandate.post('/oauth2/revoke', slow.revokeForm('x')),
+      ]).flat();
+      const statuses = flood.map(async (sent) => {
+        const { status } = await sent;
+        answered += 1;
+        return status;
+      });
+      // Four callers wait for the keys of each host.
+      await eventually(() => answered >= flood.length - 8);
+      expect((await mandate.admin('DELETE', '/admin/sponsors/ada/tasks')).status).to.equal(200);
+      // A token under a known key waits for no answer.
+      const logout_token = provider.signLogoutToken({ sub: 'ada', iat, exp: iat + 600 });
+      expect((await mandate.post('/backchannel-logout', { logout_token })).status).to.equal(200);
+      expect(answered, 'no look-up has ended').to.equal(flood.length - 8);
+      await Promise.all([provider.goDown(), keys.close()]);
+      expect(await Promise.all(statuses)).not.to.include(200);
     });
   });
 }

@@ -356,6 +356,9 @@ const cases: readonly Case[] = [
     return key.sign({ alg: 'RS256', kid: key.kid, typ: 'at+jwt' }, claims);
   }),
   subjectCase('subject_malformed', 'the subject token is a logout token', (s) => subject(s, {}, { typ: 'logout+jwt' })),
+  subjectCase('subject_malformed', 'the subject token is an ID token with the audience of subject tokens', (s) =>
+    subject(s, { aud: ['portal', s.mandate.provider.audience], azp: 'portal', at_hash: 'hash' }, { typ: 'JWT' }),
+  ),
   subjectCase('subject_malformed', 'the sid is not a string', (s) => subject(s, { sid: 7 }), 'ada'),
   subjectCase('subject_unsupported_algorithm', 'the subject token has alg HS256', ({ mandate }) => {
     const [, payload, signature] = mandate.provider.mintAccessToken().split('.');

@@ -462,8 +462,15 @@ for (const database of databases) {
     it('works while the identity provider does not answer, because its issuer is configured', async () => {
       const task = await newTask();
       const alone = await mandate.another({ 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' });
-      const subject = { format: 'iss_sub', iss: 'http://127.0.0.1:9', sub: task.oid };
-      expectAccepted(await push(transmitter.sign({ sub_id: subject, events: { [SESSION_REVOKED]: {} } }), alone));
+      const about = (iss: string) =>
+        transmitter.sign({ sub_id: { format: 'iss_sub', iss, sub: task.oid }, events: { [SESSION_REVOKED]: {} } });
+      // The metadata may name another issuer of access tokens, so the transmitter is to send this event again.
+      const lines = await mandate.recorded(async () => {
+        expect((await push(about('http://127.0.0.1:9/trust'), alone)).status).to.equal(503);
+      });
+      expect(fieldsOf(lines, 'event', 'reason')).to.deep.equal([['signal.denied', 'ssf_keys_unavailable']]);
+      expect(await introspect(task)).to.include({ active: true });
+      expectAccepted(await push(about('http://127.0.0.1:9'), alone));
       await alone.stop();
       expect(await introspect(task)).to.include({ active: false });
     });

@@ -347,7 +347,7 @@ describe('The access of the sponsor check to the users', () => {
   };
   const parsed = (body = '') => {
     const { client_assertion = '', ...form } = Object.fromEntries(new URLSearchParams(body));
-    return { form, aud: readCompactJws(client_assertion)?.claims.aud };
+    return { form, aud: readCompactJws(client_assertion)?.claims.json.aud };
   };
   const FORM = {
     grant_type: 'client_credentials',

@@ -19,6 +19,7 @@ import { connectOutside, databasesByLength, type FreshDatabase, freshDatabase } 
 import { listen } from '../support/listening.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { postgresServer } from '../support/postgres-server.ts';
+import { sharedSigningKey } from '../support/shared-signing-key.ts';
 
 /** A process that fails to start must end within this time. */
 const LIMIT_MS = 5000;
@@ -513,6 +514,33 @@ describe('On Postgres', () => {
       'Postgres could not be reached (ECONNREFUSED). See that Postgres runs, that it is reachable from here, and that Service:Database:ConnectionString names its address.',
     ],
   ];
+  it('mandate serve says so if the role of mandate migrate has another search_path', async () => {
+    const database = await freshDatabase('postgres', 'absent');
+    const outside = await connectOutside(database);
+    await outside.sql('create schema owned');
+    await outside.close();
+    const owner = `${database.settings['Service:Database:MigrationConnectionString']}?options=-c%20search_path%3Downed`;
+    const settings = environment({
+      ...startable,
+      ...signalsMode,
+      ...sharedSigningKey(),
+      'Service:Signing:Keys:0:Path': undefined,
+      ...database.settings,
+      PORT: '0',
+    });
+    const migrating = environment({ ...database.settings, 'Service:Database:MigrationConnectionString': owner });
+    expect(await capturingOutput(() => withEnvironment(migrating, () => migrate([])))).to.include({
+      result: 0,
+      err: '',
+    });
+    const { result, err } = await capturingOutput(() => withEnvironment(settings, () => serve([])));
+    expect([result, err]).to.deep.equal([
+      1,
+      'mandate: The database schema is not there: run mandate migrate. If it has run on this Postgres, its role has another search_path than this one.\n',
+    ]);
+    await database.drop();
+  });
+
   for (const [what, changes, sentence] of refusals) {
     it(`mandate migrate exits with 1 and names ${what}`, async () => {
       expect(await said(await changes())).to.deep.equal([1, `mandate: ${sentence}\n`]);

@@ -146,10 +146,10 @@ describe('A replica on Postgres whose clock is wrong', () => {
       accepted_signals: `insert into accepted_signals values ('ssf', 'i', 'a', ${end})`,
       logouts: `insert into logouts values ('person', 'ada', ${end}, ${end})`,
       pending_unblocks: `insert into pending_unblocks values ('ada', 'i', 's', 'k', ${end})`,
-      me_sessions: `insert into me_sessions (session_hash, sponsor, sponsor_key, created_at, last_used_at, expires_at)
-        values ('a', 'ada', 'ada', ${end}, ${end}, ${end})`,
-      operator_sessions: `insert into operator_sessions (session_hash, iss, sub, roles, created_at, last_used_at, expires_at)
-        values ('a', 'i', 's', 'auditor', ${end}, ${end}, ${end})`,
+      sessions: `insert into sessions
+          (session_hash, kind, iss, sub, sponsor_key, roles, created_at, last_used_at, expires_at)
+        values ('a', 'me', 'i', 'ada', 'ada', '', ${end}, ${end}, ${end}),
+          ('b', 'operator', 'i', 's', null, 'auditor', ${end}, ${end}, ${end})`,
       revoked_tokens: `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at)
         values ('tok_a', '${body.task_id}', ${end}, 'client_revoked', ${end})`,
     };

@@ -14,8 +14,7 @@ import {
   UNKNOWN_FIELD,
 } from '../../../domain/agents/registration-draft.ts';
 import { parseIsoDuration } from '../../../domain/duration.ts';
-import { isTextList } from '../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { isJsonObject, isTextList, type Json, type JsonObject } from '../../../domain/tokens/strict-json.ts';
 import { findExcess, readYaml, type YamlLimits, type YamlMapping, type YamlReading } from './yaml-documents.ts';
 
 /** An error in a file of agents, with its position. It quotes nothing of the file but field names. */

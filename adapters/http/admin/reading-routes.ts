@@ -10,6 +10,7 @@ import { toShortText } from '../../../domain/instant.ts';
 import { parseListCursor } from '../../../domain/list-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
 import { blockSources, parseBlockSource, presentBlock, type SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { endReasonOf } from '../../../domain/tasks/lifetime.ts';
 import { type TaskState, taskStates } from '../../../domain/tasks/task.ts';
 import { answerInvalid, answerProblem, methodNotAllowed } from '../message/problem-details.ts';
 import {
@@ -117,7 +118,7 @@ function presentTask({ state, ...task }: ListedTask): Record<string, unknown> {
     expires_at: toShortText(task.expiresAt),
     state: state.kind,
     ended_at: state.kind === 'live' ? null : toShortText(state.at),
-    reason: state.kind === 'live' ? null : state.kind === 'revoked' ? state.reason : 'task_ttl_elapsed',
+    reason: endReasonOf(state) ?? null,
     renewals: task.renewals,
   };
 }

@@ -9,7 +9,7 @@ import type { RequestListener } from 'node:http';
 import type { AnonymousDenials } from '../../../application/ledger/anonymous-denials.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log, Measurements } from '../../../application/ports/telemetry.ts';
-import { type Route, type RouteOf, routeOf, type Surface } from '../routes.ts';
+import type { Route, RoutedListener, Surface } from '../routes.ts';
 import type { AdmissionRefusal, ServedRequest, ServedResponse } from '../server/message-classes.ts';
 import { throttledLog } from '../server/throttled-log.ts';
 import { limitConcurrency, type WorkLimiters } from './concurrency.ts';
@@ -21,8 +21,6 @@ export interface AdmissionControl {
   readonly rates: RateLimitRules | undefined;
   /** `undefined` if concurrency is not limited (`Service:Overload:Enabled`). */
   readonly limiters: WorkLimiters | undefined;
-  /** By default without the optional paths. */
-  readonly routes?: RouteOf;
   /** Of the page `/me` or the console, if there is one. */
   readonly pages?: RefusalPages | undefined;
   /** Records refused requests. */
@@ -39,8 +37,8 @@ export interface AdmissionControl {
  */
 const RECORD_LIMIT_MS = 200;
 
-export function admission(control: AdmissionControl, app: RequestListener): RequestListener {
-  const { rates, limiters, routes = routeOf, denials, clock, log, notAdmitted } = control;
+export function admission(control: AdmissionControl, app: RequestListener): RoutedListener {
+  const { rates, limiters, denials, clock, log, notAdmitted } = control;
   const permits = rates && rateLimit(rates, clock);
   const limit = limiters && limitConcurrency(limiters);
   const logRefusal = throttledLog<{ surface: Surface; reason: AdmissionRefusal }>(log, 'requests were refused');
@@ -64,8 +62,7 @@ export function admission(control: AdmissionControl, app: RequestListener): Requ
       });
   };
 
-  return (request: ServedRequest, response) => {
-    const route = routes(request.url ?? '');
+  return (request, response, route) => {
     if (route.isHealth) {
       app(request, response);
     } else if (request.isTooLate) {

@@ -7,11 +7,11 @@ import type { IncomingMessage } from 'node:http';
 import { describeDenial } from '../../../domain/denial.ts';
 import { discardRest } from '../message/body.ts';
 import { CAPACITY_RETRY_AFTER } from '../message/faults.ts';
-import { problemDocument } from '../message/problem-details.ts';
 import { statusOf } from '../oauth/answers.ts';
 import type { Surface } from '../routes.ts';
 import { scimErrorMessage } from '../scim/answers.ts';
 import type { AdmissionRefusal, ServedResponse } from '../server/message-classes.ts';
+import { problemDocument } from '../server/problem-document.ts';
 import { RETRY_AFTER_SECONDS } from './rate-limit.ts';
 
 const RETRY_AFTER: Readonly<Record<AdmissionRefusal, number>> = {

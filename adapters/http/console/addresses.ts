@@ -1,6 +1,14 @@
 /** Addresses of the console's screens. */
 
-import { screens } from './screens.ts';
+/** The paths of the screens to which other screens link. */
+export const screenPaths = {
+  now: '/',
+  delegation: '/delegation',
+  agents: '/agents',
+  people: '/people',
+  ledger: '/ledger',
+  stop: '/stop',
+} as const;
 
 /** What tasks a screen or the kill switch is about. */
 export interface About {
@@ -13,12 +21,12 @@ export interface About {
 export const agentPath = (agentId: string) => `/agents/${encodeURIComponent(agentId)}`;
 export const taskPath = (taskId: string) => `/tasks/${encodeURIComponent(taskId)}`;
 export const recordPath = (taskId: string, seq: number) => `${taskPath(taskId)}/records/${seq}`;
-export const delegationPath = (about: About) => withQuery(screens.delegation.path, about);
-export const personPath = (sponsor: string) => withQuery(screens.people.path, { sponsor });
+export const delegationPath = (about: About) => withQuery(screenPaths.delegation, about);
+export const personPath = (sponsor: string) => withQuery(screenPaths.people, { sponsor });
 /** The ledger's records of a task, which the browser can verify there. */
-export const ledgerPath = (taskId: string) => withQuery(screens.ledger.path, { task_id: taskId });
+export const ledgerPath = (taskId: string) => withQuery(screenPaths.ledger, { task_id: taskId });
 /** The form that ends tasks. It first says how many, and asks for a reason. */
-export const stopPath = (about: About) => withQuery(screens.stop.path, about);
+export const stopPath = (about: About) => withQuery(screenPaths.stop, about);
 
 /** Parameters without a value are left out. */
 export function withQuery(path: string, parameters: Readonly<Record<string, string | undefined>> | About): string {

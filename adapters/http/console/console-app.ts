@@ -1,24 +1,25 @@
 /** The application of the console's own listener: sign-in, screens and forms, with admission as on the public one. */
 
 import express, { type Response } from 'express';
-import { type Answer, answerOf, type RefusalPages } from '../admission/refusals.ts';
 import { type HttpApp, type HttpSurfaces, observedRequests } from '../app.ts';
-import { PAGE_HEADERS, wantsPage } from '../pages/page-headers.ts';
-import { logSeveralSessions } from '../pages/several-sessions.ts';
-import { type SignInNotice, type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
-import { consoleRouteOf } from '../routes.ts';
-import { type AdmissionRefusal, messageClasses } from '../server/message-classes.ts';
+import { answerFaultsWithPages, refusalPages } from '../browser/faults.ts';
+import { logSeveralSessions } from '../browser/several-sessions.ts';
+import { type SignInNotice, type SignInSurface, signInRouter } from '../browser/sign-in.ts';
+import { withOptions } from '../public/health.ts';
+import { messageClasses } from '../server/message-classes.ts';
 import type { Traceable } from '../traceable.ts';
-import { answer, answerFaultsWithPages, type ConsoleSurface, consoleRouter } from './console-router.ts';
+import { type ConsoleSurface, consoleRouter, say } from './console-router.ts';
 import { consoleCookies } from './cookies.ts';
 import { renderMessage } from './messages.ts';
-import { acts, reads, shows } from './registered-screens.ts';
+import { consoleRouteOf } from './routes.ts';
 
 export interface ConsoleSurfaces
   extends Pick<HttpSurfaces, 'admission' | 'log' | 'randomness' | 'measurements' | 'tracing'> {
   readonly screens: ConsoleSurface;
   readonly signIn: Traceable<SignInSurface<'no_role'>>;
 }
+
+const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'GET, HEAD, OPTIONS' };
 
 export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
   const app = express();
@@ -33,25 +34,25 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
     signInRouter(surfaces.signIn, {
       ...{ cookies: consoleCookies, home: 'now', base: '', mount: '' },
       say: sayNotice,
-      faults: answerFaultsWithPages(surfaces.log),
+      faults: answerFaultsWithPages(surfaces.log, say),
     }),
   );
-  app.use(consoleRouter(surfaces.screens, { shows, acts, reads }));
-  return { listener: observedRequests(surfaces, app, consoleRouteOf, refusalPages()), classes: messageClasses(app) };
+  app.use(consoleRouter(surfaces.screens));
+  const refused = refusalPages(
+    ['en'],
+    () => 'en',
+    (reason) => renderMessage(reason),
+  );
+  const routed = withOptions(ALLOWED, app);
+  return { listener: observedRequests(surfaces, routed, consoleRouteOf, refused), classes: messageClasses(app) };
 }
 
 function sayNotice(
   response: Response,
-  { status, kind, to }: { readonly status: number; readonly kind: SignInNotice<'no_role'>; readonly to?: string },
+  notice: { readonly status: number; readonly kind: SignInNotice<'no_role'>; readonly to?: string },
 ): void {
+  const { kind } = notice;
   // Only a sign-in with a maximum age is refused for its age, and none here has one.
-  const message = kind === 'sign_in_too_old' || kind === 'sign_in_undated' ? 'id_token_refused' : kind;
-  answer(response, { status, reason: kind }, renderMessage(message, undefined, to));
-}
-
-/** Rendered once, because refusals must be cheap. A program gets problem details. */
-function refusalPages(): RefusalPages {
-  const page = (reason: AdmissionRefusal): Answer => answerOf(reason, PAGE_HEADERS, renderMessage(reason));
-  const pages = { rate_limited: page('rate_limited'), overloaded: page('overloaded') };
-  return (request, reason) => (wantsPage(request) ? pages[reason] : undefined);
+  const isTooOld = kind === 'sign_in_too_old' || kind === 'sign_in_undated';
+  say(response, { ...notice, kind: isTooOld ? 'id_token_refused' : kind, reason: kind });
 }

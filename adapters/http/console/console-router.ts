@@ -1,12 +1,6 @@
 /** Routes of the console. Each needs a session, and the role of its screen or form. */
 
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
@@ -17,35 +11,41 @@ import type { AdminSurface } from '../admin/admin-router.ts';
 import type { AuditSurface } from '../admin/audit-router.ts';
 import { parseReason, REASON_SENTENCE } from '../admin/operators.ts';
 import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
+import { serveAssets } from '../browser/assets.ts';
+import { answerFaultsWithPages } from '../browser/faults.ts';
+import {
+  type FormField,
+  type Guard,
+  isFromPage,
+  refuseSession,
+  sessionOfForm,
+  sessionOfPage,
+} from '../browser/guards.ts';
+import { mayBeOwnScript } from '../browser/own-form.ts';
+import { FORM_PAGE_HEADERS, redirect } from '../browser/page-headers.ts';
+import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { discardRest, readTypedBody } from '../message/body.ts';
-import { DATABASE_RETRY_AFTER, faultHandler } from '../message/faults.ts';
 import { neverStored } from '../message/head.ts';
 import { answerProblem, methodNotAllowed } from '../message/problem-details.ts';
-import { GONE, readFormRequest } from '../oauth/form.ts';
-import { serveAssets } from '../pages/assets.ts';
-import { isOwnForm, mayBeOwnScript } from '../pages/own-form.ts';
-import { FORM_PAGE_HEADERS, redirect } from '../pages/page-headers.ts';
 import { forRequest, type Traceable } from '../traceable.ts';
-import type { Act, Asked, Done, Feed, Field, ReadForm, Show, Shown, Shows } from './asked.ts';
+import { assets } from './assets.ts';
+import type {
+  AnswerScript,
+  ChangeByForm,
+  FormResult,
+  OverviewSurface,
+  Screen,
+  ScreenContext,
+  ScreenFileForm,
+  ScreenForm,
+  ViewsSurface,
+} from './context.ts';
 import { consoleCookies } from './cookies.ts';
-import { feedAnswers } from './feeds.ts';
-import { assets, renderDocument } from './layout.ts';
-import { renderMessage, renderRefusal } from './messages.ts';
+import { renderDocument } from './layout.ts';
+import { type MessageKind, renderMessage, renderRefusal } from './messages.ts';
 import { MULTIPART, readMultipart } from './multipart.ts';
-import { noNoticeCookie, noticeCookie, noticeIn, noticeText } from './notices.ts';
-import type { OverviewSurface } from './overview-surface.ts';
-import {
-  type FeedName,
-  type FormName,
-  feeds,
-  forms,
-  type ReadFormName,
-  readForms,
-  type ScreenName,
-  screens,
-} from './screens.ts';
-import type { ConsoleSession, ConsoleSessions } from './session.ts';
-import type { ViewsSurface } from './views-surface.ts';
+import { noticeCookie, noticeText } from './notices.ts';
+import { feeds, fileForms, forms, type OfScreen, type ScreenName, screens } from './screens.ts';
 
 export interface ConsoleSurface {
   /** `Service:Console:Origin`. */
@@ -54,7 +54,7 @@ export interface ConsoleSurface {
   readonly audit: Traceable<AuditSurface>;
   readonly views: Traceable<ViewsSurface>;
   readonly overview: Traceable<OverviewSurface>;
-  readonly sessions: ConsoleSessions;
+  readonly sessions: BrowserSessions<OperatorPerson>;
   /** Runs the checks of the doctor, or waits for those that run. */
   examine(): Promise<Report>;
   /** Records that a person lacks the role for a route. */
@@ -65,54 +65,41 @@ export interface ConsoleSurface {
   readonly log: Log;
 }
 
-/** What each screen shows, and what each form does. */
-export interface Screens {
-  readonly shows: Shows;
-  readonly acts: Readonly<Record<FormName, Act>>;
-  readonly reads: Readonly<Record<ReadFormName, ReadForm>>;
-}
-
-export function consoleRouter(surface: ConsoleSurface, { shows, acts, reads }: Screens): Router {
+export function consoleRouter(surface: ConsoleSurface, shown: Readonly<Record<ScreenName, Screen>> = screens): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   serveAssets(router, '', Object.values(assets));
   router.use(neverStored);
-  for (const name of Object.keys(screens) as ScreenName[])
-    router.get(screens[name].path, show(surface, name, shows[name]));
-  for (const name of Object.keys(feeds) as FeedName[]) {
-    const { path, route, renews } = feeds[name];
-    router.get(path, withRole(surface, route, feedAnswers[name], { renews, isOnlyForScripts: true }));
+  for (const [name, screen] of Object.entries(shown))
+    router.get(screen.path, showScreen(surface, name as ScreenName, screen));
+  for (const { path, route, renews, answer } of Object.values(feeds)) {
+    router.get(path, withRole(surface, route, answer, { renews, isOnlyForScripts: true }));
   }
-  for (const name of Object.keys(forms) as FormName[]) router.post(forms[name].path, act(surface, name, acts[name]));
-  for (const name of Object.keys(readForms) as ReadFormName[])
-    router.post(readForms[name].path, readForm(surface, name, reads[name]));
-  for (const { path, screen } of [...Object.values(forms), ...Object.values(readForms)]) {
+  for (const form of Object.values(forms)) router.post(form.path, change(surface, form));
+  for (const form of Object.values(fileForms)) router.post(form.path, readFile(surface, form));
+  const posted = [...Object.values(forms), ...Object.values(fileForms)];
+  for (const { path, screen } of posted) {
     // After a refused form its address stays in the browser.
-    router.get(path, (_request, response) => redirect(response, screens[screen].path));
+    router.get(path, (_request, response) => redirect(response, backTo(screen)));
   }
   // As in the API, another method is refused without a record, whatever the role.
-  router.all(pathsOf(screens, feeds, assets), methodNotAllowed('GET, HEAD'));
-  router.all(pathsOf(forms, readForms), methodNotAllowed('GET, HEAD, POST'));
+  router.all(pathsOf(Object.values({ ...screens, ...assets }), Object.values(feeds)), methodNotAllowed('GET, HEAD'));
+  router.all(pathsOf(posted), methodNotAllowed('GET, HEAD, POST'));
   router.use((request, response) => {
     discardRest(request);
-    answer(response, { status: 404, reason: 'unknown_path' }, renderMessage('unknown_path'));
+    say(response, { status: 404, kind: 'unknown_path' });
   });
-  router.use(answerFaultsWithPages(surface.log));
+  router.use(answerFaultsWithPages(surface.log, say));
   return router;
 }
 
-function pathsOf(...tables: readonly Readonly<Record<string, { readonly path: string }>>[]): string[] {
-  return tables.flatMap((table) => Object.values(table).map(({ path }) => path));
+function pathsOf(...rows: readonly (readonly { readonly path: string }[])[]): string[] {
+  return rows.flat().map(({ path }) => path);
 }
 
-export function answerFaultsWithPages(log: Log): ErrorRequestHandler {
-  return faultHandler(log, {
-    unavailable(response) {
-      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-      answer(response, { status: 503, reason: 'storage_unavailable' }, renderMessage('storage_unavailable'));
-    },
-    malformedPath: (response) => answer(response, { status: 400, reason: 'malformed' }, renderMessage('malformed')),
-    fault: (response) => answer(response, { status: 500, reason: 'fault' }, renderMessage('fault')),
-  });
+/** Where a form of the screen leads back to. */
+function backTo(name: ScreenName): string {
+  const { back, path }: Screen = screens[name];
+  return back ?? path;
 }
 
 interface Status {
@@ -126,11 +113,46 @@ export function answer(response: Response, { status = 200, reason }: Status, doc
   response.status(status).set(FORM_PAGE_HEADERS).send(document);
 }
 
+interface Saying {
+  readonly status: number;
+  readonly kind: MessageKind;
+  /** Where its link leads. */
+  readonly to?: string;
+  /** A fixed word for the log, if it is not the kind. */
+  readonly reason?: string;
+}
+
+/** Answers with a page that says one thing. */
+export function say(
+  response: Response,
+  { status, kind, to, reason = kind }: Saying,
+  session?: BrowserSession<OperatorPerson>,
+): void {
+  answer(response, { status, reason }, renderMessage(kind, session, to));
+}
+
+function guardOf(surface: ConsoleSurface): Guard<OperatorPerson> {
+  return {
+    origin: surface.origin,
+    cookies: consoleCookies,
+    signIn: '/sign-in',
+    find: (request) => surface.sessions.find(request.headers.cookie ?? '', request.trace),
+    refuse: (reason, trace) => surface.refuse(reason, trace),
+    say(response, notice, session) {
+      const { kind } = notice;
+      say(response, { ...notice, reason: kind === 'form_refused' ? 'invalid_form_token' : kind }, session);
+    },
+  };
+}
+
 /** A page that needs a session and a role. Without a session the browser goes to the sign-in. */
-function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHandler {
-  return withRole(surface, screens[name].route, async (asked, request, response) => {
-    const shown = await read(asked, request);
-    answer(response, shown, documentOf(name, asked, shown, takeNotice(request, response)));
+function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, show }: Screen): RequestHandler {
+  return withRole(surface, route, async (context, request, response) => {
+    const page = await show(context, request);
+    const done = noticeCookie.take(request, response);
+    const notice = done && noticeText(done);
+    const frame = { title: page.title ?? title, screen: name, signedIn: context, notice, scripts: page.scripts };
+    answer(response, page, renderDocument(frame, page.body));
   });
 }
 
@@ -144,170 +166,142 @@ function show(surface: ConsoleSurface, name: ScreenName, read: Show): RequestHan
 function withRole(
   surface: ConsoleSurface,
   route: AdminRoute,
-  handle: Feed,
+  handle: AnswerScript,
   { renews = true, isOnlyForScripts = false }: { readonly renews?: boolean; readonly isOnlyForScripts?: boolean } = {},
 ): RequestHandler {
+  const guard = guardOf(surface);
+  const found = renews ? guard : { ...guard, find: (request: Request) => peek(surface, request) };
   return async (request, response) => {
-    const session = await sessionOf(surface, request, renews);
-    if (session === undefined) {
-      if (consoleCookies.hasSeveralSessions(request.headers.cookie)) return refuseNoSession(surface, request, response);
-      return redirect(response, '/sign-in');
-    }
+    const session = await sessionOfPage(found, request, response);
+    if (session === undefined) return;
     if (isOnlyForScripts && !mayBeOwnScript(surface.origin, request)) {
       await surface.refuse('invalid_form_token', request.trace);
       const detail = 'Only the pages of this console may read this.';
       return answerProblem(response, { status: 403, detail, reason: 'invalid_form_token' });
     }
-    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
-    await handle(askedOf(surface, session, route, request), request, response);
+    await handle(contextOf(surface, session, route, request), request, response);
   };
 }
 
-function sessionOf(
+function peek(
   { sessions }: ConsoleSurface,
   { headers: { cookie = '' }, trace }: Request,
-  renews = true,
-): Promise<ConsoleSession | undefined> {
-  return renews ? sessions.find(cookie, trace) : sessions.peek(cookie, trace);
+): Promise<BrowserSession<OperatorPerson> | undefined> {
+  return sessions.peek(cookie, trace);
 }
 
-function askedOf(
+function contextOf(
   surface: ConsoleSurface,
-  { operator, formToken, signsOutEverywhere }: ConsoleSession,
+  { holder, formToken, signsOutEverywhere }: BrowserSession<OperatorPerson>,
   route: AdminRoute,
   request: Request,
   act?: RequestedAct,
-): Asked {
+): ScreenContext {
   const { trace } = request;
   return {
-    ...{ operator, formToken, signsOutEverywhere, now: surface.clock.now() },
-    may: (role) => roleFor(operator, role) !== undefined,
+    holder,
+    formToken,
+    signsOutEverywhere,
+    now: surface.clock.now(),
+    may: (role) => roleFor(holder, role) !== undefined,
     admin: forRequest(surface.admin, { trace, act }),
     audit: forRequest(surface.audit, { trace }),
     views: forRequest(surface.views, { trace }),
     overview: forRequest(surface.overview, { trace }),
     examine: () => surface.examine(),
     async lasts() {
-      const session = await sessionOf(surface, request, false);
-      return session !== undefined && roleFor(session.operator, adminRoutes[route]) !== undefined;
+      const session = await peek(surface, request);
+      return session !== undefined && roleFor(session.holder, adminRoutes[route]) !== undefined;
     },
   };
 }
 
-function documentOf(screen: ScreenName, asked: Asked, shown: Shown, notice: string | undefined): string {
-  const { title = screens[screen].title, scripts, body } = shown;
-  return renderDocument({ title, screen, signedIn: asked, notice, scripts }, body);
-}
-
-function takeNotice(request: Request, response: Response): string | undefined {
-  const notice = noticeIn(request.headers.cookie);
-  if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
-  return notice && noticeText(notice);
-}
-
 async function refuseRole(
   surface: ConsoleSurface,
-  session: ConsoleSession,
+  session: BrowserSession<OperatorPerson>,
   route: AdminRoute,
   request: Request,
   response: Response,
 ): Promise<void> {
-  await surface.refuseRole(session.operator, route, request.trace);
-  answer(response, { status: 403, reason: 'operator_role_missing' }, renderMessage('role_missing', session));
-}
-
-async function refuseNoSession(surface: ConsoleSurface, request: Request, response: Response): Promise<void> {
-  await surface.refuse('missing_token', request.trace);
-  const hasSeveral = consoleCookies.hasSeveralSessions(request.headers.cookie);
-  const [status, kind] = hasSeveral ? ([400, 'several_sessions'] as const) : ([401, 'session_over'] as const);
-  answer(response, { status, reason: kind }, renderMessage(kind));
+  await surface.refuseRole(session.holder, route, request.trace);
+  say(response, { status: 403, kind: 'role_missing', reason: 'operator_role_missing' }, session);
 }
 
 /** A form, after which the browser opens a page. The change and the record of who asked for it are durable before. */
-function act(surface: ConsoleSurface, name: FormName, change: Act): RequestHandler {
-  const { route, screen } = forms[name];
+function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<ScreenForm>): RequestHandler {
+  const guard = guardOf(surface);
   const role = adminRoutes[route];
   return async (request, response) => {
-    const form = await readFormRequest(request);
-    if (form === GONE) return;
-    const session = await sessionOf(surface, request);
-    if (session === undefined) return refuseNoSession(surface, request, response);
-    const field: Field = (field) => (form.kind === 'allowed' ? form.value.get(field) : undefined);
-    const token = { given: field('form_token'), expected: session.formToken };
-    if (!isOwnForm(request, surface.origin, token)) {
-      await surface.refuse('invalid_form_token', request.trace);
-      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
-    }
-    const held = roleFor(session.operator, role);
+    const form = await sessionOfForm(guard, request, response);
+    if (form === undefined) return;
+    const { session, field } = form;
+    const held = roleFor(session.holder, role);
     if (held === undefined) return refuseRole(surface, session, route, request, response);
     const reason = parseReason(field('reason') ?? '');
     const done =
       reason === undefined
         ? REASON_REFUSED
         : await acted(
-            askedOf(surface, session, route, request, { operator: session.operator, role: held, route, reason }),
+            contextOf(surface, session, route, request, { operator: session.holder, role: held, route, reason }),
             field,
             change,
           );
-    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, screens[screen].path, session));
-    if (done.notice !== undefined) response.append('Set-Cookie', noticeCookie(done.notice));
+    if (done.kind === 'refused') return answer(response, done, renderRefusal(done, backTo(screen), session));
+    if (done.notice !== undefined) noticeCookie.give(response, done.notice);
     redirect(response, done.to, 303);
   };
 }
 
-const TOO_LARGE: Extract<Done, { readonly kind: 'refused' }> = {
+const TOO_LARGE: Extract<FormResult, { readonly kind: 'refused' }> = {
   ...{ kind: 'refused', status: 400, reason: 'body_too_large' },
   title: 'The file is too long',
   text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
 };
-const MALFORMED_FORM: Extract<Done, { readonly kind: 'refused' }> = {
+const MALFORMED_FORM: Extract<FormResult, { readonly kind: 'refused' }> = {
   ...{ kind: 'refused', status: 400, reason: 'malformed_form' },
   title: 'The form could not be read',
   text: 'Nothing was compared. Open the page again.',
 };
 
 /** A form with a file, which only reads. The answer is a page, and no address leads to it again. */
-function readForm(surface: ConsoleSurface, name: ReadFormName, read: ReadForm): RequestHandler {
-  const { route, screen, title } = readForms[name];
+function readFile(surface: ConsoleSurface, { route, screen, title, read }: OfScreen<ScreenFileForm>): RequestHandler {
+  const guard = guardOf(surface);
   return async (request, response) => {
     // First: the request already has a permit, which a slow sender without a session must not keep.
-    const session = await sessionOf(surface, request);
+    const session = await guard.find(request);
     if (session === undefined) {
       discardRest(request);
-      return refuseNoSession(surface, request, response);
+      return refuseSession(guard, request, response);
     }
     const body = await readTypedBody(request, [MULTIPART], MALFORMED_FORM.text);
     if (body.kind === 'aborted') return;
     // Its token could not be read, and it does nothing.
-    const refuse = (done: typeof TOO_LARGE) =>
-      answer(response, done, renderRefusal(done, screens[screen].path, session));
+    const refuse = (done: typeof TOO_LARGE) => answer(response, done, renderRefusal(done, backTo(screen), session));
     if (body.kind === 'refused') return refuse(body.reason === 'body_too_large' ? TOO_LARGE : MALFORMED_FORM);
-    const parts = readMultipart(request, body.bytes);
+    const parts = await readMultipart(request, body.bytes);
     const given = parts?.get('form_token')?.bytes.toString('utf8');
-    if (!isOwnForm(request, surface.origin, { given, expected: session.formToken })) {
-      await surface.refuse('invalid_form_token', request.trace);
-      return answer(response, { status: 403, reason: 'invalid_form_token' }, renderMessage('form_refused', session));
-    }
-    if (roleFor(session.operator, adminRoutes[route]) === undefined) {
+    if (!(await isFromPage(guard, session, given, request, response))) return;
+    if (roleFor(session.holder, adminRoutes[route]) === undefined) {
       return refuseRole(surface, session, route, request, response);
     }
     const file = parts?.get('file')?.bytes;
     if (file === undefined) return refuse(MALFORMED_FORM);
-    const asked = askedOf(surface, session, route, request);
-    const shown = await read(asked, file);
-    answer(response, shown, renderDocument({ title, screen, signedIn: asked, scripts: shown.scripts }, shown.body));
+    const context = contextOf(surface, session, route, request);
+    const page = await read(context, file);
+    answer(response, page, renderDocument({ title, screen, signedIn: context, scripts: page.scripts }, page.body));
   };
 }
 
-async function acted(asked: Asked, field: Field, change: Act): Promise<Done> {
-  const done = await change(asked, field);
-  await asked.admin.settle?.();
+async function acted(context: ScreenContext, field: FormField, change: ChangeByForm): Promise<FormResult> {
+  const done = await change(context, field);
+  await context.admin.settle?.();
   return done;
 }
 
-const REASON_REFUSED: Done = {
+const REASON_REFUSED: FormResult = {
   ...{ kind: 'refused', status: 400, reason: 'reason_required' },
   title: 'A reason is needed',
   text: 'Nothing was changed. Say why you make this change, so that others understand it later.',

@@ -1,6 +1,6 @@
 /** The cookies of the console. Cookies do not distinguish ports, so their names differ from those of the page `/me`. */
 
-import { signInCookies } from '../pages/sign-in-cookies.ts';
+import { signInCookies } from '../browser/sign-in-cookies.ts';
 
 export const consoleCookies = signInCookies(
   { session: '__Host-mandate-console', signIn: '__Host-mandate-console-sign-in' },

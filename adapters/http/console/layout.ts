@@ -1,43 +1,36 @@
 /** The document of every page of the console: who is signed in, the navigation, a notice, and the way to the kill switch. */
 
-import { type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
-import { MAX_REASON, MIN_REASON } from '../admin/operators.ts';
-import { type Asset, readAsset, readCommonStyle, readMark, readRenewal } from '../pages/assets.ts';
-import { type Html, html, type Insert } from '../pages/html.ts';
-import { roleOf, type ScreenName, screens } from './screens.ts';
-import type { ConsoleSession } from './session.ts';
-
-export const assets = {
-  common: readCommonStyle(''),
-  style: readAsset(import.meta.url, '', 'console', 'css'),
-  views: readAsset(import.meta.url, '', 'views', 'css'),
-  records: readAsset(import.meta.url, '', 'records', 'css'),
-  stream: readAsset(import.meta.url, '', 'stream', 'js'),
-  verify: readAsset(import.meta.url, '', 'verify', 'js'),
-  renewal: readRenewal(''),
-  mark: readMark(''),
-} as const;
+import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
+import { adminRoutes } from '../admin/roles.ts';
+import type { Asset } from '../browser/assets.ts';
+import { type Html, html, type Insert } from '../browser/html.ts';
+import type { BrowserSession } from '../browser/session.ts';
+import { form } from '../browser/words.ts';
+import { assets } from './assets.ts';
+import { type ScreenName, screens } from './screens.ts';
 
 export interface Frame {
   readonly title: string;
   /** The screen that the navigation marks. */
   readonly screen?: ScreenName | undefined;
   /** `undefined` on a page without a session. */
-  readonly signedIn?: Pick<ConsoleSession, 'operator' | 'formToken' | 'signsOutEverywhere'> | undefined;
+  readonly signedIn?: Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> | undefined;
   /** What the operator has just done. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
+  /** The address that the browser opens next. */
+  readonly opens?: string | undefined;
 }
 
 /** @returns a whole document */
 export function renderDocument(frame: Frame, body: Html): string {
-  const { title, screen, signedIn, notice, scripts = [] } = frame;
+  const { title, screen, signedIn, notice, scripts = [], opens } = frame;
   return `${html`<!doctype html>
 <html lang="en" dir="ltr">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Mandate console</title>
+<title>${title} · Mandate console</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
 <link rel="icon" href="${assets.mark.path}">
 <link rel="stylesheet" href="${assets.common.path}">
 <link rel="stylesheet" href="${assets.style.path}">
@@ -63,10 +56,13 @@ function bareHeader(): Html {
   return html`<header class="bar"><p class="brand"><img src="${assets.mark.path}" alt=""> Mandate console</p></header>`;
 }
 
-function header({ operator, formToken }: NonNullable<Frame['signedIn']>, current: ScreenName | undefined): Html {
+function header(
+  { holder: operator, formToken }: NonNullable<Frame['signedIn']>,
+  current: ScreenName | undefined,
+): Html {
   const may = (role: OperatorRole) => roleFor(operator, role) !== undefined;
   const links = Object.entries(screens).flatMap(([name, screen]): Insert[] =>
-    screen.inNavigation && may(roleOf(screen))
+    screen.inNavigation && may(adminRoutes[screen.route])
       ? [html`<li>${link(screen.path, screen.title, name === current, '')}</li>`]
       : [],
   );
@@ -74,7 +70,7 @@ function header({ operator, formToken }: NonNullable<Frame['signedIn']>, current
   return html`<header class="bar">
 <p class="brand"><img src="${assets.mark.path}" alt=""> Mandate</p>
 <nav aria-label="Screens"><ul>${links}</ul></nav>
-${may(roleOf(stop)) && link(stop.path, stop.title, current === 'stop', 'button kill')}
+${may(adminRoutes[stop.route]) && link(stop.path, stop.title, current === 'stop', 'button kill')}
 <div class="who" data-signed-in><p><bdi>${operator.subject}</bdi> <span class="quiet">${operator.roles.join(', ')}</span></p>
 ${form(formToken, '/sign-out', html`<button class="plain">Sign out</button>`)}</div>
 </header>`;
@@ -90,22 +86,4 @@ function link(path: string, title: string, isCurrent: boolean, style: string): H
   return isCurrent
     ? html`<a class="${style}" href="${path}" aria-current="page">${title}</a>`
     : html`<a class="${style}" href="${path}">${title}</a>`;
-}
-
-/** A form that changes something. It has the form token, so it works from a page of this session only. */
-export function form(formToken: string, path: string, fields: Html): Html {
-  return html`<form method="post" action="${path}"><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
-}
-
-/** The field that every form of a change has. @param id unique in the page */
-export function reasonField(id: string): Html {
-  return html`<p class="field"><label for="${id}">Reason</label>
-<input id="${id}" name="reason" required minlength="${MIN_REASON}" maxlength="${MAX_REASON}" autocomplete="off" aria-describedby="${id}-help">
-<span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
-}
-
-/** For acts that end tasks or block a person: the operator types `expected`, and the service compares it. */
-export function typedNameField(id: string, expected: string): Html {
-  return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
-<input id="${id}" name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
 }

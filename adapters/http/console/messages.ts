@@ -1,7 +1,7 @@
 /** Pages that say one thing: an error, or an end. Each links to what the operator can do next. */
 
-import { html } from '../pages/html.ts';
-import type { Done } from './asked.ts';
+import { html } from '../browser/html.ts';
+import type { FormResult } from './context.ts';
 import { type Frame, renderDocument } from './layout.ts';
 
 interface Message {
@@ -144,10 +144,11 @@ const messages = {
 
 export type MessageKind = keyof typeof messages;
 
+/** The page `signing_out` opens its link. */
 export function renderMessage(kind: MessageKind, signedIn?: Frame['signedIn'], toElsewhere?: string): string {
   const { title, text, to, action } = messages[kind];
   return renderDocument(
-    { title, signedIn },
+    { title, signedIn, opens: kind === 'signing_out' ? toElsewhere : undefined },
     html`<p>${text}</p>
 <p><a class="button main" href="${toElsewhere ?? to}">${action}</a></p>`,
   );
@@ -155,7 +156,7 @@ export function renderMessage(kind: MessageKind, signedIn?: Frame['signedIn'], t
 
 /** @param back where the link leads, unless the refusal says it */
 export function renderRefusal(
-  { title, text, errors = [], back }: Extract<Done, { readonly kind: 'refused' }>,
+  { title, text, errors = [], back }: Extract<FormResult, { readonly kind: 'refused' }>,
   screen: string,
   signedIn: Frame['signedIn'],
 ): string {

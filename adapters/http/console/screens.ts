@@ -1,87 +1,49 @@
 /**
- * The screens of the console and its forms. Each has the role of the route of the API that does the same, and a refusal
- * is recorded under that route. A path that is not here cannot be registered.
+ * The screens of the console, in the order of the navigation, and the rows that they have. A path that is not here is not
+ * served. A new screen is one file in `screens`, and its name here.
  */
 
-import type { OperatorRole } from '../../../domain/operators/operator.ts';
-import { type AdminRoute, adminRoutes } from '../admin/roles.ts';
+import type { Screen, ScreenFeed, ScreenFileForm, ScreenForm } from './context.ts';
+import { agentScreen } from './screens/agent.ts';
+import { agentsScreen } from './screens/agents.ts';
+import { checkpointsScreen } from './screens/checkpoints.ts';
+import { delegationScreen } from './screens/delegation.ts';
+import { doctorScreen } from './screens/doctor.ts';
+import { ledgerScreen } from './screens/ledger.ts';
+import { nowScreen } from './screens/now.ts';
+import { peopleScreen } from './screens/people.ts';
+import { recordScreen } from './screens/record.ts';
+import { stopScreen } from './screens/stop.ts';
+import { taskScreen } from './screens/task.ts';
 
-interface Screen {
-  readonly path: string;
-  readonly title: string;
-  readonly route: AdminRoute;
-  /** Whether every page links to it. */
-  readonly inNavigation: boolean;
-}
-
-/** In the order of the navigation. */
 export const screens = {
-  now: { path: '/', title: 'Now', route: 'GET /admin/tasks', inNavigation: true },
-  delegation: { path: '/delegation', title: 'Delegation', route: 'GET /admin/tasks', inNavigation: true },
-  agents: { path: '/agents', title: 'Agents', route: 'GET /admin/agents', inNavigation: true },
-  agent: { path: '/agents/:agentId', title: 'Agent', route: 'GET /admin/agents/{agent_id}', inNavigation: false },
-  task: { path: '/tasks/:taskId', title: 'Task', route: 'GET /admin/tasks/{task_id}', inNavigation: false },
-  record: {
-    ...{ path: '/tasks/:taskId/records/:seq', title: 'Record' },
-    ...{ route: 'GET /audit/records/{seq}/proof', inNavigation: false },
-  },
-  people: { path: '/people', title: 'People', route: 'GET /admin/sponsors', inNavigation: true },
-  ledger: { path: '/ledger', title: 'Ledger', route: 'GET /audit', inNavigation: true },
-  checkpoints: {
-    path: '/ledger/checkpoints',
-    title: 'Checkpoints',
-    route: 'GET /audit/checkpoints',
-    inNavigation: false,
-  },
-  // Every operator may ask whether the service works.
-  doctor: { path: '/doctor', title: 'Doctor', route: 'GET /admin/tasks', inNavigation: true },
-  stop: { path: '/stop', title: 'Kill switch', route: 'DELETE /admin/tasks/{task_id}', inNavigation: false },
+  now: nowScreen,
+  delegation: delegationScreen,
+  agents: agentsScreen,
+  agent: agentScreen,
+  task: taskScreen,
+  record: recordScreen,
+  people: peopleScreen,
+  ledger: ledgerScreen,
+  checkpoints: checkpointsScreen,
+  doctor: doctorScreen,
+  stop: stopScreen,
 } as const satisfies Readonly<Record<string, Screen>>;
 
 export type ScreenName = keyof typeof screens;
 
-interface ConsoleForm {
-  readonly path: string;
-  readonly route: AdminRoute;
-  /** Where its button is: the page after a mistake links to it. */
-  readonly screen: ScreenName;
-}
+/** A row with the screen that it belongs to. */
+export type OfScreen<Row> = Row & { readonly screen: ScreenName };
 
-export const forms = {
-  stopTask: { path: '/stop/task', route: 'DELETE /admin/tasks/{task_id}', screen: 'stop' },
-  stopAgent: { path: '/stop/agent', route: 'DELETE /admin/agents/{agent_id}/tasks', screen: 'stop' },
-  stopPerson: { path: '/stop/person', route: 'DELETE /admin/sponsors/{sponsor_key}/tasks', screen: 'stop' },
-  disableAgent: { path: '/agent/disable', route: 'PATCH /admin/agents/{agent_id}', screen: 'agents' },
-  enableAgent: { path: '/agent/enable', route: 'PATCH /admin/agents/{agent_id}', screen: 'agents' },
-  block: { path: '/people/block', route: 'PUT /admin/sponsors/{sponsor_key}/block', screen: 'people' },
-  unblock: { path: '/people/unblock', route: 'DELETE /admin/sponsors/{sponsor_key}/block', screen: 'people' },
-} as const satisfies Readonly<Record<string, ConsoleForm>>;
+export const forms: Readonly<Record<string, OfScreen<ScreenForm>>> = rowsOf((screen) => screen.forms);
+export const fileForms: Readonly<Record<string, OfScreen<ScreenFileForm>>> = rowsOf((screen) => screen.fileForms);
+export const feeds: Readonly<Record<string, OfScreen<ScreenFeed>>> = rowsOf((screen) => screen.feeds);
 
-/** Forms that only read: what they send is too long for an address. They need no reason. */
-export const readForms = {
-  compare: { path: '/agent/compare', title: 'Comparison', route: 'GET /admin/agents', screen: 'agents' },
-} as const satisfies Readonly<Record<string, ConsoleForm & { readonly title: string }>>;
-
-export type ReadFormName = keyof typeof readForms;
-export type FormName = keyof typeof forms;
-
-interface ConsoleFeed {
-  readonly path: string;
-  readonly route: AdminRoute;
-  /** Whether a request counts as a use of the session. The stream and *Now* ask again by themselves. */
-  readonly renews: boolean;
-}
-
-/** What the scripts of the console read. */
-export const feeds = {
-  now: { path: '/now', route: 'GET /admin/tasks', renews: false },
-  stream: { path: '/stream', route: 'GET /audit/stream', renews: false },
-  proofs: { path: '/ledger/proofs', route: 'GET /audit/records/{seq}/proof', renews: true },
-  chain: { path: '/ledger/chain', route: 'GET /audit/checkpoints', renews: true },
-} as const satisfies Readonly<Record<string, ConsoleFeed>>;
-
-export type FeedName = keyof typeof feeds;
-
-export function roleOf({ route }: { readonly route: AdminRoute }): OperatorRole {
-  return adminRoutes[route];
+function rowsOf<Row>(read: (screen: Screen) => Readonly<Record<string, Row>> | undefined) {
+  const names = Object.keys(screens) as ScreenName[];
+  return Object.fromEntries(
+    names.flatMap((screen) =>
+      Object.entries(read(screens[screen]) ?? {}).map(([name, row]) => [name, { ...row, screen }]),
+    ),
+  );
 }

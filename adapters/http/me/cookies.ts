@@ -1,7 +1,7 @@
 /** The cookies of the page `/me`. */
 
-import { RESUME_MAX_AGE_SECONDS } from '../../../application/me/pause.ts';
-import { signInCookies } from '../pages/sign-in-cookies.ts';
+import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
+import { signInCookies } from '../browser/sign-in-cookies.ts';
 
 export const meCookies = signInCookies(
   { session: '__Host-mandate-me', signIn: '__Host-mandate-sign-in' },

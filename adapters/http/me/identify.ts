@@ -6,28 +6,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Outcome } from '../../../application/outcome.ts';
 import type { DenialReason } from '../../../domain/denial.ts';
-import type { Secret } from '../../../domain/secret.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import type { Trace } from '../../../domain/trace-context.ts';
+import { isOwnForm } from '../browser/own-form.ts';
+import type { BrowserSession, BrowserSessions } from '../browser/session.ts';
 import { bearerCredential } from '../message/bearer.ts';
 import { singleHeader } from '../message/head.ts';
-import { isOwnForm } from '../pages/own-form.ts';
 
-/** A session of the page, found by its cookie. */
-export interface MeSession {
-  readonly person: MePerson;
-  /** Every write of the session must carry it: `form_token` in a form, or the header `Mandate-Form-Token`. */
-  readonly formToken: string;
-  /** That of the sign-in, for a sign-out at the provider. `undefined` if it was too long to keep. */
-  readonly idToken?: Secret | undefined;
-  /** Whether the provider can end its own session too. */
-  readonly signsOutEverywhere?: boolean;
-}
-
-export interface MeSessions {
-  /** @param cookies the request's Cookie header. `undefined` without a usable session */
-  find(cookies: string, trace?: Trace): Promise<MeSession | undefined>;
-}
+type MeSession = BrowserSession<MePerson>;
 
 export interface MeAccess {
   /** The origin of writes with a session. */
@@ -35,7 +21,7 @@ export interface MeAccess {
   /** Validates an access token. `undefined` without `Service:Me:Audience`: then every token is refused. */
   readonly validate: ((token: string, trace?: Trace) => Promise<Outcome<MePerson>>) | undefined;
   /** `undefined` without `Service:Me:ClientId`: then cookies are not read. */
-  readonly sessions: MeSessions | undefined;
+  readonly sessions: Pick<BrowserSessions<MePerson>, 'find'> | undefined;
 }
 
 export type Identified =
@@ -52,7 +38,7 @@ export async function identify(access: MeAccess, request: IncomingMessage, trace
     const session = cookies.kind === 'present' ? await access.sessions?.find(cookies.value, trace) : undefined;
     return session === undefined
       ? { kind: 'refused', reason: 'missing_token' }
-      : { kind: 'person', person: session.person, session };
+      : { kind: 'person', person: session.holder, session };
   }
   if (credential.kind === 'unusable' || access.validate === undefined) {
     return { kind: 'refused', reason: 'invalid_token' };

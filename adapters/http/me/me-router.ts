@@ -6,12 +6,7 @@ import type { ProofOutcome } from '../../../application/ledger/prove.ts';
 import type { LedgerAnswer } from '../../../application/ledger/query.ts';
 import type { MyRecordsQuestion } from '../../../application/me/my-records.ts';
 import type { MyTask, MyTasksCursor, MyTasksPage, MyTasksQuestion } from '../../../application/me/my-tasks.ts';
-import {
-  type MyPause,
-  type PauseOutcome,
-  RESUME_MAX_AGE_SECONDS,
-  type ResumeVerdict,
-} from '../../../application/me/pause.ts';
+import type { MyPause, PauseOutcome, ResumeVerdict } from '../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { describeDenial } from '../../../domain/denial.ts';
@@ -19,6 +14,7 @@ import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, toShortText } from '../../../domain/instant.ts';
 import { parseCursor } from '../../../domain/ledger/page-cursor.ts';
 import { formatScope } from '../../../domain/scope.ts';
+import { RESUME_MAX_AGE_SECONDS } from '../../../domain/sessions/sign-in-age.ts';
 import { presentBlock } from '../../../domain/sponsors/block.ts';
 import type { MeDenialReason, MePerson } from '../../../domain/sponsors/me-person.ts';
 import { decodeCanonical } from '../../../domain/tokens/compact-jws.ts';
@@ -49,6 +45,8 @@ export interface MeSurface extends MeAccess {
   readonly canPause: boolean;
   pauseOf(person: MePerson): Promise<MyPause>;
   pause(person: MePerson): Promise<PauseOutcome>;
+  /** Whether the person signed in lately enough to resume. */
+  mayResume(person: MePerson): Promise<boolean>;
   resume(person: MePerson): Promise<ResumeVerdict>;
   records(person: MePerson, question: MyRecordsQuestion): Promise<LedgerAnswer>;
   prove(person: MePerson, seq: number): Promise<ProofOutcome>;

@@ -2,14 +2,16 @@
 
 import express, { type Router } from 'express';
 import type { RefusalPages } from '../admission/refusals.ts';
-import { logSeveralSessions } from '../pages/several-sessions.ts';
+import { refusalPages } from '../browser/faults.ts';
+import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
 import { type MeSurface, meRouter } from './me-router.ts';
-import { answerBrowser } from './page/notice.ts';
+import { answerBrowser, languageOf } from './page/notice.ts';
+import { renderMessage } from './page/page.ts';
 import { type PageOptions, pageRouter } from './page/page-router.ts';
-import { refusalPages } from './page/refusal-pages.ts';
+import { languages } from './page/view.ts';
 import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
 
 export interface MeSurfaces {
@@ -29,5 +31,6 @@ export function meRoutes({ api, signIn, page }: MeSurfaces): MeRoutes {
   if (signIn !== undefined) router.use(logSeveralSessions(api.log, meCookies), meSignInRouter(signIn));
   const base = issuerPath(api.issuer);
   router.use(meRouter(api, page && { router: pageRouter(api, page), answerBrowser: answerBrowser(base) }));
-  return { router, refusalPages: page && refusalPages(base) };
+  const refused = refusalPages(languages, languageOf, (reason, language) => renderMessage(reason, language, base));
+  return { router, refusalPages: page && refused };
 }

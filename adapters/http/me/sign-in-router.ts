@@ -2,11 +2,11 @@
 
 import type { Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import { type SignInSurface, signInRouter } from '../pages/sign-in-router.ts';
+import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
-import { answerFaultsWithPages, answerNotice } from './page/notice.ts';
+import { answerFaults, answerNotice } from './page/notice.ts';
 
 export interface MeSignIn extends SignInSurface {
   readonly log: Log;
@@ -17,6 +17,6 @@ export function meSignInRouter(surface: Traceable<MeSignIn>): Router {
   return signInRouter(surface, {
     ...{ cookies: meCookies, home: 'me', base, mount: '/me' },
     say: (response, notice) => answerNotice(response, { ...notice, base }),
-    faults: answerFaultsWithPages(surface.log, base),
+    faults: answerFaults(surface.log, base),
   });
 }

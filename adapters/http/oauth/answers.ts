@@ -80,7 +80,7 @@ export function answerIntrospection(response: ServedResponse, outcome: Introspec
 function introspectionBody(outcome: IntrospectedToken): Record<string, unknown> {
   switch (outcome.kind) {
     case 'active':
-      return { active: true, ...outcome.token.claims, task_id: outcome.token.taskId };
+      return { active: true, ...outcome.token.claims.json, task_id: outcome.token.taskId };
     case 'inactive':
       return { active: false };
     case 'revoked':

@@ -6,6 +6,8 @@ import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
 import { visibleJson } from '../../../domain/visible.ts';
 import { discardRest } from '../message/body.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
+import { pathOf } from '../routes.ts';
+import type { ServedRequest } from '../server/message-classes.ts';
 
 type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
 type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
@@ -31,19 +33,32 @@ export function healthRouter(checks: readonly ReadinessCheck[]): Router {
   return router;
 }
 
-/** For `*`: every method that some path of the service answers (RFC 9110 §9.3.7). */
-const ALLOWED = new Map([
-  ['*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
-  ['/', 'OPTIONS'],
-]);
+/** The `Allow` of a listener. For `*`: every method that some path of it answers (RFC 9110 §9.3.7). */
+export interface AllowedMethods {
+  readonly '*': string;
+  readonly '/': string;
+}
 
 /** Answers `OPTIONS *` and `OPTIONS /`, the default health checks of some proxies. They say that the process runs. */
-export function optionsEndpoint(method: string | undefined, path: string): RequestListener | undefined {
-  const allow = method === 'OPTIONS' ? ALLOWED.get(path) : undefined;
-  if (allow === undefined) return undefined;
+export function optionsEndpoint(
+  allowed: AllowedMethods,
+  method: string | undefined,
+  path: string,
+): RequestListener | undefined {
+  if (method !== 'OPTIONS' || (path !== '*' && path !== '/')) return undefined;
   return (request, response) => {
     discardRest(request);
-    response.writeHead(204, { Allow: allow }).end();
+    response.writeHead(204, { Allow: allowed[path] }).end();
+  };
+}
+
+/** For a listener without other endpoints in front of its application. */
+export function withOptions(allowed: AllowedMethods, app: RequestListener): RequestListener {
+  return (request: ServedRequest, response) => {
+    const path = pathOf(request.url ?? '');
+    const endpoint = optionsEndpoint(allowed, request.method, path);
+    if (endpoint !== undefined) request.endpoint = path;
+    (endpoint ?? app)(request, response);
   };
 }
 

@@ -3,8 +3,8 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { LogReader } from '../../../application/log/read-log.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { LogKey } from '../../../application/ports/transparency-log.ts';
 import { toShortText } from '../../../domain/instant.ts';
+import type { LogKey } from '../../../domain/log/log-key.ts';
 import { parseTilePath, TILE_WIDTH } from '../../../domain/log/tiles.ts';
 import { requireOperator } from '../admin/operators.ts';
 import { type AdminAccess, requireAdminKey } from '../admin/requests.ts';

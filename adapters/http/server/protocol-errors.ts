@@ -4,7 +4,7 @@
  */
 
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { problemDocument } from '../message/problem-details.ts';
+import { problemDocument } from './problem-document.ts';
 
 type ShapeFault = 'version' | 'target' | 'target_too_long' | 'host' | 'framing' | 'too_many_headers';
 

@@ -5,7 +5,7 @@
  */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
@@ -102,16 +102,49 @@ interface Connection {
   error: ConnectionError | undefined;
 }
 
+/** What all connections of one server share. */
+interface Serving {
+  readonly listener: RequestListener;
+  readonly connections: Map<Duplex, Connection>;
+  readonly logError: (fields: { readonly reason: ConnectionError }) => void;
+  /** Each connection ends after its next response. */
+  isStopping: boolean;
+  /** Later requests are too late. */
+  refusesRequests: boolean;
+  /** How many connections were accepted so far. */
+  accepted: number;
+}
+
 /** @throws the system's error if it cannot listen on the address */
 export async function startHttpServer(at: Address, options: HttpServerOptions): Promise<HttpServer> {
   const { listener, classes, log, limits = TIME_LIMITS } = options;
-  const connections = new Map<Duplex, Connection>();
-  const logError = throttledLog<{ reason: ConnectionError }>(log, 'a client broke the protocol');
+  const serving: Serving = {
+    listener,
+    connections: new Map(),
+    logError: throttledLog<{ reason: ConnectionError }>(log, 'a client broke the protocol'),
+    isStopping: false,
+    refusesRequests: false,
+    accepted: 0,
+  };
   const logDrop = throttledLog<{ reason: 'too_many' }>(log, 'connections were refused');
-  let isStopping = false;
-  let refusesRequests = false;
-  let accepted = 0;
 
+  const server = createLimitedServer(classes, limits);
+  server.on('drop', () => logDrop({ reason: 'too_many' }));
+  attach(server, serving);
+
+  server.listen(at.port, at.host);
+  await once(server, 'listening');
+  // The system may fail to accept one connection (ENFILE). The server continues to listen.
+  server.on('error', (error) => log.error('a connection could not be accepted', error));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    address: { host: at.host, port },
+    stop: (lingerMs) => stop(server, serving, lingerMs),
+  };
+}
+
+function createLimitedServer(classes: MessageClasses, limits: TimeLimits): Server {
   const server = createServer({
     ...classes,
     headersTimeout: limits.headMs,
@@ -128,139 +161,143 @@ export async function startHttpServer(at: Address, options: HttpServerOptions): 
   // One more than the service accepts, so that it can detect too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.setTimeout(limits.idleMs);
+  return server;
+}
 
-  const sendError = ({ socket, unread }: Connection, error: ConnectionError): void => {
-    // The client is still sending a request that was answered. It would take this response for that of its next.
-    if (unread?.complete === false || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    socket.end(connectionErrorResponse(error));
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  };
-
-  const fail = (connection: Connection, error: ConnectionError): void => {
-    if (connection.isLast) return;
-    connection.isLast = true;
-    logError({ reason: error });
-    const { current, pipelined } = connection;
-    // The rest of this pipelined request will not arrive, so the error is its response.
-    if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
-    // The rest of the current request will not arrive, so its handler would wait until the connection ends.
-    const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
-    if (current === undefined || isIncomplete) sendError(connection, error);
-    else connection.error = error;
-  };
-
-  const serve = (connection: Connection, exchange: Exchange): void => {
-    const { request, response } = exchange;
-    const { socket } = request;
-    connection.current = exchange;
-    response.once('close', () => {
-      connection.current = undefined;
-      connection.unread = request.complete ? undefined : request;
-      const next = connection.pipelined.shift();
-      if (!socket.writable) connection.isLast = true;
-      else if (next !== undefined) serve(connection, next);
-      else if (connection.error !== undefined) sendError(connection, connection.error);
-    });
-    if (isStopping) {
-      connection.isLast = true;
-      connection.pipelined.length = 0;
-      response.setHeader('Connection', 'close');
-      request.isTooLate = refusesRequests;
-    }
-    listener(request, response);
-  };
-
+function attach(server: Server, serving: Serving): void {
+  const { connections } = serving;
   server.on('connection', (socket: Socket) => {
-    accepted += 1;
+    serving.accepted += 1;
     connections.set(socket, {
-      ...{ socket, current: undefined, unread: undefined, pipelined: [], isLast: false },
-      ...{ ignored: 0, error: undefined },
+      socket,
+      current: undefined,
+      unread: undefined,
+      pipelined: [],
+      isLast: false,
+      ignored: 0,
+      error: undefined,
     });
     socket.once('close', () => connections.delete(socket));
   });
-  server.on('drop', () => logDrop({ reason: 'too_many' }));
 
-  const take: RequestListener = (request, response) => {
-    const connection = connections.get(request.socket);
-    if (connection === undefined) return;
-    if (connection.isLast) {
-      connection.ignored += 1;
-      // Node keeps each ignored request in memory until the connection ends.
-      if (connection.ignored > MAX_PIPELINED) request.socket.destroy();
-      request.resume();
-      return;
-    }
-    const fault = requestFault(request);
-    if (fault !== undefined) {
-      fail(connection, fault);
-      request.resume();
-    } else if (connection.current === undefined) serve(connection, { request, response });
-    else if (connection.pipelined.length < MAX_PIPELINED) connection.pipelined.push({ request, response });
-    else request.socket.destroy();
-  };
-  server.on('request', take);
+  server.on('request', (request, response) => take(serving, { request, response }));
   // The reader of the body sends `100 Continue`. So a client without a credential is refused before it sends the body.
   server.on('checkContinue', (request: ServedRequest, response) => {
     request.invite = () => response.writeContinue();
-    take(request, response);
+    take(serving, { request, response });
   });
   // Replaces Node's own 417, after which the connection would serve its next request.
-  server.on('checkExpectation', take);
+  server.on('checkExpectation', (request, response) => take(serving, { request, response }));
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
     // Node has removed its own listeners from this socket.
     socket.on('timeout', () => endIdle(socket as Socket));
     const connection = connections.get(socket);
-    if (connection !== undefined) fail(connection, 'tunnel');
+    if (connection !== undefined) fail(serving, connection, 'tunnel');
   });
   server.on('clientError', (error, socket) => {
     const connection = connections.get(socket);
     const reason = parserError(error);
     if (connection === undefined || reason === undefined) socket.destroy();
-    else fail(connection, reason);
+    else fail(serving, connection, reason);
   });
   // The event also marks the keep-alive timeout. A running request may take longer, but a client must read its response.
   const endIdle = (socket: Socket): void => {
     if (connections.get(socket)?.current === undefined || socket.writableLength > 0) socket.destroy();
   };
   server.on('timeout', endIdle);
+}
 
-  server.listen(at.port, at.host);
-  await once(server, 'listening');
-  // The system may fail to accept one connection (ENFILE). The server continues to listen.
-  server.on('error', (error) => log.error('a connection could not be accepted', error));
-  const { port } = server.address() as AddressInfo;
+/** Serves a request now or after the responses to earlier ones, or ends its connection. */
+function take(serving: Serving, exchange: Exchange): void {
+  const { request } = exchange;
+  const connection = serving.connections.get(request.socket);
+  if (connection === undefined) return;
+  if (connection.isLast) {
+    connection.ignored += 1;
+    // Node keeps each ignored request in memory until the connection ends.
+    if (connection.ignored > MAX_PIPELINED) request.socket.destroy();
+    request.resume();
+    return;
+  }
+  const fault = requestFault(request);
+  if (fault !== undefined) {
+    fail(serving, connection, fault);
+    request.resume();
+  } else if (connection.current === undefined) serve(serving, connection, exchange);
+  else if (connection.pipelined.length < MAX_PIPELINED) connection.pipelined.push(exchange);
+  else request.socket.destroy();
+}
 
-  return {
-    address: { host: at.host, port },
-    async stop(lingerMs) {
-      isStopping = true;
-      await until(() => connections.size === 0, lingerMs);
-      const deadline = performance.now() + DRAIN_MS;
-      refusesRequests = true;
-      const isServing = ({ current }: Connection) => current !== undefined && current.request.isTooLate !== true;
-      await until(() => ![...connections.values()].some(isServing), DRAIN_MS);
-      // Node accepts one connection per event loop turn. Closing now would reset those that still wait to be accepted.
-      for (let before = -1; before !== accepted && performance.now() < deadline; ) {
-        before = accepted;
-        await nextTurn();
-        await nextTurn();
-      }
-      const closed = once(server, 'close');
-      server.close();
-      await until(() => {
-        server.closeIdleConnections();
-        // Node does not count a connection as idle that has received no bytes.
-        for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
-        return connections.size === 0;
-      }, deadline - performance.now());
-      for (const socket of connections.keys()) socket.destroy();
-      await closed;
-    },
-  };
+function serve(serving: Serving, connection: Connection, exchange: Exchange): void {
+  const { request, response } = exchange;
+  const { socket } = request;
+  connection.current = exchange;
+  response.once('close', () => {
+    connection.current = undefined;
+    connection.unread = request.complete ? undefined : request;
+    const next = connection.pipelined.shift();
+    if (!socket.writable) connection.isLast = true;
+    else if (next !== undefined) serve(serving, connection, next);
+    else if (connection.error !== undefined) sendError(connection, connection.error);
+  });
+  if (serving.isStopping) {
+    connection.isLast = true;
+    connection.pipelined.length = 0;
+    response.setHeader('Connection', 'close');
+    request.isTooLate = serving.refusesRequests;
+  }
+  serving.listener(request, response);
+}
+
+/** The client broke the protocol. Nothing later on its connection is served. */
+function fail({ logError }: Serving, connection: Connection, error: ConnectionError): void {
+  if (connection.isLast) return;
+  connection.isLast = true;
+  logError({ reason: error });
+  const { current, pipelined } = connection;
+  // The rest of this pipelined request will not arrive, so the error is its response.
+  if (pipelined.at(-1)?.request.complete === false) pipelined.pop()?.request.resume();
+  // The rest of the current request will not arrive, so its handler would wait until the connection ends.
+  const isIncomplete = current !== undefined && !current.request.complete && !current.response.headersSent;
+  if (current === undefined || isIncomplete) sendError(connection, error);
+  else connection.error = error;
+}
+
+function sendError({ socket, unread }: Connection, error: ConnectionError): void {
+  // The client is still sending a request that was answered. It would take this response for that of its next.
+  if (unread?.complete === false || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(connectionErrorResponse(error));
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+async function stop(server: Server, serving: Serving, lingerMs: number): Promise<void> {
+  const { connections } = serving;
+  serving.isStopping = true;
+  await until(() => connections.size === 0, lingerMs);
+  const deadline = performance.now() + DRAIN_MS;
+  serving.refusesRequests = true;
+  const isServing = ({ current }: Connection) => current !== undefined && current.request.isTooLate !== true;
+  await until(() => ![...connections.values()].some(isServing), DRAIN_MS);
+  // Node accepts one connection per event loop turn. Closing now would reset those that still wait to be accepted.
+  for (let before = -1; before !== serving.accepted && performance.now() < deadline; ) {
+    before = serving.accepted;
+    await nextTurn();
+    await nextTurn();
+  }
+  const closed = once(server, 'close');
+  server.close();
+  await until(() => {
+    server.closeIdleConnections();
+    // Node does not count a connection as idle that has received no bytes.
+    for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
+    return connections.size === 0;
+  }, deadline - performance.now());
+  for (const socket of connections.keys()) socket.destroy();
+  await closed;
 }
 
 /** Includes an expectation other than `100-continue` (RFC 9110 §10.1.1). */

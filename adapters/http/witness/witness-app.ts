@@ -7,7 +7,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { encodeBase64 } from '../../../domain/log/verifier-key.ts';
 import { readBody } from '../message/body.ts';
 import { answerFaults, answerProblem, methodNotAllowed, unknownPath } from '../message/problem-details.ts';
-import { healthRouter } from '../public/health.ts';
+import { healthRouter, withOptions } from '../public/health.ts';
 import { messageClasses } from '../server/message-classes.ts';
 import type { HttpServerOptions } from '../server/server.ts';
 import { linesPerMinute, MINUTE_MS, throttledLog } from '../server/throttled-log.ts';
@@ -37,6 +37,8 @@ const REFUSALS: Readonly<Record<Refusal, { readonly status: number; readonly det
   inconsistent: { status: 422, detail: 'The proof does not show that the log only grew since the old size.' },
 };
 
+const ALLOWED = { '*': 'GET, HEAD, POST, OPTIONS', '/': 'OPTIONS' };
+
 export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'listener' | 'classes'> {
   const app = express();
   app.disable('x-powered-by');
@@ -52,7 +54,7 @@ export function witnessApp(surface: WitnessSurface): Pick<HttpServerOptions, 'li
     .all(methodNotAllowed('POST'));
   app.use(unknownPath);
   app.use(answerFaults(boundedFaults(surface.log)));
-  return { listener: app, classes: messageClasses(app) };
+  return { listener: withOptions(ALLOWED, app), classes: messageClasses(app) };
 }
 
 type Refused = Extract<CosignOutcome, { readonly kind: Refusal }>;

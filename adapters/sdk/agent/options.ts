@@ -1,6 +1,7 @@
 /** The options of `createAgent`, and their checks. */
 
 import { issuerProblem } from '../../../domain/address.ts';
+import { MAX_INSTANCE_LENGTH } from '../../../domain/identifiers.ts';
 import type { AgentKey } from './agent-key.ts';
 
 /** Time and randomness. Tests pass a clock that they control. */
@@ -34,8 +35,6 @@ export type CheckedAgentOptions = Required<Omit<AgentOptions, 'instance'>> & Pic
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_PATIENCE_MS = 30_000;
-/** The limit of the control plane (specification "Client assertion rules"). */
-const MAX_INSTANCE = 128;
 /** Node's timers fire at once for a longer duration. */
 const MAX_DURATION_MS = 2 ** 31 - 1;
 
@@ -51,9 +50,9 @@ export function checkAgentOptions(given: AgentOptions): CheckedAgentOptions {
   const problems = [
     problemOf('issuer', typeof issuer === 'string' ? issuerProblem(issuer) : 'must be an absolute https URL'),
     typeof agentId === 'string' && agentId !== '' ? '' : 'agentId must be a name',
-    instance === undefined || (instance.trim() !== '' && instance.length <= MAX_INSTANCE)
+    instance === undefined || (instance.trim() !== '' && instance.length <= MAX_INSTANCE_LENGTH)
       ? ''
-      : `instance must be 1 to ${MAX_INSTANCE} characters and not blank`,
+      : `instance must be 1 to ${MAX_INSTANCE_LENGTH} characters and not blank`,
     problemOf('timeoutMs', durationProblem(timeoutMs)),
     problemOf('patienceMs', durationProblem(patienceMs)),
   ].filter((problem) => problem !== '');

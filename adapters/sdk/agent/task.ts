@@ -54,90 +54,44 @@ interface TaskRequest {
   readonly origins: readonly string[];
 }
 
+/** A task, its current token, and the requests under way. */
+interface State {
+  readonly options: CheckedAgentOptions;
+  readonly plane: ControlPlane;
+  readonly resource: string;
+  /** The token of the exchange, which has every scope that the task ever had. */
+  readonly first: IssuedToken;
+  current: IssuedToken;
+  /** The latest clock reading since `current` was requested. */
+  latestSeen: number;
+  ended: TaskOver | undefined;
+  /** The renewal under way, shared by all callers. */
+  renewing: Promise<void> | undefined;
+  /** The narrowing under way. Renewals wait for it: a renewal answered later could bring the wider scope back. */
+  narrowing: Promise<void> | undefined;
+  ending: Promise<void> | undefined;
+  /** No renewal is sent before `until`: the control plane is unavailable, or refused the last renewal. */
+  backoff: { readonly from: number; readonly until: number; readonly refused: Refused | undefined } | undefined;
+}
+
 export function renewingTask(
   options: CheckedAgentOptions,
   plane: ControlPlane,
   { resource, origins }: TaskRequest,
   first: IssuedToken,
 ): Task {
-  const { clock, patienceMs } = options;
-  let current = first;
-  /** The latest clock reading since `current` was requested. */
-  let latestSeen = first.askedAt;
-  let ended: TaskOver | undefined;
-  /** The renewal under way, shared by all callers. */
-  let renewing: Promise<void> | undefined;
-  /** The narrowing under way. Renewals wait for it: a renewal answered later could bring the wider scope back. */
-  let narrowing: Promise<void> | undefined;
-  let ending: Promise<void> | undefined;
-  /** No renewal is sent before `until`: the control plane is unavailable, or refused the last renewal. */
-  let backoff: { readonly from: number; readonly until: number; readonly refused?: Refused } | undefined;
-
-  /** The token's age in milliseconds. Infinite after the clock was set back, because the real age is then unknown. */
-  const age = (): number => {
-    const now = clock.now();
-    latestSeen = now < latestSeen - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latestSeen);
-    return latestSeen - current.askedAt;
-  };
-  const isGivenUp = (name: string) => first.scope.includes(name) && !current.scope.includes(name);
-  const isUsable = () => age() < current.expiresInMs - USABLE_MS;
-  // A token that expires with its task cannot be renewed for longer, so it is used until it expires.
-  const isFresh = () => (current.isLast ? isUsable() : age() < current.expiresInMs * RENEWED_AT);
-  const backOff = (ms: number, refused?: Refused): void => {
-    const from = clock.now();
-    backoff = { from, until: from + ms, ...(refused === undefined ? {} : { refused }) };
-  };
-  /** Milliseconds until a renewal may be sent. 0 if the clock was set back to before the backoff began. */
-  const backoffMs = (): number => {
-    const now = clock.now();
-    return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
-  };
-
-  /** At most half of the time for which the token still works, so that a late answer does not use up all of it. */
-  const longestBackoff = (): number => (isUsable() ? (current.expiresInMs - age()) / 2 : Number.POSITIVE_INFINITY);
-
-  const renew = async (scope: readonly string[] | undefined): Promise<void> => {
-    if (ended !== undefined) throw ended;
-    // A scope that was given up is never requested again, because a faulty control plane could grant it.
-    if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
-    const early = backoffMs();
-    if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
-    if (early > 0) await clock.sleep(early);
-    try {
-      const renewed = await retryWithBackoff(
-        { clock, patienceMs: patienceMs - early },
-        () => {
-          if (ended !== undefined) throw ended;
-          return plane.renew(current, resource, scope);
-        },
-        // A plain renewal does not wait while the current token works; a narrowing does.
-        () => scope !== undefined || !isUsable(),
-      );
-      current = renewed;
-      latestSeen = renewed.askedAt;
-      backoff = undefined;
-    } catch (error) {
-      if (error instanceof TaskOver) ended ??= error;
-      else if (error instanceof NotNow) backOff(Math.min(error.retryAfterMs, longestBackoff()));
-      // A refused narrowing says nothing about renewals, so they continue.
-      else if (error instanceof Refused && scope === undefined) backOff(REFUSAL_STANDS_MS, error);
-      throw error;
-    }
-  };
-
-  const freshen = async (): Promise<void> => {
-    while (narrowing !== undefined) await settled(narrowing);
-    if (ended !== undefined || isFresh()) return;
-    const isBackingOff = backoffMs() > 0;
-    if (isBackingOff && backoff?.refused !== undefined) throw backoff.refused;
-    if (isBackingOff && isUsable()) return;
-    renewing ??= renew(undefined).finally(() => {
-      renewing = undefined;
-    });
-    await renewing.catch((error) => {
-      // Other errors, such as NotNow or a signer's own, are ignored while the current token works.
-      if (error instanceof TaskOver || error instanceof Refused || !isUsable()) throw error;
-    });
+  const state: State = {
+    options,
+    plane,
+    resource,
+    first,
+    current: first,
+    latestSeen: first.askedAt,
+    ended: undefined,
+    renewing: undefined,
+    narrowing: undefined,
+    ending: undefined,
+    backoff: undefined,
   };
 
   const task: Task = {
@@ -145,39 +99,127 @@ export function renewingTask(
     resource,
     expiresAt: first.taskExpiresAt,
     get scope() {
-      return current.scope;
+      return state.current.scope;
     },
     async token() {
-      await freshen();
-      if (ended !== undefined) throw ended;
-      return current.token;
+      await freshen(state);
+      if (state.ended !== undefined) throw state.ended;
+      return state.current.token;
     },
     async narrow(scope) {
       if (scope.length === 0) throw new TypeError('scope must name at least one scope.');
-      while (narrowing !== undefined) await settled(narrowing);
-      // Set before the first `await`, so that no renewal starts meanwhile.
-      narrowing = settled(renewing ?? Promise.resolve())
-        .then(() => renew(scope))
-        .finally(() => {
-          narrowing = undefined;
-        });
-      await narrowing;
-      return current.scope;
+      await narrow(state, scope);
+      return state.current.scope;
     },
     fetch: (input, init) => sendingFetch(options.fetch, task.token, origins)(input, init),
-    async end() {
-      if (ended !== undefined && FINAL.has(ended.reason)) return;
-      // Set before the request, so that a renewal that is answered later gives out no token.
-      ended ??= new TaskOver('ended');
-      ending ??= retryWithBackoff(options, () => plane.revoke(current.grant)).catch((error) => {
-        ending = undefined;
-        throw error;
-      });
-      await ending;
-    },
+    end: () => end(state),
     [Symbol.asyncDispose]: () => task.end(),
   };
   return task;
+}
+
+/** Renews the token if it is no longer fresh. @throws as `Task.token` */
+async function freshen(state: State): Promise<void> {
+  while (state.narrowing !== undefined) await settled(state.narrowing);
+  if (state.ended !== undefined || isFresh(state)) return;
+  const isBackingOff = backoffMs(state) > 0;
+  if (isBackingOff && state.backoff?.refused !== undefined) throw state.backoff.refused;
+  if (isBackingOff && isUsable(state)) return;
+  state.renewing ??= renew(state, undefined).finally(() => {
+    state.renewing = undefined;
+  });
+  await state.renewing.catch((error) => {
+    // Other errors, such as NotNow or a signer's own, are ignored while the current token works.
+    if (error instanceof TaskOver || error instanceof Refused || !isUsable(state)) throw error;
+  });
+}
+
+async function narrow(state: State, scope: readonly string[]): Promise<void> {
+  while (state.narrowing !== undefined) await settled(state.narrowing);
+  // Set before the next `await`, so that no renewal starts meanwhile.
+  state.narrowing = settled(state.renewing ?? Promise.resolve())
+    .then(() => renew(state, scope))
+    .finally(() => {
+      state.narrowing = undefined;
+    });
+  await state.narrowing;
+}
+
+/** @param scope the scopes to keep; `undefined` for a plain renewal */
+async function renew(state: State, scope: readonly string[] | undefined): Promise<void> {
+  const { clock, patienceMs } = state.options;
+  const isGivenUp = (name: string) => state.first.scope.includes(name) && !state.current.scope.includes(name);
+  if (state.ended !== undefined) throw state.ended;
+  // A scope that was given up is never requested again, because a faulty control plane could grant it.
+  if (scope !== undefined && names(scope).some(isGivenUp)) throw new Refused('invalid_scope', 'scope_given_up');
+  const early = backoffMs(state);
+  if (early > patienceMs) throw new NotNow('The control plane is busy.', early);
+  if (early > 0) await clock.sleep(early);
+  try {
+    const renewed = await retryWithBackoff(
+      { clock, patienceMs: patienceMs - early },
+      () => {
+        if (state.ended !== undefined) throw state.ended;
+        return state.plane.renew(state.current, state.resource, scope);
+      },
+      // A plain renewal does not wait while the current token works; a narrowing does.
+      () => scope !== undefined || !isUsable(state),
+    );
+    state.current = renewed;
+    state.latestSeen = renewed.askedAt;
+    state.backoff = undefined;
+  } catch (error) {
+    if (error instanceof TaskOver) state.ended ??= error;
+    else if (error instanceof NotNow) backOff(state, Math.min(error.retryAfterMs, longestBackoff(state)), undefined);
+    // A refused narrowing says nothing about renewals, so they continue.
+    else if (error instanceof Refused && scope === undefined) backOff(state, REFUSAL_STANDS_MS, error);
+    throw error;
+  }
+}
+
+async function end(state: State): Promise<void> {
+  if (state.ended !== undefined && FINAL.has(state.ended.reason)) return;
+  // Set before the request, so that a renewal that is answered later gives out no token.
+  state.ended ??= new TaskOver('ended');
+  state.ending ??= retryWithBackoff(state.options, () => state.plane.revoke(state.current.grant)).catch((error) => {
+    state.ending = undefined;
+    throw error;
+  });
+  await state.ending;
+}
+
+/** The token's age in milliseconds. Infinite after the clock was set back, because the real age is then unknown. */
+function age(state: State): number {
+  const now = state.options.clock.now();
+  const { latestSeen } = state;
+  state.latestSeen = now < latestSeen - SET_BACK_MS ? Number.POSITIVE_INFINITY : Math.max(now, latestSeen);
+  return state.latestSeen - state.current.askedAt;
+}
+
+function isUsable(state: State): boolean {
+  return age(state) < state.current.expiresInMs - USABLE_MS;
+}
+
+/** A token that expires with its task cannot be renewed for longer, so it is used until it expires. */
+function isFresh(state: State): boolean {
+  const { isLast, expiresInMs } = state.current;
+  return isLast ? isUsable(state) : age(state) < expiresInMs * RENEWED_AT;
+}
+
+function backOff(state: State, ms: number, refused: Refused | undefined): void {
+  const from = state.options.clock.now();
+  state.backoff = { from, until: from + ms, refused };
+}
+
+/** Milliseconds until a renewal may be sent. 0 if the clock was set back to before the backoff began. */
+function backoffMs({ options, backoff }: State): number {
+  const now = options.clock.now();
+  return backoff === undefined || now < backoff.from ? 0 : Math.max(0, backoff.until - now);
+}
+
+/** At most half of the time for which the token still works, so that a late answer does not use up all of it. */
+function longestBackoff(state: State): number {
+  return isUsable(state) ? (state.current.expiresInMs - age(state)) / 2 : Number.POSITIVE_INFINITY;
 }
 
 /** Resolves when the promise is settled. Never rejects. */

@@ -15,13 +15,13 @@ import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { type Month, nextMonth, parseMonth, startOfMonth } from '../../../domain/ledger/time-range.ts';
 import type { SchemaStatus } from '../storage.ts';
+import { appendEntries } from './append.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { bindInstant } from './column-types.ts';
 import { type Connections, openConnections, type Prepared, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
 import { isLockTimeout, orRefusal } from './errors.ts';
 import { primaryOf } from './find-primary.ts';
-import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 import { partitionOf, readSchemaStatus } from './migrate.ts';
@@ -224,7 +224,7 @@ export async function openPostgresArchives(uri: string, log: Log): Promise<Opene
   return {
     archives: postgresArchives(connections),
     checkpoints: postgresCheckpoints(connections),
-    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     async isOwner() {
       const { rows } = await connections.run<{ owns: boolean }>(ownsLedger);
       return rows[0]?.owns === true;

@@ -1,20 +1,10 @@
 /** Stores checkpoints on Postgres. Functions of `schema.sql` take the fence, and refuse a wrong predecessor. */
 
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
-import {
-  type ArchivedRow,
-  CHECKPOINT_COLUMNS,
-  type CheckpointRow,
-  checkpointColumns,
-  checkpointValues,
-  SELECT_ARCHIVED,
-  type SealingRow,
-  selectSealing,
-  toArchivedThrough,
-  toCheckpoint,
-  toSealing,
-} from '../rows/checkpoint-row.ts';
-import { type LedgerRow, RECORD_COLUMNS, SELECT_OUTSIDE, toLedgerRecord } from '../rows/ledger-row.ts';
+import { storedCheckpoints } from '../queries/checkpoints.ts';
+import { type CheckpointRow, checkpointColumns, checkpointValues, toCheckpoint } from '../rows/checkpoint-row.ts';
+import { type LedgerRow, RECORD_COLUMNS, toLedgerRecord } from '../rows/ledger-row.ts';
+import { postgresAsk } from './ask.ts';
 import { bindInstant } from './column-types.ts';
 import type { Connections } from './connections.ts';
 
@@ -30,34 +20,18 @@ const selectRecords = {
   text: `select ${RECORD_COLUMNS} from ledger where seq > $1 and seq <= $2 order by seq fetch first $3 rows with ties`,
 };
 
-const selectOutside = { name: 'record_outside', text: SELECT_OUTSIDE };
-
 const addCheckpoint = {
   name: 'add_checkpoint',
   text: `select add_checkpoint(${checkpointColumns.map((_, nth) => `$${nth + 1}`).join(', ')}) as added`,
 };
 
-const selectNewest = {
-  name: 'newest_checkpoint',
-  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`,
-};
-
-const selectPage = {
-  name: 'checkpoints',
-  text: `select ${CHECKPOINT_COLUMNS} from checkpoints c where c.checkpoint_id > $1::bigint order by c.checkpoint_id limit $2`,
-};
-
-const selectSealingOf = { name: 'sealing', text: selectSealing('$1') };
-
-const selectArchived = {
-  name: 'archived_through',
-  text: SELECT_ARCHIVED,
-};
-
 type UnsealedRow = (CheckpointRow | { readonly checkpoint_id: null }) & { readonly highest: number | null };
 
-export function postgresCheckpoints({ run }: Connections): Checkpoints {
+export function postgresCheckpoints(connections: Connections): Checkpoints {
+  const { run } = connections;
   return {
+    ...storedCheckpoints(postgresAsk(connections)),
+
     async unsealed() {
       const { rows } = await run<UnsealedRow>(selectUnsealed);
       const row = rows[0];
@@ -74,31 +48,6 @@ export function postgresCheckpoints({ run }: Connections): Checkpoints {
     async add(checkpoint) {
       const { rows } = await run<{ added: boolean }>(addCheckpoint, checkpointValues(checkpoint, bindInstant));
       return rows[0]?.added === true ? 'added' : 'overtaken';
-    },
-
-    async outside() {
-      const { rows } = await run<{ seq: string | null }>(selectOutside);
-      return rows[0]?.seq ?? undefined;
-    },
-
-    async newest() {
-      const { rows } = await run<CheckpointRow>(selectNewest);
-      return rows[0] && toCheckpoint(rows[0]);
-    },
-
-    async page(after, limit) {
-      const { rows } = await run<CheckpointRow>(selectPage, [after, limit]);
-      return rows.map(toCheckpoint);
-    },
-
-    async sealing(seq) {
-      const { rows } = await run<SealingRow>(selectSealingOf, [seq]);
-      return toSealing(seq, rows[0]);
-    },
-
-    async archivedThrough() {
-      const { rows } = await run<ArchivedRow>(selectArchived);
-      return rows[0] && toArchivedThrough(rows[0]);
     },
   };
 }

@@ -3,7 +3,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { LogoutTimes } from '../../../application/decisions/fact.ts';
-import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
 import { isLoggedOut, logoutQuestions } from '../../../application/decisions/logged-out.ts';
 import { type DatabaseFault, StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type {
@@ -19,9 +18,14 @@ import type {
 import type { Log } from '../../../application/ports/telemetry.ts';
 import { isLoopback } from '../../../domain/address.ts';
 import { parseMonth } from '../../../domain/ledger/time-range.ts';
+import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
+import { listCheckpointKeys } from '../queries/checkpoints.ts';
+import { logoutEndedNothing } from '../queries/ledger.ts';
+import { listProblems, logState } from '../queries/log.ts';
+import { findBlocks } from '../queries/sponsors.ts';
+import { statusListUsage } from '../queries/status-lists.ts';
 import { evenlySpaced, IS_FOREIGN } from '../rows/migrations.ts';
-import { outboxBacklog, sealingBacklog } from './backlog.ts';
-import { bindInstant } from './column-types.ts';
+import { postgresAsk } from './ask.ts';
 import { hostsOf } from './connection-string.ts';
 import { type Connections, openConnections, type Run } from './connections.ts';
 import { readDatabaseTime } from './database-time.ts';
@@ -30,11 +34,9 @@ import { readFacts } from './facts.ts';
 import { primaryOf } from './find-primary.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { functionBodies, readSchemaStatus } from './migrate.ts';
-import { postgresSponsors, postgresStatusLists } from './queries.ts';
 import { isBeyond, isSetBack } from './readiness.ts';
 import { type CreatorsRow, closingStatement, creators, ourFunctions, TABLE_PRIVILEGES } from './serving-role.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
-import { postgresTransparencyLog } from './transparency-log.ts';
 import { awaitingStandby, lockHolders } from './waits.ts';
 
 /** `mandate doctor` runs its checks concurrently. */
@@ -46,17 +48,13 @@ const partitions = {
   text: `select c.relname::text as name from pg_inherits join pg_class c on c.oid = inhrelid
     where inhparent = 'ledger'::regclass and not inhdetachpending order by c.relname`,
 };
-const signers = {
-  name: 'condition_signers',
-  text: 'select kid from checkpoints group by kid order by max(checkpoint_id) desc',
-};
-
 /** Of several hosts it examines the primary, and the first one if none is found; `server` then throws the reason. */
 export async function openPostgresCondition(uri: string, log: Log): Promise<StorageCondition> {
   const primary = primaryOf(uri, 'serving');
   const connectionString = await primary.catch(() => hostsOf(uri)[0]);
   const connections = openConnections({ connectionString, poolSize: POOL_SIZE, limits: SERVING_LIMITS }, log);
   const { run } = connections;
+  const ask = postgresAsk(connections);
   return {
     async server() {
       await primary;
@@ -65,10 +63,10 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
       return `Postgres ${rows[0]?.version.split(' ')[0] ?? ''}`;
     },
     link: async () => linkCondition(uri),
-    schema: () => readSchemaStatus(connections),
+    schema: () => readSchemaStatus(run),
     now: () => readDatabaseTime(run),
     role: () => roleCondition(run),
-    guards: () => guardCondition(connections),
+    guards: () => guardCondition(run),
     async months() {
       const { rows } = await run<{ name: string }>(partitions);
       return rows.flatMap(({ name }) => parseMonth(name.replace(/^ledger_/, '').replace('_', '-')) ?? []);
@@ -80,30 +78,22 @@ export async function openPostgresCondition(uri: string, log: Log): Promise<Stor
     },
     writing: () => writingCondition(connections),
     async sealing(): Promise<SealingCondition> {
-      const backlog = await sealingBacklog(run);
-      const kids = (await run<{ kid: string }>(signers)).rows.map(({ kid }) => kid);
-      return { ...backlog, signers: kids };
+      const backlog = await sealingBacklog(ask);
+      return { ...backlog, signers: await ask(listCheckpointKeys, undefined) };
     },
-    outbox: () => outboxBacklog(run),
-    log: postgresTransparencyLog(connections).state,
-    witnessProblems: postgresTransparencyLog(connections).problems,
-    statusLists: postgresStatusLists(connections).usage,
-    findBlocks: postgresSponsors(connections).findBlocks,
+    outbox: () => ask(outboxBacklog, undefined),
+    log: () => ask(logState, undefined),
+    witnessProblems: () => ask(listProblems, undefined),
+    statusLists: () => ask(statusListUsage, undefined),
+    findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
     async isLoggedOut(token, at) {
       const [answers] = await readFacts(run, [{ logouts: logoutQuestions(token) }]);
       return isLoggedOut(answers?.logouts as readonly (LogoutTimes | undefined)[], token.issuedAt, at);
     },
-    async logoutEndedNothing(since) {
-      return (await run(endedNothing, [ENDED_NOTHING, bindInstant(since)])).count > 0;
-    },
+    logoutEndedNothing: (since) => ask(logoutEndedNothing, since),
     close: () => connections.close(),
   };
 }
-
-const endedNothing = {
-  name: 'condition_ended_nothing',
-  text: `select 1 from ledger where event = 'sponsor.signal' and reason = $1 and ts >= $2 limit 1`,
-};
 
 /**
  * Lists the guards that keep the ledger from being changed (`schema.sql`), on its tables and every partition. A trigger
@@ -202,10 +192,10 @@ const IS_CHANGED = 'is not as the migrations make it';
  * The functions whose whole body differs from that of the migrations. A newer release may have changed all of them but
  * the one that refuses.
  */
-async function changedFunctions({ run, knex }: Connections): Promise<readonly string[]> {
+async function changedFunctions(run: Run): Promise<readonly string[]> {
   const { rows } = await run<FunctionRow>(bodies);
   const made = functionBodies(rows[0]?.schema ?? '');
-  const isCurrent = (await readSchemaStatus({ run, knex })) === 'current';
+  const isCurrent = (await readSchemaStatus(run)) === 'current';
   return [...made].flatMap(([name, body]) => {
     const found = rows.filter((row) => row.name === name);
     const isSame = found.length > 0 && found.every((row) => evenlySpaced(row.body ?? '') === evenlySpaced(body));
@@ -213,11 +203,10 @@ async function changedFunctions({ run, knex }: Connections): Promise<readonly st
   });
 }
 
-async function guardCondition(connections: Connections): Promise<GuardCondition> {
-  const { run } = connections;
+async function guardCondition(run: Run): Promise<GuardCondition> {
   const { rows } = await run<GuardRow>(guards);
   const [state] = (await run<{ fires: string }>(firing)).rows;
-  const changed = await changedFunctions(connections);
+  const changed = await changedFunctions(run);
   const open = (await run<{ name: string }>(unpinned)).rows;
   const others = (await run<{ name: string; what: string }>(foreign)).rows;
   return {

@@ -1,36 +1,33 @@
 /**
- * Runs statements and transactions on the connections of a pool (`pool.ts`). Knex only builds queries.
+ * Runs statements and transactions on the connections of a pool (`pool.ts`).
  */
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import createKnex, { type Knex } from 'knex';
 import type pg from 'pg';
 import type { DatabaseLine } from '../../../application/ports/storage.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
-import type { Bound, Built, Rows } from '../rows/column.ts';
+import type { Bound, Rows } from '../rows/column.ts';
 import { asUnavailable, isRolledBack, isSetBack, losesConnection } from './errors.ts';
 import { isIndexTaken } from './faults.ts';
 import { ATTEMPTS, RETRY_PAUSE_MS, RETRYING_LIMIT_MS } from './limits.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 
-/** A statement that each connection parses once. */
+/** A text of SQL. Each connection parses one with a name once. */
 export interface Prepared {
-  readonly name: string;
+  readonly name: string | undefined;
   readonly text: string;
 }
 
 /** A query with the values of its parameters. */
 export interface Statement {
-  readonly query: Built | Prepared;
+  readonly query: Prepared;
   readonly values?: readonly Bound[];
 }
 
-export type Run = <Row>(query: Built | Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
+export type Run = <Row>(query: Prepared, values?: readonly Bound[]) => Promise<Rows<Row>>;
 
 export interface Connections {
-  /** Builds queries; it never connects. */
-  readonly knex: Knex;
   /** One statement in its own transaction: one round trip. */
   readonly run: Run;
   /** READ COMMITTED: each statement sees all that was committed before it began. */
@@ -58,7 +55,6 @@ export function openConnections(options: PoolOptions, log: Log): Connections {
   const use = <Answer>(purpose: 'read' | 'write', work: (client: pg.PoolClient) => Promise<Answer>) =>
     retryIfRolledBack(() => pool.use(purpose, work), log);
   return {
-    knex: createKnex({ client: 'pg' }),
     run: (query, values) => use('read', (client) => send(client, query, values)),
     transact: (work) => use('write', (client) => inTransaction(client, BEGIN, work, committed)),
     readTogether: (work) => use('read', (client) => inTransaction(client, BEGIN_READING, work, committed)),
@@ -194,7 +190,7 @@ function expectCommitted({ command }: pg.QueryResult): void {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back: the error of a statement was ignored');
 }
 
-async function send<Row>(connection: pg.PoolClient, query: Built | Prepared, values?: readonly Bound[]) {
+async function send<Row>(connection: pg.PoolClient, query: Prepared, values?: readonly Bound[]) {
   const result = await connection.query<Row & pg.QueryResultRow>(describe(query, values));
   return { rows: result.rows, count: result.rowCount ?? 0 };
 }
@@ -206,13 +202,9 @@ const prepared = new Map<string, string>();
  * The driver cannot fail to send what this returns, so a commit may follow without waiting: each value is text, a number,
  * a boolean or null, and no name stands for two texts.
  */
-function describe(query: Built | Prepared, values: readonly Bound[] = []): pg.QueryConfig {
-  if ('text' in query) {
-    const { name, text } = query;
-    if (!prepared.has(name)) prepared.set(name, text);
-    if (prepared.get(name) !== text) throw new Error(`two prepared statements have the name ${name}`);
-    return { name, text, values: [...values] };
-  }
-  const { sql, bindings } = query.toSQL().toNative();
-  return { text: sql, values: [...bindings] };
+function describe({ name, text }: Prepared, values: readonly Bound[] = []): pg.QueryConfig {
+  if (name === undefined) return { text, values: [...values] };
+  if (!prepared.has(name)) prepared.set(name, text);
+  if (prepared.get(name) !== text) throw new Error(`two prepared statements have the name ${name}`);
+  return { name, text, values: [...values] };
 }

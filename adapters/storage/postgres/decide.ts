@@ -35,9 +35,9 @@ export interface PostgresDecisions extends Decisions {
   close(): Promise<void>;
 }
 
-export type Transactions = Pick<Connections, 'knex' | 'transact'>;
+export type Transactions = Pick<Connections, 'transact'>;
 
-export type BatchTransactions = Pick<Connections, 'knex' | 'transact' | 'readThenWrite'>;
+export type BatchTransactions = Pick<Connections, 'transact' | 'readThenWrite'>;
 
 /** One set of connections for each use (`TransactionUse`). */
 export interface DecidingConnections extends Readonly<Record<Exclude<TransactionUse, 'shared'>, Transactions>> {
@@ -83,8 +83,7 @@ export function postgresDecisions(
       if (use === 'shared' || use === 'own') {
         waiting.resolve(await limited(locks, () => decideInTwoRoundTrips(connections.own, waiting, databaseClock)));
       } else {
-        const { transact, knex } = connections[use];
-        waiting.resolve(await transact((run) => decideStepByStep(run, knex, waiting, databaseClock)));
+        waiting.resolve(await connections[use].transact((run) => decideStepByStep(run, waiting, databaseClock)));
       }
     } catch (error) {
       waiting.reject(error);
@@ -106,10 +105,9 @@ export function postgresDecisions(
     const batch = late.refuseLate(collected);
     if (batch.length === 0) return;
     try {
-      const { readThenWrite, knex } = connections.own;
-      const { verdicts, refused } = await readThenWrite(
+      const { verdicts, refused } = await connections.own.readThenWrite(
         (run) => lockAndRead(run, batch, databaseClock),
-        (send, read) => judgeAndWrite(send, knex, batch, read),
+        (send, read) => judgeAndWrite(send, batch, read),
       );
       late.isAnswering = true;
       for (const [nth, waiting] of batch.entries()) {
@@ -183,7 +181,7 @@ function lockedKeys({ locks }: Waiting): readonly Use[] {
 
 /** Runs one decision in its own transaction, and waits for its locks. */
 function decideInTwoRoundTrips(
-  { knex, readThenWrite }: BatchTransactions,
+  { readThenWrite }: BatchTransactions,
   decision: Waiting,
   databaseClock: Clock | undefined,
 ): Promise<unknown> {
@@ -196,19 +194,14 @@ function decideInTwoRoundTrips(
     },
     (send, facts) => {
       const { verdict, effects } = decision.judge(facts);
-      for (const statement of statementsOf(effects, knex)) send(statement);
+      for (const statement of statementsOf(effects)) send(statement);
       return verdict;
     },
   );
 }
 
 /** The same for connections without pipeline mode. Waits for each statement. */
-async function decideStepByStep(
-  unlimited: Run,
-  knex: Connections['knex'],
-  decision: Waiting,
-  databaseClock: Clock | undefined,
-): Promise<unknown> {
+async function decideStepByStep(unlimited: Run, decision: Waiting, databaseClock: Clock | undefined): Promise<unknown> {
   const deadline = performance.now() + ENDING_LIMIT_MS;
   // Only a decision that ends very many tasks reaches the deadline.
   const run: Run = async (query, values) => {
@@ -218,7 +211,7 @@ async function decideStepByStep(
   for (const { query, values } of lockStatements(decision.locks)) await run(query, values);
   const [facts = {}] = await readFacts(run, [decision.asks], databaseClock);
   const { verdict, effects } = decision.judge(facts);
-  for (const { query, values } of statementsOf(effects, knex)) await run(query, values);
+  for (const { query, values } of statementsOf(effects)) await run(query, values);
   if (effects.length === 0) await run(writeNothing);
   return verdict;
 }
@@ -252,7 +245,6 @@ async function lockAndRead(run: Run, batch: readonly Waiting[], databaseClock: C
 
 function judgeAndWrite(
   send: (statement: Statement) => void,
-  knex: Connections['knex'],
   batch: readonly Waiting[],
   { refused, facts }: Read,
 ): { readonly verdicts: readonly unknown[]; readonly refused: ReadonlySet<number> } {
@@ -269,7 +261,7 @@ function judgeAndWrite(
     return judgement;
   });
   const effects = judgements.flatMap((judgement) => judgement?.effects ?? []);
-  for (const statement of statementsOf(effects, knex)) send(statement);
+  for (const statement of statementsOf(effects)) send(statement);
   return { verdicts: judgements.map((judgement) => judgement?.verdict), refused };
 }
 

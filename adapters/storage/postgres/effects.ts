@@ -3,61 +3,42 @@
  * share a statement where possible.
  */
 
-import type { Knex } from 'knex';
 import {
   byEnd,
-  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
   type Effects,
 } from '../../../application/decisions/effect.ts';
 import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { deleteAgent, insertAgent, replaceAgent } from '../rows/agent-row.ts';
-import { type Bound, scopeColumn, storable, storableOrNull } from '../rows/column.ts';
-import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
-import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
-import { provisionedUserColumns } from '../rows/provisioned-user-row.ts';
-import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
+import { compile, inOrder, postgres } from '../dialect.ts';
+import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
+import { type Bound, scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
+import { POSTGRES_TYPES, tables } from '../tables.ts';
+import { appendEnds, appendEntries, appendOperatorAct } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import type { Statement } from './connections.ts';
-import { appendEnds, appendEntries, appendOperatorAct } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 type Statements = {
-  readonly [Name in EffectName]: (effects: readonly Effects[Name][], knex: Knex) => Iterable<Statement>;
+  readonly [Name in EffectName]: (effects: readonly Effects[Name][]) => Iterable<Statement>;
 };
 
 /** Yields the statements in the order in which they must run (`EFFECT_ORDER`). */
-export function* statementsOf(effects: readonly Effect[], knex: Knex): Generator<Statement> {
+export function* statementsOf(effects: readonly Effect[]): Generator<Statement> {
   for (const name of EFFECT_ORDER) {
     const ofKind = effects.filter(({ effect }) => effect === name);
-    if (ofKind.length > 0) yield* (statements[name] as Statements['append'])(ofKind as never, knex);
+    if (ofKind.length > 0) yield* (statements[name] as Statements['append'])(ofKind as never);
   }
 }
 
-/** Inserts rows from `$1`, a JSON array of objects with the columns as members. */
-const insertInto = (table: string, columns: readonly string[], conflict = '') => ({
-  name: `insert_${table}`,
-  text: `insert into ${table} (${columns.join(', ')})
-    select ${columns.join(', ')} from json_populate_recordset(null::${table}, $1::json) ${conflict}`,
-});
-
-const insertAssertions = insertInto('spent_assertions', ['agent_id', 'jti', 'forget_at']);
-const insertSignals = insertInto('accepted_signals', ['receiver', 'issuer', 'jti', 'forget_at']);
-const taskColumnTypes: Partial<Record<(typeof insertedTaskColumns)[number], string>> = {
-  delegation_depth: 'integer',
-  created_at: 'timestamptz',
-  expires_at: 'timestamptz',
-  status_index: 'integer',
-};
 /** Inserts tasks and their grants together: foreign keys are checked at the end of the statement. */
 const insertTasks = {
   name: 'insert_tasks',
   text: `with opened as materialized (
       select * from json_to_recordset($1::json) as q (
-        grant_hash text, ${insertedTaskColumns.map((column) => `${column} ${taskColumnTypes[column] ?? 'text'}`).join(', ')}
+        grant_hash text, ${insertedTaskColumns.map((column) => `${column} ${POSTGRES_TYPES[tables.tasks.columns[column]]}`).join(', ')}
       )
     ), tasks_inserted as (
       insert into tasks (${insertedTaskColumns.join(', ')}) select ${insertedTaskColumns.join(', ')} from opened
@@ -70,72 +51,6 @@ const insertTokens = {
     select jti, task_id, revoked_at, reason, forget_at, (select t.status_list from tasks t where t.task_id = q.task_id)
       from json_populate_recordset(null::revoked_tokens, $1::json) q`,
 };
-const putBlocks = insertInto(
-  'sponsor_blocks',
-  ['sponsor_key', 'source', 'kind', 'blocked_at', 'stated_at'],
-  `on conflict (sponsor_key, source) do update
-    set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`,
-);
-const putPendingUnblocks = insertInto(
-  'pending_unblocks',
-  ['sponsor_key', 'iss', 'sub', 'operator_key', 'forget_at'],
-  `on conflict (sponsor_key) do update
-    set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at`,
-);
-const putLogouts = insertInto(
-  'logouts',
-  ['kind', 'name', 'stated_at', 'forget_at'],
-  'on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at',
-);
-
-const insertSessions = insertInto('me_sessions', sessionColumnNames);
-const insertOperatorSessions = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions');
-const ofOperators = sessionStatements('operator_sessions');
-
-function sessionStatements(table: string) {
-  return {
-    renew: {
-      name: `renew_${table}`,
-      text: `update ${table} set last_used_at = $2, expires_at = $3 where session_hash = $1`,
-    },
-    close: { name: `close_${table}`, text: `delete from ${table} where session_hash = $1` },
-  };
-}
-
-const closeBySid = {
-  name: 'close_me_sessions_by_sid',
-  text: 'delete from me_sessions where sid = $1 or (sid is null and sponsor = $2)',
-};
-const closeBySubject = { name: 'close_me_sessions_by_subject', text: 'delete from me_sessions where sponsor = $1' };
-const closeSurplus = {
-  name: 'close_surplus_me_sessions',
-  text: `delete from me_sessions where session_hash in (
-    select session_hash from me_sessions where sponsor = $1 order by expires_at desc offset $2)`,
-};
-
-function closeSessions(closed: readonly ClosedSessions[]) {
-  return closed.map((each) => {
-    if (each.kind === 'one') return { query: ofMe.close, values: [each.sessionHash] };
-    const subject = storableOrNull('sub', each.subject);
-    if (each.kind === 'person') return { query: closeBySubject, values: [subject] };
-    if (each.kind === 'surplus') return { query: closeSurplus, values: [subject, each.keep] };
-    return { query: closeBySid, values: [storable('sid', each.sessionId), subject] };
-  });
-}
-
-const insertStatusLists = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
-const closeStatusList = {
-  name: 'close_status_list',
-  text: 'update status_lists set closed_at = $2 where list_id = $1',
-};
-
-const putLogKeys = insertInto(
-  'log_keys',
-  logKeyColumns,
-  'on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to',
-);
-
 const updateGrants = {
   name: 'update_grants',
   text: `update task_grants g set (scope, renewals, unrecorded, renewed_at) = (
@@ -160,40 +75,24 @@ const updateToExpired = {
 };
 const deleteGrants = { name: 'delete_grants', text: `delete from task_grants ${GIVEN}` };
 const deleteTasks = { name: 'delete_tasks', text: `delete from tasks ${GIVEN}` };
-const removeBlock = { name: 'remove_block', text: 'delete from sponsor_blocks where sponsor_key = $1 and source = $2' };
+/** One statement for the inserted rows of all effects, or one for each changed or deleted row. */
+function rowStatements<Of>(name: string, effect: RowEffect<Of>): (effects: readonly Of[]) => Iterable<Statement> {
+  const { table, inserts } = effect;
+  const { text, names } = compile(effect.text(postgres), postgres);
+  const query = { name: inserts ? `insert_${table.name}` : name, text };
+  return (effects) => {
+    const stored = effects.map((each) => storedRow(effect, each, postgres));
+    if (inserts) return [{ query, values: [JSON.stringify(stored)] }];
+    return stored.map((row) => ({ query, values: inOrder(names, row) }));
+  };
+}
 
-const removePendingUnblock = {
-  name: 'remove_pending_unblock',
-  text: 'delete from pending_unblocks where sponsor_key = $1',
-};
+const ofRows = Object.fromEntries(
+  Object.entries(rowEffects).map(([name, effect]) => [name, rowStatements(name, effect as RowEffect<never>)]),
+) as unknown as Pick<Statements, RowEffectName>;
 
 const statements: Statements = {
-  spend_assertion: (effects) => [
-    {
-      query: insertAssertions,
-      values: [
-        rows(effects, ({ agentId, jti, forgetAt }) => ({
-          agent_id: agentId,
-          jti: storable('jti', jti),
-          forget_at: bindInstant(forgetAt),
-        })),
-      ],
-    },
-  ],
-
-  accept_signal: (effects) => [
-    {
-      query: insertSignals,
-      values: [
-        rows(effects, ({ receiver, issuer, jti, forgetAt }) => ({
-          receiver,
-          issuer: storable('issuer', issuer),
-          jti: storable('jti', jti),
-          forget_at: bindInstant(forgetAt),
-        })),
-      ],
-    },
-  ],
+  ...ofRows,
 
   insert_task: (effects) => [
     {
@@ -259,117 +158,6 @@ const statements: Statements = {
       ],
     },
   ],
-
-  put_block: (effects) => [
-    {
-      query: putBlocks,
-      values: [
-        rows(effects, ({ sponsorKey, source, kind, blockedAt, statedAt }) => ({
-          sponsor_key: storable('sponsor_key', sponsorKey),
-          source,
-          kind,
-          blocked_at: bindInstant(blockedAt),
-          stated_at: bindInstant(statedAt),
-        })),
-      ],
-    },
-  ],
-
-  remove_block: (effects) =>
-    effects.map(({ sponsorKey, source }) => ({
-      query: removeBlock,
-      values: [storable('sponsor_key', sponsorKey), source],
-    })),
-
-  put_pending_unblock: (effects) => [
-    {
-      query: putPendingUnblocks,
-      values: [
-        rows(effects, ({ sponsorKey, issuer, subject, operatorKey, forgetAt }) => ({
-          sponsor_key: storable('sponsor_key', sponsorKey),
-          iss: storable('iss', issuer),
-          sub: storable('sub', subject),
-          operator_key: storable('operator_key', operatorKey),
-          forget_at: bindInstant(forgetAt),
-        })),
-      ],
-    },
-  ],
-  remove_pending_unblock: (effects) =>
-    effects.map(({ sponsorKey }) => ({
-      query: removePendingUnblock,
-      values: [storable('sponsor_key', sponsorKey)],
-    })),
-
-  put_logout: (effects) => [
-    {
-      query: putLogouts,
-      values: [
-        rows(effects, ({ kind, name, statedAt, forgetAt }) => ({
-          kind,
-          name: storable('name', name),
-          stated_at: bindInstant(statedAt),
-          forget_at: bindInstant(forgetAt),
-        })),
-      ],
-    },
-  ],
-
-  close_sessions: closeSessions,
-  insert_session: (effects) => [
-    { query: insertSessions, values: [rows(effects, (session) => sessionColumns(session, bindInstant))] },
-  ],
-  renew_session: (effects) =>
-    effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
-      query: ofMe.renew,
-      values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
-    })),
-  close_operator_session: (effects) =>
-    effects.map(({ sessionHash }) => ({ query: ofOperators.close, values: [sessionHash] })),
-  insert_operator_session: (effects) => [
-    {
-      query: insertOperatorSessions,
-      values: [rows(effects, (session) => operatorSessionColumns(session, bindInstant))],
-    },
-  ],
-  renew_operator_session: (effects) =>
-    effects.map(({ sessionHash, lastUsedAt, expiresAt }) => ({
-      query: ofOperators.renew,
-      values: [sessionHash, bindInstant(lastUsedAt), bindInstant(expiresAt)],
-    })),
-
-  insert_agent: (effects, knex) => effects.map((agent) => ({ query: insertAgent(knex, agent, bindInstant) })),
-  replace_agent: (effects, knex) => effects.map((agent) => ({ query: replaceAgent(knex, agent, bindInstant) })),
-  remove_agent: (effects, knex) => effects.map(({ agentId }) => ({ query: deleteAgent(knex, agentId) })),
-
-  insert_user: (effects, knex) =>
-    effects.map((user) => ({ query: knex('provisioned_users').insert(provisionedUserColumns(user, bindInstant)) })),
-  replace_user: (effects, knex) =>
-    effects.map((user) => ({
-      query: knex('provisioned_users')
-        .where({ user_id: user.userId })
-        .update(provisionedUserColumns(user, bindInstant)),
-    })),
-  remove_user: (effects, knex) =>
-    effects.map(({ userId }) => ({ query: knex('provisioned_users').where({ user_id: userId }).delete() })),
-
-  insert_status_list: (effects) => [
-    {
-      query: insertStatusLists,
-      values: [
-        rows(effects, ({ listId, audience, entries, at }) => ({
-          list_id: listId,
-          audience: storable('audience', audience),
-          entries,
-          created_at: bindInstant(at),
-        })),
-      ],
-    },
-  ],
-  close_status_list: (effects) =>
-    effects.map(({ listId, at }) => ({ query: closeStatusList, values: [listId, bindInstant(at)] })),
-
-  put_log_key: (effects) => [{ query: putLogKeys, values: [rows(effects, (key) => logKeyValues(key, bindInstant))] }],
 
   *append(effects) {
     let entries: readonly LedgerEntry[] = [];

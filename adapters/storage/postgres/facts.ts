@@ -2,26 +2,19 @@
 
 import type { About, Answer, FactName, Question, Questions } from '../../../application/decisions/fact.ts';
 import type { Clock } from '../../../application/ports/runtime.ts';
-import type { AgentId, TaskId, UserId } from '../../../domain/identifiers.ts';
-import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
-import { oldestFirst } from '../../../domain/sponsors/block.ts';
-import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
-import type { BlockRow } from '../rows/block-row.ts';
-import { type Bound, readScope, storable } from '../rows/column.ts';
-import { type LogKeyRow, toLogKey } from '../rows/log-row.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  operatorSessionsBy,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
-import type { TaskRow } from '../rows/task-row.ts';
-import { bindInstant, readInstant } from './column-types.ts';
+import { byKeys, postgres } from '../dialect.ts';
+import { lockedSessions } from '../queries/sessions.ts';
+import { countUsers } from '../queries/users.ts';
+import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
+import { type Bound, storable } from '../rows/column.ts';
+import { POSTGRES_TYPES } from '../tables.ts';
+import { answer } from './answer.ts';
+import { readInstant } from './column-types.ts';
 import type { Prepared, Run } from './connections.ts';
 import { readDueTasks, readEndedTasks, readLiveTasks } from './live-tasks.ts';
 import { LOCK } from './locks.ts';
 
-type Key = Readonly<Record<string, Bound | readonly number[]>>;
+type Key = Readonly<Record<string, Bound | undefined | readonly number[]>>;
 
 /** How to answer the questions of one kind of fact. */
 interface Lookup<Name extends FactName> {
@@ -34,7 +27,26 @@ interface Lookup<Name extends FactName> {
   read(rows: readonly never[]): Answer<Name>;
 }
 
-type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'operator_sessions' | 'user_count'>;
+type LookedUp = Exclude<FactName, 'live_tasks' | 'due_tasks' | 'ended_tasks' | 'sessions' | 'user_count'>;
+
+/** The lookup of a fact that both engines read by one select. */
+function shared<Name extends LookedUp>({ keys, text, values, instants, read }: RowFact<Name>): Lookup<Name> {
+  return {
+    keys: Object.entries(keys)
+      .map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`)
+      .join(', '),
+    found: byKeys(text(postgres)),
+    key: (about) => values(about, postgres),
+    read: (rows: readonly Readonly<Record<string, unknown>>[]) =>
+      read(rows.map((row) => withInstants(row, instants)) as never),
+  };
+}
+
+/** JSON has instants as text. */
+function withInstants(row: Readonly<Record<string, unknown>>, columns: readonly string[]) {
+  const read = columns.map((column) => [column, row[column] === null ? null : readInstant(String(row[column]))]);
+  return columns.length === 0 ? row : { ...row, ...Object.fromEntries(read) };
+}
 
 function lookup<Name extends LookedUp, Row>(
   keys: string,
@@ -84,162 +96,12 @@ const nextIndices = `array(
       where ${isFree} limit ${ENOUGH_FREE}
   )`;
 
-const isThere = (rows: readonly unknown[]): boolean => rows.length > 0;
-
-type AgentTime = 'created_at' | 'updated_at' | 'keys_since';
-/** The instants, and the lists and keys that are stored as JSON. */
-const AS_TEXT: ReadonlySet<string> = new Set<keyof AgentRow>([
-  'allowed_audiences',
-  'high_risk_audiences',
-  'jwks',
-  'created_at',
-  'updated_at',
-  'keys_since',
-]);
+const sharedLookups = Object.fromEntries(
+  Object.entries(rowFacts).map(([name, fact]) => [name, shared(fact as RowFact<never>)]),
+) as unknown as { readonly [Name in RowFactName]: Lookup<Name> };
 
 const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
-  agent: lookup<'agent', AgentRow & Record<AgentTime, string>>(
-    'agent_id text',
-    `select ${agentColumnNames.map((name) => (AS_TEXT.has(name) ? `${name}::text` : name)).join(', ')}
-      from agents a where a.agent_id = q.agent_id`,
-    (agentId) => ({ agent_id: agentId }),
-    ([row]) =>
-      row &&
-      toAgent({
-        ...row,
-        created_at: readInstant(row.created_at),
-        updated_at: readInstant(row.updated_at),
-        keys_since: readInstant(row.keys_since),
-      }),
-  ),
-
-  agent_revision: lookup<'agent_revision', { revision: number }>(
-    'agent_id text',
-    'select revision from agents a where a.agent_id = q.agent_id',
-    (agentId) => ({ agent_id: agentId }),
-    ([row]) => row?.revision,
-  ),
-
-  agent_has_tasks: lookup<'agent_has_tasks', unknown>(
-    'agent_id text',
-    'select 1 as found from (select from tasks t where t.agent_id = q.agent_id limit 1) one',
-    (agentId) => ({ agent_id: agentId }),
-    isThere,
-  ),
-
-  blocks: lookup<'blocks', Omit<BlockRow, 'blocked_at'> & { readonly blocked_at: string; readonly stated_at: string }>(
-    'key text',
-    `select sponsor_key, source, kind, blocked_at::text, stated_at::text from sponsor_blocks where sponsor_key = q.key`,
-    (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
-    (rows) =>
-      rows
-        .map((row) => ({
-          sponsorKey: row.sponsor_key,
-          source: row.source,
-          kind: row.kind,
-          blockedAt: readInstant(row.blocked_at),
-          statedAt: readInstant(row.stated_at),
-        }))
-        .sort(oldestFirst),
-  ),
-
-  assertion_spent: lookup<'assertion_spent', unknown>(
-    'agent_id text, jti text, latest_forget_at timestamptz',
-    // The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key.
-    `select 1 as found from spent_assertions s where s.agent_id = q.agent_id and s.jti = q.jti
-      union all select 1 from spent_assertions r
-        where r.agent_id = '' and r.jti = '' and r.forget_at >= q.latest_forget_at`,
-    ({ agentId, jti, latestForgetAt }) => ({
-      agent_id: agentId,
-      jti: storable('jti', jti),
-      latest_forget_at: bindInstant(latestForgetAt),
-    }),
-    isThere,
-  ),
-
-  logout: lookup<'logout', { stated_at: string; forget_at: string }>(
-    'kind text, name text',
-    'select stated_at::text, forget_at::text from logouts l where l.kind = q.kind and l.name = q.name',
-    ({ kind, name }) => ({ kind, name: storable('name', name) }),
-    ([row]) => row && { statedAt: readInstant(row.stated_at), forgetAt: readInstant(row.forget_at) },
-  ),
-
-  live_task_without_session: lookup<'live_task_without_session', unknown>(
-    'subject text, at timestamptz',
-    `select 1 as found from (
-      select from tasks t
-        where t.sponsor = q.subject and t.session_id is null and t.state = 'live' and t.expires_at > q.at limit 1
-    ) one`,
-    ({ subject, at }) => ({ subject: storable('sponsor', subject), at: bindInstant(at) }),
-    isThere,
-  ),
-
-  task_state: lookup<'task_state', Pick<TaskRow, 'state'> & { readonly expires_at: string }>(
-    'task_id text',
-    'select state, expires_at::text from tasks t where t.task_id = q.task_id',
-    (taskId) => ({ task_id: taskId }),
-    ([row]) => row && { state: row.state, expiresAt: readInstant(row.expires_at) },
-  ),
-
-  task_sponsor: lookup<'task_sponsor', Pick<TaskRow, 'sponsor_key'>>(
-    'task_id text',
-    'select sponsor_key from tasks t where t.task_id = q.task_id',
-    (taskId) => ({ task_id: taskId }),
-    ([row]) => row?.sponsor_key,
-  ),
-
-  grant: lookup<
-    'grant',
-    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: string | null }
-  >(
-    'grant_hash text',
-    'select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g where g.grant_hash = q.grant_hash',
-    (grantHash) => ({ grant_hash: grantHash }),
-    ([row]) =>
-      row && {
-        taskId: row.task_id,
-        scope: readScope(row.scope),
-        renewals: row.renewals,
-        unrecorded: row.unrecorded,
-        revokedAt: row.revoked_at === null ? undefined : readInstant(row.revoked_at),
-      },
-  ),
-
-  grant_agent: lookup<'grant_agent', { agent_id: AgentId }>(
-    'grant_hash text',
-    'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = q.grant_hash',
-    (grantHash) => ({ grant_hash: grantHash }),
-    ([row]) => row?.agent_id,
-  ),
-
-  token_revoked: lookup<'token_revoked', unknown>(
-    'jti text',
-    'select 1 as found from revoked_tokens r where r.jti = q.jti',
-    (tokenId) => ({ jti: tokenId }),
-    isThere,
-  ),
-
-  signal_accepted: lookup<'signal_accepted', unknown>(
-    'receiver text, issuer text, jti text',
-    `select 1 as found from accepted_signals s
-      where s.receiver = q.receiver and s.issuer = q.issuer and s.jti = q.jti`,
-    ({ receiver, issuer, jti }) => ({ receiver, issuer: storable('issuer', issuer), jti: storable('jti', jti) }),
-    isThere,
-  ),
-
-  user_revision: lookup<'user_revision', { revision: number }>(
-    'user_id text',
-    'select revision from provisioned_users u where u.user_id = q.user_id',
-    (userId) => ({ user_id: userId }),
-    ([row]) => row?.revision,
-  ),
-
-  user_named: lookup<'user_named', { user_id: UserId }>(
-    'name text',
-    'select user_id from provisioned_users u where u.user_name_key = q.name',
-    (name) => ({ name: storable('user_name_key', name) }),
-    ([row]) => row?.user_id,
-  ),
+  ...sharedLookups,
 
   status_slot: lookup<'status_slot', { list_id: string; entries: number; free: readonly number[] }>(
     'audience text, draws bigint[]',
@@ -267,48 +129,6 @@ const lookups: { readonly [Name in LookedUp]: Lookup<Name> } = {
     (audience) => ({ audience: storable('audience', audience) }),
     ([row]) => row && { listId: row.list_id, hasRoom: row.has_room, isOnly: row.is_only },
   ),
-
-  log_keys: lookup<'log_keys', Record<keyof LogKeyRow, string> & { readonly active_to: string | null }>(
-    'use text',
-    `select use, kid, thumbprint, public_key, active_from::text, active_to::text from log_keys k
-      where k.use = q.use order by k.active_from, k.kid`,
-    (use) => ({ use }),
-    (rows) =>
-      rows.map((row) =>
-        toLogKey({
-          ...row,
-          use: row.use as LogKeyRow['use'],
-          active_from: readInstant(row.active_from),
-          active_to: row.active_to === null ? null : readInstant(row.active_to),
-        }),
-      ),
-  ),
-
-  inactive_users: lookup<'inactive_users', { user_id: UserId }>(
-    'sponsor_key text',
-    'select user_id from provisioned_users u where u.sponsor_key = q.sponsor_key and not u.active order by u.user_id',
-    (sponsorKey) => ({ sponsor_key: storable('sponsor_key', sponsorKey) }),
-    (rows) => rows.map((row) => row.user_id),
-  ),
-
-  other_users: lookup<'other_users', OtherUsers>(
-    'sponsor_key text, except_id text',
-    `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
-      where u.sponsor_key = q.sponsor_key and u.user_id <> q.except_id`,
-    ({ sponsorKey, except }) => ({ sponsor_key: storable('sponsor_key', sponsorKey), except_id: except }),
-    ([row]) => ({ users: row?.users ?? 0, inactive: row?.inactive ?? 0 }),
-  ),
-
-  pending_unblock: lookup<'pending_unblock', { iss: string; sub: string; operator_key: string; forget_at: string }>(
-    'key text',
-    'select iss, sub, operator_key, forget_at::text from pending_unblocks p where p.sponsor_key = q.key',
-    (sponsorKey) => ({ key: storable('sponsor_key', sponsorKey) }),
-    ([row]) =>
-      row && {
-        ...{ issuer: row.iss, subject: row.sub, operatorKey: row.operator_key },
-        forgetAt: readInstant(row.forget_at),
-      },
-  ),
 };
 
 const NAMES = Object.keys(lookups) as readonly LookedUp[];
@@ -331,30 +151,6 @@ function selectFacts(kinds: readonly LookedUp[]): Prepared {
   };
 }
 
-/** Counts all rows of the table. Inside `selectFacts` it would run for every batch, because it has no key. */
-const countUsers = { name: 'user_count', text: 'select count(*) as users from provisioned_users' };
-
-/** In one order, so that two decisions about the same sessions do not wait for each other. */
-function selectSessions(by: string, condition: string): Prepared {
-  return {
-    name: `operator_sessions_by_${by}`,
-    text: `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}
-      order by session_hash for update`,
-  };
-}
-
-const sessions = {
-  session_hash: selectSessions('hash', 'session_hash = $1'),
-  sid: selectSessions('sid', 'sid = $1 or (sid is null and sub = $2)'),
-  sub: selectSessions('sub', 'sub = $1'),
-} as const;
-
-async function readSessions(run: Run, about: About<'operator_sessions'>): Promise<Answer<'operator_sessions'>> {
-  const { by, values } = operatorSessionsBy(about);
-  const { rows } = await run<OperatorSessionRow>(sessions[by], values);
-  return rows.map(toOperatorSession);
-}
-
 /**
  * @param databaseClock in tests: replaces the clock of the server
  * @returns the answers to each decision's questions, under the questions' names
@@ -367,16 +163,13 @@ export async function readFacts(
   const answers = new Map<Question, unknown>();
   const questions = asked.flatMap((each) => Object.values(each).flat()).filter((question) => question !== undefined);
   // Questions that lock rows come before the lookups, which then see every commit that the locks waited for. `user_count`
-  // has no key, so it is no lookup.
+  // reads a whole table: inside `selectFacts` it would run for every batch.
   for (const question of questions) {
     if (question.fact === 'live_tasks') answers.set(question, await readLiveTasks(run, question.about, databaseClock));
     else if (question.fact === 'due_tasks') answers.set(question, await readDueTasks(run, question.about));
     else if (question.fact === 'ended_tasks') answers.set(question, await readEndedTasks(run, question.about));
-    else if (question.fact === 'operator_sessions') answers.set(question, await readSessions(run, question.about));
-    else if (question.fact === 'user_count') {
-      const { rows } = await run<{ users: number }>(countUsers);
-      answers.set(question, rows[0]?.users ?? 0);
-    }
+    else if (question.fact === 'sessions') answers.set(question, await answer(run, lockedSessions, question.about));
+    else if (question.fact === 'user_count') answers.set(question, await answer(run, countUsers, question.about));
   }
   await lookUp(
     run,

@@ -1,136 +1,27 @@
-/** Reads and appends the ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
+/** Reads the ledger on Postgres. docs/decisions/0001-ledger-paging.md says why no page misses a record. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EndedTasks } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Ledger, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
+import type { Ledger, LedgerPosition } from '../../../application/ports/ledger.ts';
 import { type Instant, secondsBetween } from '../../../domain/instant.ts';
-import type { LedgerEntry } from '../../../domain/ledger/record.ts';
-import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
-import type { Rows } from '../rows/column.ts';
-import {
-  type ArchivedBeforeRow,
-  endOfPage,
-  type PageReading,
-  type PageRow,
-  selectArchivedBefore,
-  selectPage,
-  startAfter,
-  toPage,
-} from '../rows/ledger-page.ts';
-import { entryColumns, entryValues } from '../rows/ledger-row.ts';
-import { actColumns, actRow } from '../rows/operator-act-row.ts';
-import { bindInstant } from './column-types.ts';
-import type { Connections, Run, Statement } from './connections.ts';
+import { archivedBefore, endOfPage, pageQuery, toPage } from '../queries/ledger.ts';
+import { postgresAsk } from './ask.ts';
+import type { Connections, Run } from './connections.ts';
 import { SERVING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
-import { readInOrder } from './read-in-order.ts';
 
-/** With `pg_catalog`, because the owner runs it too (`archives.ts`). */
-const appendRecords = {
-  name: 'append_records',
-  text: `select append_records(array(
-    select entry from pg_catalog.json_populate_recordset(null::ledger_entry, $1::json) entry
-  ))`,
-};
-
-/** Appends in the caller's transaction, which then holds the fence until it ends. */
-export function appendEntries(entries: readonly LedgerEntry[]): Statement {
-  const rows = entries.map((entry) => {
-    const [at = null, ...values] = entryValues(entry, bindInstant);
-    return Object.fromEntries([
-      ['at', at],
-      ...entryColumns.slice(1).map((column, nth) => [column, values[nth] ?? null]),
-    ]);
-  });
-  return { query: appendRecords, values: [JSON.stringify(rows)] };
-}
-
-/** Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. */
-const appendTaskEnds = {
-  name: 'append_task_ends',
-  text: `select append_records(array(
-      select row(
-          $2::timestamptz, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
-          'allow', part.reason, part.count, null
-        )::ledger_entry
-      from rows from (json_to_recordset($1::json) as (task_id text, event text, reason text))
-        with ordinality as ended (task_id, event, reason, nth)
-      cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
-      cross join lateral (
-        select sum(unrecorded)::integer as renewals from task_grants where task_id = ended.task_id offset 0
-      ) g
-      cross join lateral (
-        values (1, $3::text, null, g.renewals), (2, ended.event, ended.reason, null)
-      ) part (nth, event, reason, count)
-      where part.nth = 2 or g.renewals > 0
-      order by ended.nth, part.nth
-    ))`,
-};
-
-/** Appends the records of ended tasks in the caller's transaction. */
-export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
-  const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
-  return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
-}
-
-/**
- * Appends an act's record, and keeps the act. The number of the first record must be read before: with no record yet, this
- * append becomes the first.
- */
-const appendAct = {
-  name: 'append_act',
-  text: `with first as materialized (select nullif(current_setting('mandate.first_record', true), '') as seq)
-    insert into operator_acts (seq, explains, ${actColumns.join(', ')})
-      select append_records(array[row(
-          act.at, 'operator.acted', null, null, null, null, null, null, null, 'allow', null, null,
-          $2::text || coalesce(first.seq, '') || $3::text
-        )::ledger_entry]), first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
-      from first, json_populate_record(null::operator_acts, $1::json) act`,
-};
-
-/** The last append of the caller's transaction. */
-export function appendOperatorAct(act: OperatorAct): Statement {
-  return { query: appendAct, values: [JSON.stringify(actRow(act, bindInstant)), ...actDetail(act)] };
-}
-
-/**
- * Reads along the index of a name. With `agent_id = ?`, the planner may instead read all agents' records in order of time,
- * because it assumes an even spread. So two bounds on the index's columns replace the equality, and the order begins with
- * the column. Without such a name the planner may choose.
- */
-const reading: PageReading = {
-  start(select, first, { from, to, after }) {
-    if (first === undefined) return startAfter(select, after, bindInstant);
-    const [column, value] = first;
-    // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
-    select.whereNotNull(column);
-    if (after !== undefined) {
-      select.whereRaw(`(${column}, ts, seq) > (?, ?, ?)`, [value, bindInstant(after.at), after.seq]);
-    } else if (from !== undefined) select.whereRaw(`(${column}, ts) >= (?, ?)`, [value, bindInstant(from)]);
-    else select.where(column, '>=', value);
-    if (to !== undefined) select.whereRaw(`(${column}, ts) < (?, ?)`, [value, bindInstant(to)]);
-    else select.where(column, '<=', value);
-    return [column, 'ts', 'seq'];
-  },
-  unindexed: (column) => column,
-};
-
-export function postgresLedger({ knex, run, readTogether }: Connections): Ledger {
-  const read = (query: LedgerQuery): Promise<Rows<PageRow>> => {
-    const select = selectPage(knex, query, bindInstant, reading);
-    return query.mostRead === undefined ? run<PageRow>(select) : readInOrder<PageRow>({ readTogether }, select);
-  };
+export function postgresLedger(connections: Pick<Connections, 'run' | 'readTogether'>): Ledger {
+  const { run } = connections;
+  const ask = postgresAsk(connections);
   return {
     async page(query) {
-      let page = await read(query);
-      const end = endOfPage(page.rows, query.limit);
+      let rows = await ask(pageQuery(query), query);
+      const end = endOfPage(rows, query.limit);
       if (end !== undefined && !(await isSettled(run, end, query.now))) {
         await passFence(run);
-        page = await read(query);
+        rows = await ask(pageQuery(query), query);
       }
-      const archived = await run<ArchivedBeforeRow>(selectArchivedBefore(knex));
-      return toPage(page.rows, archived.rows, query.limit);
+      return toPage(rows, query.limit, await ask(archivedBefore, undefined));
     },
     async settledThrough() {
       const { rows } = await run<{ seq: number | null }>(newest);

@@ -8,7 +8,7 @@ import { DatabaseRefusal } from '../database-refusal.ts';
 import { applyMigrations, compareSchema, MIGRATIONS_TABLE, type Migration, silentKnex } from '../rows/migrations.ts';
 import type { SchemaStatus } from '../storage.ts';
 import { bindInstant } from './column-types.ts';
-import type { Connections, Run } from './connections.ts';
+import type { Run } from './connections.ts';
 import { asUnavailable } from './errors.ts';
 import { primaryOf } from './find-primary.ts';
 import { MIGRATION_LOCK_LIMIT_MS, SERVING_LIMITS } from './limits.ts';
@@ -49,12 +49,13 @@ export function functionBodies(schema: string): ReadonlyMap<string, string> {
 }
 
 const hasTable = { name: 'has_migrations', text: `select to_regclass('${MIGRATIONS_TABLE}') is not null as there` };
+const appliedNames = { name: 'applied_migrations', text: `select name from ${MIGRATIONS_TABLE}` };
 
 /** Reads which migrations were applied. Changes nothing. */
-export async function readSchemaStatus({ knex, run }: Pick<Connections, 'knex' | 'run'>): Promise<SchemaStatus> {
+export async function readSchemaStatus(run: Run): Promise<SchemaStatus> {
   const { rows } = await run<{ there: boolean }>(hasTable);
   if (rows[0]?.there !== true) return 'absent';
-  const applied = await run<{ name: string }>(knex.select('name').from(MIGRATIONS_TABLE));
+  const applied = await run<{ name: string }>(appliedNames);
   return compareSchema(
     applied.rows.map((row) => row.name),
     migrations,

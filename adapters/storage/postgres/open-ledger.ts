@@ -1,7 +1,9 @@
 /** Opens the ledger in a Postgres database read-only, for example for an auditor. */
 
 import type { Log } from '../../../application/ports/telemetry.ts';
+import { transparencyLog } from '../queries/log.ts';
 import type { LedgerReading } from '../storage.ts';
+import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { openConnections } from './connections.ts';
 import { orRefusal } from './errors.ts';
@@ -9,7 +11,6 @@ import { primaryOf } from './find-primary.ts';
 import { postgresLedger } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { readSchemaStatus } from './migrate.ts';
-import { postgresTransparencyLog } from './transparency-log.ts';
 
 /** Three at once: a page of records, the next page, and checkpoints. */
 const POOL_SIZE = 3;
@@ -24,8 +25,8 @@ export async function openPostgresLedger(uri: string, log: Log): Promise<LedgerR
   return {
     ledger: postgresLedger(connections),
     checkpoints: postgresCheckpoints(connections),
-    transparencyLog: postgresTransparencyLog(connections),
-    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections)),
+    transparencyLog: transparencyLog(postgresAsk(connections), postgresChange(connections)),
+    schemaStatus: () => orRefusal('serving', () => readSchemaStatus(connections.run)),
     close: () => connections.close(),
   };
 }

@@ -2,8 +2,12 @@
 
 import { decisionOutcomes } from '../decision-outcomes.ts';
 import { ledgerMemory } from '../ledger-memory.ts';
+import { outboxBacklog, sealingBacklog } from '../queries/backlog.ts';
+import { transparencyLog } from '../queries/log.ts';
+import { queryPorts } from '../queries/ports.ts';
+import { sweeping } from '../queries/sweeping.ts';
 import type { Storage, StorageSurroundings } from '../storage.ts';
-import { outboxBacklog, sealingBacklog } from './backlog.ts';
+import { postgresAsk, postgresChange } from './ask.ts';
 import { postgresCheckpoints } from './checkpoints.ts';
 import { hostsOf } from './connection-string.ts';
 import { openConnections } from './connections.ts';
@@ -31,22 +35,11 @@ import { missingPartitions } from './missing-partitions.ts';
 import { postgresOutbox } from './outbox.ts';
 import type { ServingPool } from './pool.ts';
 import { knownPrimary } from './primary.ts';
-import {
-  postgresAgents,
-  postgresOperatorActs,
-  postgresOperatorSessions,
-  postgresProvisionedUsers,
-  postgresSessions,
-  postgresSponsors,
-  postgresStatusLists,
-  postgresSweeping,
-  postgresTasks,
-} from './queries.ts';
 import { postgresReadiness } from './readiness.ts';
 import { afterRestore } from './restores.ts';
 import { refuseSharedSessions } from './shared-sessions.ts';
+import { postgresFreeing } from './sweeping.ts';
 import { switchConnections } from './switch-connections.ts';
-import { postgresTransparencyLog } from './transparency-log.ts';
 import { unansweredCommits } from './unanswered.ts';
 import { type IsThere, serverIsThere } from './watchdog.ts';
 
@@ -132,28 +125,24 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     },
   );
 
+  const ask = postgresAsk(connections, limits.serving.acquire);
+  const change = postgresChange(connections);
+  const askReadiness = postgresAsk(readiness);
   return {
     decide: decisions.decide,
-    agents: postgresAgents(connections),
-    tasks: postgresTasks(connections, limits.serving.acquire),
-    statusLists: postgresStatusLists(connections),
-    sponsors: postgresSponsors(connections),
-    sessions: postgresSessions(connections),
-    operatorSessions: postgresOperatorSessions(connections),
-    sweeping: postgresSweeping(connections),
-    provisionedUsers: postgresProvisionedUsers(connections),
+    ...queryPorts(ask),
+    sweeping: sweeping(change, postgresFreeing),
     ledger: postgresLedger(connections),
-    operatorActs: postgresOperatorActs(connections),
     checkpoints: postgresCheckpoints(connections),
     outbox: postgresOutbox(connections, draining, clock, log),
-    transparencyLog: postgresTransparencyLog(connections),
+    transparencyLog: transparencyLog(ask, change),
     readiness: postgresReadiness(readiness, clock, { outcomes, primary, makePartitions }),
     decisionsFail: async () => outcomes.failing() !== undefined,
     databaseTime: databaseClock === undefined ? () => readDatabaseTime(readiness.run) : async () => databaseClock.now(),
     // Uses the short limits of the readiness check: a metrics scrape does not wait longer.
     backlog: async () => ({
-      sealing: await sealingBacklog(readiness.run),
-      outbox: await outboxBacklog(readiness.run),
+      sealing: await sealingBacklog(askReadiness),
+      outbox: await askReadiness(outboxBacklog, undefined),
     }),
     lines: () => [
       connections.line('serving'),
@@ -164,7 +153,7 @@ export async function openPostgres(options: PostgresOptions, surroundings: Stora
     schemaStatus: () =>
       orRefusal('serving', async () => {
         await refuseSharedSessions(known.current(), 'serving');
-        return readSchemaStatus(connections);
+        return readSchemaStatus(connections.run);
       }),
     async migrate() {
       await refuseSharedSessions(known.current(), 'serving');

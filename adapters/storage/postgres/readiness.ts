@@ -71,7 +71,7 @@ export function postgresReadiness(
   async function ask(): Promise<Verdict> {
     if (primary.wentBack()) return WENT_BACK;
     try {
-      const schema = describeSchema(await readSchemaStatus(connections));
+      const schema = describeSchema(await readSchemaStatus(connections.run));
       if (schema.status === 'Unhealthy') return schema;
       await connections.run(lockNothing);
       const partition = partitionOf(clock.now());

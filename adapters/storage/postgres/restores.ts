@@ -8,10 +8,10 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { appendEntries } from './append.ts';
 import { bindInstant } from './column-types.ts';
 import { openConnections } from './connections.ts';
 import { primaryOf } from './find-primary.ts';
-import { appendEntries } from './ledger.ts';
 import { AUDITING_LIMITS } from './limits.ts';
 import { LOCK } from './locks.ts';
 

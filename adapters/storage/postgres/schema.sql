@@ -529,12 +529,17 @@ create table @schema@.logouts (
 );
 create index logouts_by_forgetting on @schema@.logouts (forget_at);
 
--- Sessions of the page /me. Only the browser knows the secret.
-create table @schema@.me_sessions (
+-- Sessions of the page /me and of the console. Only the browser knows the secret.
+create table @schema@.sessions (
   -- SHA-256 of the secret, in lowercase hex.
   session_hash text collate "C" primary key,
-  sponsor_key text collate "C" not null,
-  sponsor text collate "C" not null,
+  kind text collate "C" not null,
+  iss text collate "C" not null,
+  sub text collate "C" not null,
+  -- Null for an operator whose token has none.
+  sponsor_key text collate "C",
+  -- An operator's, as of the sign-in, with spaces between them.
+  roles text collate "C" not null,
   -- The session of the identity provider.
   sid text collate "C",
   authenticated_at timestamptz,
@@ -542,32 +547,13 @@ create table @schema@.me_sessions (
   last_used_at timestamptz not null,
   expires_at timestamptz not null,
   -- Encrypted with the secret.
-  sealed_id_token text collate "C"
+  sealed_id_token text collate "C",
+  constraint sessions_kind check (kind = 'operator' or kind = 'me' and sponsor_key is not null and roles = '')
 );
-create index me_sessions_by_sid on @schema@.me_sessions (sid) where sid is not null;
-create index me_sessions_by_sponsor on @schema@.me_sessions (sponsor);
-create index me_sessions_by_expiry on @schema@.me_sessions (expires_at);
+create index sessions_by_sid on @schema@.sessions (sid, kind) where sid is not null;
+create index sessions_by_sub on @schema@.sessions (sub, kind);
+create index sessions_by_expiry on @schema@.sessions (expires_at);
 
--- Sessions of the console. Only the browser knows the secret.
-create table @schema@.operator_sessions (
-  -- SHA-256 of the secret, in lowercase hex.
-  session_hash text collate "C" primary key,
-  iss text collate "C" not null,
-  sub text collate "C" not null,
-  sponsor_key text collate "C",
-  -- Those of the sign-in, with spaces between them.
-  roles text collate "C" not null,
-  -- The session of the identity provider.
-  sid text collate "C",
-  created_at timestamptz not null,
-  last_used_at timestamptz not null,
-  expires_at timestamptz not null,
-  -- Encrypted with the secret.
-  sealed_id_token text collate "C"
-);
-create index operator_sessions_by_sid on @schema@.operator_sessions (sid) where sid is not null;
-create index operator_sessions_by_sub on @schema@.operator_sessions (sub);
-create index operator_sessions_by_expiry on @schema@.operator_sessions (expires_at);
 -- What operators did (the ledger's event operator.acted). The ledger has only a hash of the salt and the reason.
 create table @schema@.operator_acts (
   -- The number of the act's own record.

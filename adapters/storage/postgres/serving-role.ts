@@ -20,8 +20,7 @@ export const TABLE_PRIVILEGES: Readonly<Record<string, string>> = {
   spent_assertions: 'select, insert, delete',
   accepted_signals: 'select, insert, delete',
   logouts: 'select, insert, update, delete',
-  me_sessions: 'select, insert, update, delete',
-  operator_sessions: 'select, insert, update, delete',
+  sessions: 'select, insert, update, delete',
   pending_unblocks: 'select, insert, update, delete',
   // An act stays. Only its reason is erased.
   operator_acts: 'select, insert, update (reason, salt)',

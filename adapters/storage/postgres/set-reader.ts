@@ -2,7 +2,7 @@
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { collector } from '../collector.ts';
-import type { Bound } from '../rows/column.ts';
+import type { Values } from '../dialect.ts';
 import type { Run } from './connections.ts';
 import { losesDecision } from './errors.ts';
 import { lateness, type Waiting } from './late.ts';
@@ -22,7 +22,7 @@ const SET_SIZE = 64;
 const SETS_UNDER_WAY = 2;
 
 interface Wanted<Row> extends Waiting {
-  readonly key: Readonly<Record<string, Bound>>;
+  readonly key: Values;
   resolve(row: Row | undefined): void;
 }
 
@@ -34,7 +34,7 @@ export function setReader<Row>(
   run: Run,
   { name, keys, found }: RowLookup,
   waitMs: number,
-): (key: Readonly<Record<string, Bound>>) => Promise<Row | undefined> {
+): (key: Values) => Promise<Row | undefined> {
   // `offset 0` makes the planner look up each key by itself. It prevents a join, which could scan a whole table.
   const statement = {
     name,

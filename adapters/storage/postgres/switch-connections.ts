@@ -24,7 +24,7 @@ interface Share extends Transactions {
 }
 
 interface Pools {
-  readonly revoking: Pick<Connections, 'knex' | 'transact'>;
+  readonly revoking: Pick<Connections, 'transact'>;
   readonly requests: Pick<Connections, 'transact'>;
 }
 
@@ -34,12 +34,9 @@ export function switchConnections(
   { acquire }: Limits,
   isThere: IsThere,
 ): SwitchConnections {
-  const { knex } = revoking;
-
   // A pool does not wait for one of its connections if the server refuses another one. So a switch asks again, and gets
   // one of those that requests give back: they do not ask again.
   const borrowing: Transactions = {
-    knex,
     async transact(work) {
       const until = performance.now() + acquire;
       for (;;) {
@@ -60,7 +57,6 @@ export function switchConnections(
   const share = (size: number, of: Transactions = borrowing): Share => {
     const limiter = keyedLimiter(size, acquire);
     return {
-      knex,
       transact: (work) =>
         unlessSilent((aborted) => {
           // An aborted decision was already refused, so it must not run once it gets a connection.

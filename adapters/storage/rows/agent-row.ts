@@ -1,11 +1,11 @@
 /** Converts between agents and rows of the `agents` table. */
 
-import type { Knex } from 'knex';
 import type { Agent, AgentKeySource } from '../../../domain/agents/agent.ts';
 import type { JwkSet } from '../../../domain/agents/public-key.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import { type BindInstant, type Bound, readScope, scopeColumn, storable } from './column.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { readScope, scopeColumn, storable } from './column.ts';
 
 export interface AgentRow {
   readonly agent_id: AgentId;
@@ -29,25 +29,6 @@ export interface AgentRow {
   readonly updated_at: Instant;
   readonly keys_since: Instant;
 }
-
-/** Not `*`: when a release adds a column, a prepared `select *` fails on every open connection of older replicas. */
-export const agentColumnNames = [
-  'agent_id',
-  'display_name',
-  'allowed_scopes',
-  'allowed_audiences',
-  'high_risk_audiences',
-  'max_task_ttl',
-  'max_token_ttl',
-  'max_delegation_depth',
-  'jwks_uri',
-  'jwks',
-  'enabled',
-  'revision',
-  'created_at',
-  'updated_at',
-  'keys_since',
-] as const satisfies readonly (keyof AgentRow)[];
 
 export function toAgent(row: AgentRow): Agent {
   return {
@@ -76,8 +57,7 @@ function readKeys(row: AgentRow): AgentKeySource {
   return { kind: 'inline', jwks };
 }
 
-/** The value of every column, by the column's name. */
-export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof AgentRow, Bound> {
+export function agentRow(agent: Agent): RowOf<typeof tables.agents> {
   return {
     agent_id: agent.agentId,
     display_name: storable('display_name', agent.displayName),
@@ -91,36 +71,8 @@ export function agentColumns(agent: Agent, instant: BindInstant): Record<keyof A
     jwks: agent.keys.kind === 'inline' ? JSON.stringify(agent.keys.jwks) : null,
     enabled: agent.enabled,
     revision: agent.revision,
-    created_at: instant(agent.createdAt),
-    updated_at: instant(agent.updatedAt),
-    keys_since: instant(agent.keysSince),
+    created_at: agent.createdAt,
+    updated_at: agent.updatedAt,
+    keys_since: agent.keysSince,
   };
-}
-
-// Statements about agents, which both engines build with Knex.
-
-export function listAgents(knex: Knex, page: { after?: AgentId | undefined; limit?: number | undefined }) {
-  const query = knex
-    .select(...agentColumnNames)
-    .from('agents')
-    .orderBy('agent_id');
-  if (page.after !== undefined) query.where('agent_id', '>', page.after);
-  if (page.limit !== undefined) query.limit(page.limit);
-  return query;
-}
-
-/** Changes no row if the id is taken. */
-export function insertAgent(knex: Knex, agent: Agent, instant: BindInstant) {
-  return knex('agents').insert(agentColumns(agent, instant)).onConflict('agent_id').ignore();
-}
-
-/** Changes no row unless the stored revision is the previous one. */
-export function replaceAgent(knex: Knex, agent: Agent, instant: BindInstant) {
-  return knex('agents')
-    .where({ agent_id: agent.agentId, revision: agent.revision - 1 })
-    .update(agentColumns(agent, instant));
-}
-
-export function deleteAgent(knex: Knex, agentId: AgentId) {
-  return knex('agents').where({ agent_id: agentId }).delete();
 }

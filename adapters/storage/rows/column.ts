@@ -40,11 +40,6 @@ export function storableOrNull(column: string, text: string | undefined): string
   return text === undefined ? null : storable(column, text);
 }
 
-/** A query made with Knex's builder. */
-export interface Built {
-  toSQL(): { toNative(): { readonly sql: string; readonly bindings: readonly unknown[] } };
-}
-
 export interface Rows<Row> {
   readonly rows: readonly Row[];
   /** How many rows were returned, or changed. */

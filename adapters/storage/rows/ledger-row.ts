@@ -6,7 +6,7 @@ import type { LedgerDecision, LedgerEntry, LedgerRecord } from '../../../domain/
 import { type BindInstant, type Bound, storableOrNull } from './column.ts';
 
 /** JSON has no exact larger number (schema.sql). */
-const LARGEST = Number.MAX_SAFE_INTEGER;
+export const LARGEST = Number.MAX_SAFE_INTEGER;
 
 export const BEYOND = 'the ledger holds a record with a number beyond 2^53 - 1: run `mandate audit-verify`';
 
@@ -58,11 +58,6 @@ export const SEALED_BY =
 
 /** Every column of a record, for a `select` from `ledger`. */
 export const RECORD_COLUMNS = [...ledgerColumns.map((column) => `ledger.${column}`), SEALED_BY].join(', ');
-
-/** Selects the number of a record that no checkpoint can seal, as text: beyond the safe integers a number would be rounded. */
-export const SELECT_OUTSIDE = `select cast(coalesce(
-    (select min(seq) from ledger where seq < 1), (select max(seq) from ledger where seq > ${LARGEST})
-  ) as text) as seq`;
 
 type ValuesOf<Columns extends readonly (keyof LedgerRow)[]> = {
   readonly [At in keyof Columns]: LedgerRow[Columns[At]];

@@ -1,11 +1,10 @@
 /** Converts between provisioned users and rows of the `provisioned_users` table. */
 
-import type { Knex } from 'knex';
-import type { UsersQuestion } from '../../../application/ports/queries.ts';
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
-import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { storable, storableOrNull } from './column.ts';
 
 export interface ProvisionedUserRow {
   readonly user_id: UserId;
@@ -42,7 +41,7 @@ export function toProvisionedUser(row: ProvisionedUserRow): ProvisionedUser {
   };
 }
 
-export function provisionedUserColumns(user: ProvisionedUser, instant: BindInstant): Readonly<Record<string, Bound>> {
+export function provisionedUserRow(user: ProvisionedUser): RowOf<typeof tables.provisioned_users> {
   return {
     user_id: user.userId,
     user_name: storable('user_name', user.userName),
@@ -51,47 +50,7 @@ export function provisionedUserColumns(user: ProvisionedUser, instant: BindInsta
     active: user.active,
     sponsor_key: storable('sponsor_key', user.sponsorKey),
     revision: user.revision,
-    created_at: instant(user.createdAt),
-    modified_at: instant(user.modifiedAt),
+    created_at: user.createdAt,
+    modified_at: user.modifiedAt,
   };
-}
-
-// Statements about users, which both engines build with Knex.
-
-const TABLE = 'provisioned_users';
-
-export function findUser(knex: Knex, userId: UserId) {
-  return knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .where({ user_id: userId });
-}
-
-export function pageOfUsers(knex: Knex, { match, skip, limit }: UsersQuestion) {
-  const query = knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .orderBy('user_id');
-  return query.where(matching(match)).limit(limit).offset(skip);
-}
-
-export function usersOfPerson(knex: Knex, sponsorKey: SponsorKey) {
-  return knex
-    .select(...provisionedUserColumnNames)
-    .from(TABLE)
-    .where({ sponsor_key: storable('sponsor_key', sponsorKey) })
-    .orderBy('user_id');
-}
-
-export interface CountRow {
-  readonly users: number;
-}
-
-export function countUsers(knex: Knex, match?: UsersQuestion['match']) {
-  return knex(TABLE).count('* as users').where(matching(match));
-}
-
-function matching(match: UsersQuestion['match']): Readonly<Record<string, string>> {
-  if (match === undefined) return {};
-  return match.attribute === 'externalId' ? { external_id: match.value } : { user_name_key: userNameKey(match.value) };
 }

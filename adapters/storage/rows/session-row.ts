@@ -1,14 +1,19 @@
-/** Converts rows of the `me_sessions` table to sessions. */
+/** Converts rows of the `sessions` table to sessions. */
 
-import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
-import type { Session, SessionHash } from '../../../domain/sponsors/session.ts';
-import { type BindInstant, type Bound, storable, storableOrNull } from './column.ts';
+import { operatorRoles } from '../../../domain/operators/operator.ts';
+import type { Session, SessionHash, SessionKind } from '../../../domain/sessions/session.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { storable, storableOrNull } from './column.ts';
 
 export interface SessionRow {
   readonly session_hash: SessionHash;
-  readonly sponsor_key: SponsorKey;
-  readonly sponsor: string;
+  readonly kind: SessionKind;
+  readonly iss: string;
+  readonly sub: string;
+  readonly sponsor_key: string | null;
+  /** Words with spaces between them. */
+  readonly roles: string;
   readonly sid: string | null;
   readonly authenticated_at: Instant | null;
   readonly created_at: Instant;
@@ -17,37 +22,32 @@ export interface SessionRow {
   readonly sealed_id_token: string | null;
 }
 
-export const sessionColumnNames = [
-  'session_hash',
-  'sponsor_key',
-  'sponsor',
-  'sid',
-  'authenticated_at',
-  'created_at',
-  'last_used_at',
-  'expires_at',
-  'sealed_id_token',
-] as const satisfies readonly (keyof SessionRow)[];
-
-export function sessionColumns(session: Session, bind: BindInstant): Record<keyof SessionRow, Bound> {
+export function sessionRow(session: Session): RowOf<typeof tables.sessions> {
   return {
     session_hash: session.sessionHash,
-    sponsor_key: storable('sponsor_key', session.sponsorKey),
-    sponsor: storable('sponsor', session.subject),
+    kind: session.kind,
+    iss: storable('iss', session.issuer),
+    sub: storable('sub', session.subject),
+    sponsor_key: storableOrNull('sponsor_key', session.sponsorKey),
+    roles: session.roles.join(' '),
     sid: storableOrNull('sid', session.sessionId),
-    authenticated_at: session.authenticatedAt === undefined ? null : bind(session.authenticatedAt),
-    created_at: bind(session.createdAt),
-    last_used_at: bind(session.lastUsedAt),
-    expires_at: bind(session.expiresAt),
+    authenticated_at: session.authenticatedAt ?? null,
+    created_at: session.createdAt,
+    last_used_at: session.lastUsedAt,
+    expires_at: session.expiresAt,
     sealed_id_token: storableOrNull('sealed_id_token', session.sealedIdToken),
   };
 }
 
 export function toSession(row: SessionRow): Session {
+  const held = row.roles.split(' ');
   return {
+    kind: row.kind,
     sessionHash: row.session_hash,
-    sponsorKey: row.sponsor_key,
-    subject: row.sponsor,
+    issuer: row.iss,
+    subject: row.sub,
+    sponsorKey: row.sponsor_key ?? undefined,
+    roles: operatorRoles.filter((role) => held.includes(role)),
     sessionId: row.sid ?? undefined,
     authenticatedAt: row.authenticated_at ?? undefined,
     createdAt: row.created_at,

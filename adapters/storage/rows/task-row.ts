@@ -1,15 +1,13 @@
 /** Converts between tasks and grants, and rows of the `tasks` and `task_grants` tables. */
 
 import type { TaskSelection } from '../../../application/decisions/fact.ts';
-import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { StatusReference } from '../../../domain/tasks/status-list.ts';
-import type { Grant, Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
-import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
-import { type BindInstant, type Bound, LATEST, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
+import type { Revocation, RevocationReason, Task, TaskState } from '../../../domain/tasks/task.ts';
+import { type BindInstant, type Bound, readScope, scopeColumn, storable, storableOrNull } from './column.ts';
 
-interface TaskStateRow {
+export interface TaskStateRow {
   readonly state: TaskState['kind'];
   readonly ended_at: Instant | null;
   readonly end_reason: RevocationReason | null;
@@ -31,20 +29,6 @@ export interface TaskRow extends TaskStateRow {
   readonly expires_at: Instant;
   readonly status_list: string | null;
   readonly status_index: number | null;
-}
-
-/** A grant joined with its task. */
-export interface GrantRow extends TaskRow {
-  readonly grant_scope: string;
-  readonly renewals: number;
-  readonly revoked_at: Instant | null;
-}
-
-export interface TokenFactsRow extends TaskStateRow {
-  readonly expires_at: Instant;
-  readonly enabled: boolean | number | null;
-  readonly token_revoked_at: Instant | null;
-  readonly token_reason: RevocationReason | null;
 }
 
 /** The columns that an exchange writes. The others are set when the task ends. */
@@ -72,37 +56,6 @@ export const taskColumns = [
   'ended_at',
   'end_reason',
 ] as const satisfies readonly (keyof TaskRow)[];
-
-/** The columns of a grant joined with its task, for a `select` with the aliases `g` and `t`. */
-export const GRANT_COLUMNS = [
-  ...taskColumns.map((column) => `t.${column}`),
-  'g.scope as grant_scope',
-  'g.renewals',
-  'g.revoked_at',
-].join(', ');
-
-/** The columns of TokenFactsRow, for a `select` with the aliases `t` (task), `a` (agent) and `r` (revoked token). */
-export const TOKEN_FACTS_COLUMNS =
-  't.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason';
-
-export function toGrant(row: GrantRow): Grant {
-  return {
-    task: toTask(row),
-    taskState: toTaskState(row),
-    revokedAt: row.revoked_at ?? undefined,
-    scope: readScope(row.grant_scope),
-    renewals: row.renewals,
-  };
-}
-
-export function toTokenFacts(row: TokenFactsRow): TokenFacts {
-  return {
-    tokenRevocation: toRevocation(row.token_revoked_at, row.token_reason),
-    taskState: toTaskState(row),
-    taskExpiresAt: row.expires_at,
-    agentEnabled: Boolean(row.enabled),
-  };
-}
 
 export function toTask(row: TaskRow): Task {
   return {
@@ -138,7 +91,7 @@ export function toTaskState(row: TaskStateRow): TaskState {
   throw new Error('a task is stored without its end');
 }
 
-function toRevocation(at: Instant | null, reason: RevocationReason | null): Revocation | undefined {
+export function toRevocation(at: Instant | null, reason: RevocationReason | null): Revocation | undefined {
   return at === null || reason === null ? undefined : { at, reason };
 }
 
@@ -193,79 +146,5 @@ export function selectedBy(selection: TaskSelection): SelectionKey {
   }
 }
 
-export interface OwnTaskRow extends Pick<TaskRow, 'task_id' | 'agent_id' | 'audience' | 'scope' | 'created_at'> {
-  readonly state: TaskState['kind'];
-  readonly expires_at: Instant;
-  readonly end_reason: RevocationReason | null;
-  /** When the task ended, or its time was up; `null` for a live task. */
-  readonly over_at: Instant | null;
-  readonly display_name: string | null;
-  readonly renewals: number | null;
-  readonly renewed_at: Instant | null;
-}
-
 /** Sorts after every task id, as the bound of the first page. */
 export const LAST_TASK_ID = '~';
-
-/**
- * A page of a person's tasks, in one statement, so that a task that ends meanwhile is read once. Each part reads at most
- * `limit` entries of its index, except the live tasks, which are sorted.
- *
- * @param bind adds the value of the next parameter, and returns its placeholder
- */
-export function selectOwnTasks(
-  sponsorKey: SponsorKey,
-  { after, limit, now }: OwnTasksQuestion,
-  bind: (value: Bound) => string,
-  instant: BindInstant,
-): string {
-  const key = () => bind(storable('sponsor_key', sponsorKey));
-  const isAmongEnded = after?.endedAt !== undefined;
-  const end = () => `(${bind(instant(after?.endedAt ?? LATEST))}, ${bind(isAmongEnded ? after.taskId : LAST_TASK_ID)})`;
-  // No task id sorts before the empty text: after a page with ended tasks, no live task is read.
-  const liveBefore = () => bind(isAmongEnded ? '' : (after?.taskId ?? LAST_TASK_ID));
-  const columns = 'task_id, agent_id, audience, scope, created_at, expires_at, state, end_reason';
-  // Of an expression (`|| ''`) the planner reads no index, which might be that of all tasks.
-  return `select ${columns}, over_at,
-      (select display_name from agents a where a.agent_id = found.agent_id) as display_name,
-      (select renewals from task_grants g where g.task_id = found.task_id limit 1) as renewals,
-      (select renewed_at from task_grants g where g.task_id = found.task_id limit 1) as renewed_at
-    from (
-      select * from (
-        select ${columns}, ended_at as over_at from tasks
-          where sponsor_key = ${key()} and state = 'live' and expires_at > ${bind(instant(now))}
-            and task_id || '' < ${liveBefore()}
-          order by task_id || '' desc limit ${bind(limit)}
-      ) live
-      union all
-      select ${columns}, expires_at from tasks
-        where sponsor_key = ${key()} and state = 'live' and expires_at <= ${bind(instant(now))}
-          and (expires_at, task_id) < ${end()}
-      union all
-      select * from (
-        select ${columns}, ended_at from tasks
-          where sponsor_key = ${key()} and ended_at is not null and (ended_at, task_id) < ${end()}
-          order by ended_at desc, task_id desc limit ${bind(limit)}
-      ) ended
-    ) found
-    order by over_at desc nulls first, task_id desc limit ${bind(limit)}`;
-}
-
-export function toOwnTask(row: OwnTaskRow): OwnTask {
-  const isLive = row.over_at === null;
-  return {
-    taskId: row.task_id,
-    agentId: row.agent_id,
-    displayName: row.display_name ?? undefined,
-    audience: row.audience,
-    scope: readScope(row.scope),
-    startedAt: row.created_at,
-    expiresAt: row.expires_at,
-    // Its time is up, but the sweeper has not recorded its expiry yet.
-    state: !isLive && row.state === 'live' ? 'expired' : row.state,
-    endedAt: row.over_at ?? undefined,
-    reason: isLive ? undefined : (row.end_reason ?? 'task_ttl_elapsed'),
-    renewals: row.renewals ?? 0,
-    renewedAt: row.renewed_at ?? undefined,
-  };
-}

@@ -6,24 +6,12 @@
 import type { Checkpoints } from '../../../application/ports/checkpoints.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
-import {
-  type ArchivedRow,
-  CHECKPOINT_COLUMNS,
-  type CheckpointRow,
-  checkpointColumns,
-  checkpointValues,
-  SELECT_ARCHIVED,
-  type SealingRow,
-  selectSealing,
-  toArchivedThrough,
-  toCheckpoint,
-  toSealing,
-} from '../rows/checkpoint-row.ts';
-import { BEYOND, type LedgerValues, RECORD_COLUMNS, readLedgerValues, SELECT_OUTSIDE } from '../rows/ledger-row.ts';
+import { newestCheckpoint, storedCheckpoints } from '../queries/checkpoints.ts';
+import { checkpointColumns, checkpointValues } from '../rows/checkpoint-row.ts';
+import { BEYOND, type LedgerValues, RECORD_COLUMNS, readLedgerValues } from '../rows/ledger-row.ts';
+import { answer } from './answer.ts';
+import { sqliteAsk } from './ask.ts';
 import { bindInstant, type Connection } from './connection.ts';
-import type { Run } from './handle.ts';
-
-const selectNewest = `select ${CHECKPOINT_COLUMNS} from checkpoints c order by c.checkpoint_id desc limit 1`;
 
 const selectHighest = `select max(seq) as highest, max(seq) > ${Number.MAX_SAFE_INTEGER} as beyond from ledger where seq > ?`;
 
@@ -36,18 +24,15 @@ const selectNumbered = `select ${RECORD_COLUMNS} from ledger where seq = ?`;
 const insert = `insert into checkpoints (${checkpointColumns.join(', ')})
   values (${checkpointColumns.map(() => '?').join(', ')})`;
 
-const selectPage = `select ${CHECKPOINT_COLUMNS} from checkpoints c
-  where c.checkpoint_id > ? order by c.checkpoint_id limit ?`;
-
-const selectSealingOf = selectSealing('?');
-
 const selectStored = 'select 1 from ledger where seq = ?';
 
 export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
   return {
+    ...storedCheckpoints(sqliteAsk({ read })),
+
     unsealed: () =>
       read((run) => {
-        const previous = findNewest(run);
+        const previous = answer(run, newestCheckpoint, undefined);
         const sealed = previous?.lastSeq ?? 0;
         const { rows } = run<{ highest: number | null; beyond: number | null }>(selectHighest, [sealed]);
         if (rows[0]?.beyond) throw new StorageUnavailable(BEYOND);
@@ -70,7 +55,7 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
 
     add: (checkpoint) =>
       write((run) => {
-        const newest = findNewest(run);
+        const newest = answer(run, newestCheckpoint, undefined);
         const isNext =
           checkpoint.checkpointId === (newest?.checkpointId ?? 0) + 1 &&
           checkpoint.firstSeq === (newest?.lastSeq ?? 0) + 1;
@@ -81,26 +66,7 @@ export function sqliteCheckpoints({ read, write }: Connection): Checkpoints {
         run(insert, checkpointValues(checkpoint, bindInstant));
         return 'added';
       }),
-
-    outside: () => read((run) => run<{ seq: string | null }>(SELECT_OUTSIDE).rows[0]?.seq ?? undefined),
-
-    newest: () => read(findNewest),
-
-    page: (after, limit) => read((run) => run<CheckpointRow>(selectPage, [after, limit]).rows.map(toCheckpoint)),
-
-    sealing: (seq) => read((run) => toSealing(seq, run<SealingRow>(selectSealingOf, [seq, seq]).rows[0])),
-
-    archivedThrough: () =>
-      read((run) => {
-        const row = run<ArchivedRow>(SELECT_ARCHIVED).rows[0];
-        return row && toArchivedThrough(row);
-      }),
   };
-}
-
-function findNewest(run: Run): Checkpoint | undefined {
-  const row = run<CheckpointRow>(selectNewest).rows[0];
-  return row && toCheckpoint(row);
 }
 
 function isWhole({ checkpointId, firstSeq, lastSeq, prevCheckpointHash }: Checkpoint): boolean {

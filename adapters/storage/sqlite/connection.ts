@@ -2,7 +2,7 @@
 
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
 import { type DecisionOutcomes, decisionOutcomes } from '../decision-outcomes.ts';
-import type { BindInstant, Bound, Built, Rows } from '../rows/column.ts';
+import type { BindInstant, Bound, Rows } from '../rows/column.ts';
 import { asUnavailable, faultOf, whileBusy } from './errors.ts';
 import { groupCommit } from './group-commit.ts';
 import { type Handle, openHandle, type RowForm, type Run } from './handle.ts';
@@ -168,10 +168,9 @@ function configure(handle: Handle, path: string, access: Access): void {
 }
 
 function runner(handle: Handle): Run {
-  return <Row>(query: Built | string, values: readonly unknown[] = [], form: RowForm = 'object'): Rows<Row> => {
-    const { sql, bindings } = typeof query === 'string' ? { sql: query, bindings: values } : query.toSQL().toNative();
+  return <Row>(sql: string, values: readonly unknown[] = [], form: RowForm = 'object'): Rows<Row> => {
     const statement = handle.prepare<Row>(sql, form);
-    const bound = bindings.map(bindable);
+    const bound = values.map(bindable);
     if (!statement.reader) return { rows: [], count: statement.run(bound).changes };
     const rows = statement.all(bound);
     return { rows, count: rows.length };

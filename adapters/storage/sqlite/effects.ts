@@ -2,25 +2,18 @@
 
 import {
   byEnd,
-  type ClosedSessions,
   EFFECT_ORDER,
   type Effect,
   type EffectName,
   type Effects,
 } from '../../../application/decisions/effect.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { Agent } from '../../../domain/agents/agent.ts';
-import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';
-import { agentColumnNames, agentColumns } from '../rows/agent-row.ts';
-import { scopeColumn, storable, storableOrNull } from '../rows/column.ts';
-import { logKeyColumns, logKeyValues } from '../rows/log-row.ts';
-import { operatorSessionColumnNames, operatorSessionColumns } from '../rows/operator-session-row.ts';
-import { provisionedUserColumnNames, provisionedUserColumns } from '../rows/provisioned-user-row.ts';
-import { sessionColumnNames, sessionColumns } from '../rows/session-row.ts';
+import { compile, inOrder, sqlite } from '../dialect.ts';
+import { type RowEffect, type RowEffectName, rowEffects, storedRow } from '../row-effects.ts';
+import { scopeColumn } from '../rows/column.ts';
 import { insertedTaskColumns, taskValues } from '../rows/task-row.ts';
-import { bindInstant } from './connection.ts';
+import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './append.ts';
 import type { Run } from './handle.ts';
-import { appendEnds, appendEntries, appendOperatorAct, lastNumber } from './ledger.ts';
 import { ENDED_AT_ONCE } from './limits.ts';
 
 /**
@@ -51,10 +44,6 @@ function apply<Name extends EffectName>(
   appliers[effect.effect](run, effect, applying);
 }
 
-const insertAssertion = 'insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?)';
-
-const insertSignal = 'insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?)';
-
 const insertTask = insertInto('tasks', insertedTaskColumns);
 const insertGrant = 'insert into task_grants (grant_hash, task_id, scope) values (?, ?, ?)';
 const updateGrant =
@@ -71,65 +60,20 @@ const deleteTasks = `delete from tasks ${GIVEN_TASKS}`;
 const insertToken = `insert into revoked_tokens (jti, task_id, revoked_at, reason, forget_at, status_list)
   values (?, ?, ?, ?, ?, (select status_list from tasks where task_id = ?))`;
 
-const putBlock = `insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
-  on conflict (sponsor_key, source) do update set
-    kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at`;
-const deleteBlock = 'delete from sponsor_blocks where sponsor_key = ? and source = ?';
-
-const putPendingUnblock = `insert into pending_unblocks (sponsor_key, iss, sub, operator_key, forget_at) values (?, ?, ?, ?, ?)
-  on conflict (sponsor_key) do update
-    set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at`;
-const removePendingUnblock = 'delete from pending_unblocks where sponsor_key = ?';
-
-const putLogout = `insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
-  on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at`;
-
-const insertSession = insertInto('me_sessions', sessionColumnNames);
-const insertOperatorSession = insertInto('operator_sessions', operatorSessionColumnNames);
-const ofMe = sessionStatements('me_sessions');
-const ofOperators = sessionStatements('operator_sessions');
-
-function sessionStatements(table: string) {
-  return {
-    renew: `update ${table} set last_used_at = ?, expires_at = ? where session_hash = ?`,
-    close: `delete from ${table} where session_hash = ?`,
-  };
+function applyRow<Of>(effect: RowEffect<Of>): (run: Run, one: Of) => void {
+  const { text, names } = compile(effect.text(sqlite), sqlite);
+  return (run, one) => void run(text, inOrder(names, storedRow(effect, one, sqlite)));
 }
 
-const closeBySid = 'delete from me_sessions where sid = ? or (sid is null and sponsor = ?)';
-const closeBySubject = 'delete from me_sessions where sponsor = ?';
-const closeSurplus = `delete from me_sessions where session_hash in (
-  select session_hash from me_sessions where sponsor = ? order by expires_at desc limit -1 offset ?)`;
-
-function closeSessions(run: Run, closed: ClosedSessions): void {
-  if (closed.kind === 'one') run(ofMe.close, [closed.sessionHash]);
-  else if (closed.kind === 'person') run(closeBySubject, [storable('sub', closed.subject)]);
-  else if (closed.kind === 'surplus') run(closeSurplus, [storable('sub', closed.subject), closed.keep]);
-  else run(closeBySid, [storable('sid', closed.sessionId), storableOrNull('sub', closed.subject)]);
-}
-
-const insertAgent = insertInto('agents', agentColumnNames);
-const updateAgent = `update agents set ${agentColumnNames.map((name) => `${name} = ?`).join(', ')} where agent_id = ?`;
-
-const userColumnNames = [...provisionedUserColumnNames, 'user_name_key'] as const;
-const insertUser = insertInto('provisioned_users', userColumnNames);
-const updateUser = `update provisioned_users set ${userColumnNames.map((name) => `${name} = ?`).join(', ')}
-  where user_id = ?`;
-
-const insertStatusList = insertInto('status_lists', ['list_id', 'audience', 'entries', 'created_at']);
-const closeStatusList = 'update status_lists set closed_at = ? where list_id = ?';
-
-const putLogKey = `${insertInto('log_keys', logKeyColumns)}
-  on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to`;
+const ofRows = Object.fromEntries(
+  Object.entries(rowEffects).map(([name, effect]) => [name, applyRow(effect as RowEffect<never>)]),
+) as unknown as Pick<Appliers, RowEffectName>;
 
 const appliers: Appliers = {
-  spend_assertion: (run, { agentId, jti, forgetAt }) => run(insertAssertion, [agentId, storable('jti', jti), forgetAt]),
-
-  accept_signal: (run, { receiver, issuer, jti, forgetAt }) =>
-    run(insertSignal, [receiver, storable('issuer', issuer), storable('jti', jti), forgetAt]),
+  ...ofRows,
 
   insert_task: (run, { task, grantHash }) => {
-    run(insertTask, taskValues(task, bindInstant));
+    run(insertTask, taskValues(task, sqlite.instant));
     run(insertGrant, [grantHash, task.taskId, scopeColumn(task.scope)]);
   },
 
@@ -156,64 +100,6 @@ const appliers: Appliers = {
   revoke_token: (run, { tokenId, taskId, at, reason, forgetAt }) =>
     run(insertToken, [tokenId, taskId, at, reason, forgetAt, taskId]),
 
-  put_block: (run, { sponsorKey, source, kind, blockedAt, statedAt }) =>
-    run(putBlock, [storable('sponsor_key', sponsorKey), source, kind, blockedAt, statedAt]),
-
-  remove_block: (run, { sponsorKey, source }) => run(deleteBlock, [storable('sponsor_key', sponsorKey), source]),
-
-  put_pending_unblock: (run, { sponsorKey, issuer, subject, operatorKey, forgetAt }) =>
-    run(putPendingUnblock, [
-      storable('sponsor_key', sponsorKey),
-      storable('iss', issuer),
-      storable('sub', subject),
-      storable('operator_key', operatorKey),
-      forgetAt,
-    ]),
-  remove_pending_unblock: (run, { sponsorKey }) => run(removePendingUnblock, [storable('sponsor_key', sponsorKey)]),
-
-  put_logout: (run, { kind, name, statedAt, forgetAt }) =>
-    run(putLogout, [kind, storable('name', name), statedAt, forgetAt]),
-
-  close_sessions: closeSessions,
-  insert_session: (run, session) => {
-    const columns = sessionColumns(session, bindInstant);
-    run(
-      insertSession,
-      sessionColumnNames.map((name) => columns[name]),
-    );
-  },
-  renew_session: (run, { sessionHash, lastUsedAt, expiresAt }) => run(ofMe.renew, [lastUsedAt, expiresAt, sessionHash]),
-  close_operator_session: (run, { sessionHash }) => run(ofOperators.close, [sessionHash]),
-  insert_operator_session: (run, session) => {
-    const columns = operatorSessionColumns(session, bindInstant);
-    run(
-      insertOperatorSession,
-      operatorSessionColumnNames.map((name) => columns[name]),
-    );
-  },
-  renew_operator_session: (run, { sessionHash, lastUsedAt, expiresAt }) =>
-    run(ofOperators.renew, [lastUsedAt, expiresAt, sessionHash]),
-
-  insert_agent: (run, agent) => run(insertAgent, agentValues(agent)),
-  replace_agent: (run, agent) => run(updateAgent, [...agentValues(agent), agent.agentId]),
-  remove_agent: (run, { agentId }) => run('delete from agents where agent_id = ?', [agentId]),
-
-  insert_user: (run, user) => run(insertUser, userValues(user)),
-  replace_user: (run, user) => run(updateUser, [...userValues(user), user.userId]),
-  remove_user: (run, { userId }) => run('delete from provisioned_users where user_id = ?', [userId]),
-
-  insert_status_list: (run, { listId, audience, entries, at }) =>
-    run(insertStatusList, [listId, storable('audience', audience), entries, at]),
-  close_status_list: (run, { listId, at }) => run(closeStatusList, [at, listId]),
-
-  put_log_key: (run, key) => {
-    const values = logKeyValues(key, bindInstant);
-    run(
-      putLogKey,
-      logKeyColumns.map((name) => values[name]),
-    );
-  },
-
   append: (run, { entries, ended }, { deadline }) => {
     appendEntries(run, entries);
     if (ended === undefined) return;
@@ -237,14 +123,4 @@ function inPortions<Item>(
 
 function insertInto(table: string, columns: readonly string[]): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
-}
-
-function agentValues(agent: Agent) {
-  const columns = agentColumns(agent, bindInstant);
-  return agentColumnNames.map((name) => columns[name]);
-}
-
-function userValues(user: ProvisionedUser) {
-  const columns = provisionedUserColumns(user, bindInstant);
-  return userColumnNames.map((name) => columns[name] ?? null);
 }

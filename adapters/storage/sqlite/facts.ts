@@ -1,82 +1,31 @@
 /** Reads the facts of decisions (application/decisions/fact.ts) from SQLite. */
 
-import type { About, Answer, FactName, GrantFacts, LogoutTimes } from '../../../application/decisions/fact.ts';
-import type { AgentId, SponsorKey, TaskId, UserId } from '../../../domain/identifiers.ts';
-import type { Instant } from '../../../domain/instant.ts';
-import type { OtherUsers } from '../../../domain/signals/provisioning-statement.ts';
-import type { StatedBlock } from '../../../domain/sponsors/block.ts';
-import { type AgentRow, agentColumnNames, toAgent } from '../rows/agent-row.ts';
-import { BLOCK_COLUMNS, type BlockRow, OLDEST_FIRST } from '../rows/block-row.ts';
-import { type Bound, readScope, storable } from '../rows/column.ts';
-import { type LogKeyRow, logKeyColumns, toLogKey } from '../rows/log-row.ts';
-import {
-  type OperatorSessionRow,
-  operatorSessionColumnNames,
-  operatorSessionsBy,
-  toOperatorSession,
-} from '../rows/operator-session-row.ts';
+import type { About, Answer, FactName } from '../../../application/decisions/fact.ts';
+import { compile, inOrder, sqlite } from '../dialect.ts';
+import { lockedSessions } from '../queries/sessions.ts';
+import { countUsers } from '../queries/users.ts';
+import { type RowFact, type RowFactName, rowFacts } from '../row-facts.ts';
+import { type Bound, storable } from '../rows/column.ts';
 import { selectedBy, type TaskRow } from '../rows/task-row.ts';
+import { answer } from './answer.ts';
 import type { Run } from './handle.ts';
 
 type Readers = { readonly [Name in FactName]: (run: Run, about: About<Name>) => Answer<Name> };
 
+const sharedReaders = Object.fromEntries(
+  Object.entries(rowFacts).map(([name, fact]) => [name, shared(fact as RowFact<never>)]),
+) as unknown as Pick<Readers, RowFactName>;
+
+/** Reads a fact that both engines read by one select. */
+function shared<Name extends FactName>({ text: source, values, read }: RowFact<Name>) {
+  const { text, names } = compile(source(sqlite), sqlite);
+  return (run: Run, about: About<Name>) => read(run<never>(text, inOrder(names, values(about, sqlite))).rows);
+}
+
 const readers: Readers = {
-  agent: (run, agentId) => {
-    const row = first<AgentRow>(run, `select ${agentColumnNames.join(', ')} from agents where agent_id = ?`, agentId);
-    return row && toAgent(row);
-  },
+  ...sharedReaders,
 
-  agent_revision: (run, agentId) =>
-    first<{ revision: number }>(run, 'select revision from agents where agent_id = ?', agentId)?.revision,
-
-  agent_has_tasks: (run, agentId) => isThere(run, 'select 1 from tasks where agent_id = ? limit 1', agentId),
-
-  blocks: readBlocks,
-
-  pending_unblock: (run, sponsorKey) => {
-    const query = 'select iss, sub, operator_key, forget_at from pending_unblocks where sponsor_key = ?';
-    const row = first<{ iss: string; sub: string; operator_key: string; forget_at: Instant }>(
-      run,
-      query,
-      storable('sponsor_key', sponsorKey),
-    );
-    return row && { issuer: row.iss, subject: row.sub, operatorKey: row.operator_key, forgetAt: row.forget_at };
-  },
-
-  assertion_spent: (run, { agentId, jti, latestForgetAt }) =>
-    isThere(run, assertionSpent, agentId, storable('jti', jti), latestForgetAt),
-
-  logout: (run, { kind, name }) => {
-    const query = 'select stated_at, forget_at from logouts where kind = ? and name = ?';
-    const row = first<LogoutRow>(run, query, kind, storable('name', name));
-    return row && toLogoutTimes(row);
-  },
-
-  operator_sessions: (run, about) => {
-    const { by, values } = operatorSessionsBy(about);
-    return run<OperatorSessionRow>(OPERATOR_SESSIONS[by], values).rows.map(toOperatorSession);
-  },
-
-  live_task_without_session: (run, { subject, at }) => isThere(run, withoutSession, storable('sponsor', subject), at),
-
-  task_state: (run, taskId) => {
-    const row = first<TaskRow>(run, 'select state, expires_at from tasks where task_id = ?', taskId);
-    return row && { state: row.state, expiresAt: row.expires_at };
-  },
-
-  task_sponsor: (run, taskId) =>
-    first<TaskRow>(run, 'select sponsor_key from tasks where task_id = ?', taskId)?.sponsor_key,
-
-  grant: (run, grantHash) => {
-    const query = 'select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?';
-    const row = first<GrantFactsRow>(run, query, grantHash);
-    return row && toGrantFacts(row);
-  },
-
-  grant_agent: (run, grantHash) => {
-    const query = 'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = ?';
-    return first<{ agent_id: AgentId }>(run, query, grantHash)?.agent_id;
-  },
+  sessions: (run, about) => answer(run, lockedSessions, about),
 
   live_tasks: (run, { selection, at }) => {
     const { by, keys } = selectedBy(selection);
@@ -93,22 +42,7 @@ const readers: Readers = {
 
   ended_tasks: (run, { endedBy, limit }) => run<TaskIdRow>(endedTasks, [endedBy, limit]).rows.map((row) => row.task_id),
 
-  token_revoked: (run, tokenId) => isThere(run, 'select 1 from revoked_tokens where jti = ?', tokenId),
-
-  signal_accepted: (run, { receiver, issuer, jti }) => {
-    const query = 'select 1 from accepted_signals where receiver = ? and issuer = ? and jti = ?';
-    return isThere(run, query, receiver, storable('issuer', issuer), storable('jti', jti));
-  },
-
-  user_revision: (run, userId) =>
-    first<{ revision: number }>(run, 'select revision from provisioned_users where user_id = ?', userId)?.revision,
-
-  user_named: (run, name) => {
-    const query = 'select user_id from provisioned_users where user_name_key = ?';
-    return first<{ user_id: UserId }>(run, query, storable('user_name_key', name))?.user_id;
-  },
-
-  user_count: (run) => first<{ users: number }>(run, 'select count(*) as users from provisioned_users')?.users ?? 0,
+  user_count: (run, about) => answer(run, countUsers, about),
 
   status_slot: (run, { audience, draws }) => {
     const list = first<OpenListRow>(run, openList, storable('audience', audience));
@@ -133,18 +67,6 @@ const readers: Readers = {
     const taken = first<{ taken: number }>(run, countTaken, oldest.list_id)?.taken ?? 0;
     return { listId: oldest.list_id, hasRoom: taken < oldest.entries, isOnly: lists.length === 1 };
   },
-
-  log_keys: (run, use) => run<LogKeyRow>(logKeys, [use]).rows.map(toLogKey),
-
-  inactive_users: (run, sponsorKey) => {
-    const query = 'select user_id from provisioned_users where sponsor_key = ? and not active order by user_id';
-    return run<{ user_id: UserId }>(query, [storable('sponsor_key', sponsorKey)]).rows.map((row) => row.user_id);
-  },
-
-  other_users: (run, { sponsorKey, except }) => {
-    const key = storable('sponsor_key', sponsorKey);
-    return first<OtherUsers>(run, otherUsers, key, except) ?? { users: 0, inactive: 0 };
-  },
 };
 
 export function readFact<Name extends FactName>(
@@ -162,22 +84,6 @@ function isThere(run: Run, query: string, ...values: readonly Bound[]): boolean 
   return run(query, values).count > 0;
 }
 
-function operatorSessions(condition: string): string {
-  return `select ${operatorSessionColumnNames.join(', ')} from operator_sessions where ${condition}`;
-}
-
-const OPERATOR_SESSIONS = {
-  session_hash: operatorSessions('session_hash = ?'),
-  sid: operatorSessions('sid = ? or (sid is null and sub = ?)'),
-  sub: operatorSessions('sub = ?'),
-} as const;
-
-/** The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key. */
-const assertionSpent = `select 1 from spent_assertions where agent_id = ? and jti = ?
-  union all select 1 from spent_assertions where agent_id = '' and jti = '' and forget_at >= ?`;
-
-const logKeys = `select ${logKeyColumns.join(', ')} from log_keys where use = ? order by active_from, kid`;
-
 /** The audience's open status lists, oldest first. */
 const openList = `select list_id, entries from status_lists
   where audience = ? and closed_at is null order by created_at, list_id limit 2`;
@@ -194,49 +100,6 @@ const afterTaken = `select t.status_index + 1 as free from tasks t
   where t.status_list = ? and t.status_index >= ? and t.status_index < ? - 1
     and not exists (select 1 from tasks n where n.status_list = t.status_list and n.status_index = t.status_index + 1)
   order by t.status_index limit 1`;
-
-const blocks = `select ${BLOCK_COLUMNS}, stated_at from sponsor_blocks where sponsor_key = ? ${OLDEST_FIRST}`;
-
-interface StatedBlockRow extends BlockRow {
-  readonly stated_at: Instant;
-}
-
-function readBlocks(run: Run, sponsorKey: SponsorKey): readonly StatedBlock[] {
-  return run<StatedBlockRow>(blocks, [storable('sponsor_key', sponsorKey)]).rows.map((row) => ({
-    sponsorKey: row.sponsor_key,
-    source: row.source,
-    kind: row.kind,
-    blockedAt: row.blocked_at,
-    statedAt: row.stated_at,
-  }));
-}
-
-interface LogoutRow {
-  readonly stated_at: Instant;
-  readonly forget_at: Instant;
-}
-
-function toLogoutTimes(row: LogoutRow): LogoutTimes {
-  return { statedAt: row.stated_at, forgetAt: row.forget_at };
-}
-
-interface GrantFactsRow {
-  readonly task_id: TaskId;
-  readonly scope: string;
-  readonly renewals: number;
-  readonly unrecorded: number;
-  readonly revoked_at: Instant | null;
-}
-
-function toGrantFacts(row: GrantFactsRow): GrantFacts {
-  return {
-    taskId: row.task_id,
-    scope: readScope(row.scope),
-    renewals: row.renewals,
-    unrecorded: row.unrecorded,
-    revokedAt: row.revoked_at ?? undefined,
-  };
-}
 
 interface LiveTaskRow extends Pick<TaskRow, 'task_id' | 'sponsor'> {
   readonly selected: 0 | 1;
@@ -275,9 +138,6 @@ const LIVE_TASKS = {
   sponsor: liveTasks('sponsor', "sponsor = ? and state = 'live'"),
 } as const;
 
-const withoutSession = `select 1 from tasks
-  where sponsor = ? and session_id is null and state = 'live' and expires_at > ? limit 1`;
-
 const dueTasks = `select task_id from (
     select task_id, created_at from tasks where state = 'live' and expires_at <= ? order by expires_at limit ?
   ) order by created_at, task_id`;
@@ -285,6 +145,3 @@ const dueTasks = `select task_id from (
 const endedTasks = `select task_id from tasks ended where ended_at <= ? and status_list is null
     and not exists (select 1 from tasks child where child.parent_task_id = ended.task_id)
   order by ended_at limit ?`;
-
-const otherUsers = `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users
-  where sponsor_key = ? and user_id <> ?`;

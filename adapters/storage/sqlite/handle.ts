@@ -7,13 +7,13 @@
  */
 
 import Database from 'better-sqlite3';
-import type { Bound, Built, Rows } from '../rows/column.ts';
+import type { Bound, Rows } from '../rows/column.ts';
 
 /** The form of a row: an object by column names, or a list of values, which takes half the CPU time. */
 export type RowForm = 'object' | 'list';
 
 /** Runs one statement. */
-export type Run = <Row>(query: Built | string, values?: readonly Bound[], form?: RowForm) => Rows<Row>;
+export type Run = <Row>(query: string, values?: readonly Bound[], form?: RowForm) => Rows<Row>;
 
 export interface Handle {
   /** Compiles a statement once for each form, and keeps it. */

@@ -10,9 +10,10 @@ import type { LedgerReading } from '../storage.ts';
 import type { SqliteOptions } from './connection.ts';
 import { isDamage } from './damaged-file.ts';
 import { type DriverFault, driverFault } from './driver-fault.ts';
-import { callerOf, checkpointsOf, startDatabaseThread, transparencyLogOf } from './open.ts';
-import type { DatabaseMethods } from './worker/main.ts';
-import type { Client } from './worker/rpc.ts';
+import { ANSWER_LIMIT_MS } from './limits.ts';
+import type { DatabasePorts } from './worker/main.ts';
+import { portsOver } from './worker/ports.ts';
+import { startDatabaseThread } from './worker/start.ts';
 
 export type LedgerFileProblem =
   /** The path does not exist, or is a directory or a device. */
@@ -38,47 +39,38 @@ export class LedgerFileUnusable extends Error {
 
 /** @throws LedgerFileUnusable */
 export async function openSqliteLedger(path: string): Promise<LedgerReading> {
-  const { call, close } = await openToRead({ path });
-  return {
-    ledger: { page: callerOf(call)('ledgerPage') },
-    checkpoints: checkpointsOf(call),
-    transparencyLog: transparencyLogOf(call),
-    schemaStatus: callerOf(call)('schemaStatus'),
-    close,
-  };
+  const { ports, close } = await openToRead({ path });
+  const { ledger, checkpoints, transparencyLog, database } = ports;
+  return { ledger, checkpoints, transparencyLog, schemaStatus: database.schemaStatus, close };
 }
 
 /** Opens the file for `mandate doctor`. @throws LedgerFileUnusable */
 export async function openSqliteCondition(path: string): Promise<StorageCondition> {
-  const { call, close } = await openToRead({ path, pageCheck: 'if_small' });
-  const ask = callerOf(call);
+  const { ports, close } = await openToRead({ path, pageCheck: 'if_small' });
+  const { condition, transparencyLog, statusLists, sponsors } = ports;
   return {
-    server: ask('serverVersion'),
-    schema: ask('schemaStatus'),
-    guards: ask('guards'),
-    sealing: ask('sealingCondition'),
-    outbox: ask('outboxCondition'),
-    log: ask('logState'),
-    witnessProblems: ask('witnessProblems'),
-    statusLists: ask('statusListUsage'),
-    findBlocks: ask('findBlocks'),
-    isLoggedOut: ask('isLoggedOut'),
-    logoutEndedNothing: ask('logoutEndedNothing'),
+    ...condition,
+    log: transparencyLog.state,
+    witnessProblems: transparencyLog.problems,
+    statusLists: statusLists.usage,
+    findBlocks: sponsors.findBlocks,
     link: async () => undefined,
     // SQLite uses the clock of this machine, so there is nothing to compare.
     now: async () => undefined,
     role: async () => undefined,
     months: async () => undefined,
-    numbering: ask('numbering'),
     writing: async () => undefined,
     close,
   };
 }
 
-async function openToRead(options: Pick<SqliteOptions, 'path' | 'pageCheck'>): Promise<Client<DatabaseMethods>> {
+async function openToRead(
+  options: Pick<SqliteOptions, 'path' | 'pageCheck'>,
+): Promise<{ readonly ports: DatabasePorts; close(): Promise<void> }> {
   await refuseUnreadable(options.path);
   try {
-    return await startDatabaseThread({ ...options, readOnly: true });
+    const { methods, call, close } = await startDatabaseThread({ ...options, readOnly: true });
+    return { ports: portsOver<DatabasePorts>(methods, call, ANSWER_LIMIT_MS), close };
   } catch (error) {
     throw new LedgerFileUnusable(problemOf(error), { cause: error });
   }

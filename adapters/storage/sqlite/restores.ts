@@ -4,8 +4,8 @@ import type { RestoreOutcome, RestoreRequest } from '../../../application/ports/
 import { RESTORE_REFUSES_SECONDS } from '../../../domain/agents/assertion.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { movedOn, restoredEntry } from '../../../domain/ledger/restoring.ts';
+import { appendEntries, lastNumber } from './append.ts';
 import type { Connection } from './connection.ts';
-import { appendEntries, lastNumber } from './ledger.ts';
 
 const highest = `select max(coalesce((select max(seq) from ledger), 0),
   coalesce((select max(last_seq) from checkpoints), 0)) as seq`;

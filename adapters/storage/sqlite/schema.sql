@@ -207,12 +207,17 @@ create table logouts (
 ) strict, without rowid;
 create index logouts_by_forgetting on logouts (forget_at);
 
--- Sessions of the page /me. Only the browser knows the secret.
-create table me_sessions (
+-- Sessions of the page /me and of the console. Only the browser knows the secret.
+create table sessions (
   -- SHA-256 of the secret, in lowercase hex.
   session_hash text primary key,
-  sponsor_key text not null,
-  sponsor text not null,
+  kind text not null,
+  iss text not null,
+  sub text not null,
+  -- Null for an operator whose token has none.
+  sponsor_key text,
+  -- An operator's, as of the sign-in, with spaces between them.
+  roles text not null,
   -- The session of the identity provider.
   sid text,
   authenticated_at integer,
@@ -220,32 +225,12 @@ create table me_sessions (
   last_used_at integer not null,
   expires_at integer not null,
   -- Encrypted with the secret.
-  sealed_id_token text
+  sealed_id_token text,
+  constraint sessions_kind check (kind = 'operator' or kind = 'me' and sponsor_key is not null and roles = '')
 ) strict, without rowid;
-create index me_sessions_by_sid on me_sessions (sid) where sid is not null;
-create index me_sessions_by_sponsor on me_sessions (sponsor);
-create index me_sessions_by_expiry on me_sessions (expires_at);
-
--- Sessions of the console. Only the browser knows the secret.
-create table operator_sessions (
-  -- SHA-256 of the secret, in lowercase hex.
-  session_hash text primary key,
-  iss text not null,
-  sub text not null,
-  sponsor_key text,
-  -- Those of the sign-in, with spaces between them.
-  roles text not null,
-  -- The session of the identity provider.
-  sid text,
-  created_at integer not null,
-  last_used_at integer not null,
-  expires_at integer not null,
-  -- Encrypted with the secret.
-  sealed_id_token text
-) strict, without rowid;
-create index operator_sessions_by_sid on operator_sessions (sid) where sid is not null;
-create index operator_sessions_by_sub on operator_sessions (sub);
-create index operator_sessions_by_expiry on operator_sessions (expires_at);
+create index sessions_by_sid on sessions (sid, kind) where sid is not null;
+create index sessions_by_sub on sessions (sub, kind);
+create index sessions_by_expiry on sessions (expires_at);
 
 -- The ledger (specification "Audit record", "Ledger and seal"), append-only. INSERT OR REPLACE deletes a row without
 -- running its DELETE trigger. So the ledger's tables also refuse an insert whose key exists.

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Sets Glewlwyd up for Mandate by its admin API: scopes, OpenID Connect, a person, and four clients.
+# Sets Glewlwyd up for Mandate by its admin API, once: scopes, OpenID Connect, a person, and four clients. To change an
+# address, delete the folder, and begin again with start.sh.
 set -eu
 glewlwyd=${GLEWLWYD:-http://127.0.0.1:4593}/api
 mandate=${MANDATE:-http://127.0.0.1:5100}
-console=${CONSOLE:-http://127.0.0.1:5200}
+console=${CONSOLE:-http://127.0.0.1:5600}
 # The application with which people sign in.
-portal=${PORTAL:-http://127.0.0.1:5300}
+portal=${PORTAL:-http://127.0.0.1:5500}
 
 # Sends the JSON of the standard input.
 send() {
@@ -18,6 +19,11 @@ json_text() { awk 'BEGIN { printf "\"" } { printf "%s\\n", $0 } END { printf "\"
 # Until it listens.
 curl --silent --output /dev/null --retry 20 --retry-delay 1 --retry-connrefused "$glewlwyd/oidc"
 echo '{ "username": "admin", "password": "password" }' | send POST /auth/
+if send GET /scope/jira:read < /dev/null > /dev/null 2>&1; then
+  rm admin.cookies
+  echo 'This Glewlwyd is set up already. Delete its folder, and begin again with start.sh.' >&2
+  exit 1
+fi
 
 # Users and clients have only the properties that are named here. The package's own list has no
 # post_logout_redirect_uris, the addresses to which a browser may return after a logout.
@@ -47,6 +53,7 @@ done
 
 # - resource-scope: the access tokens of an application that requests resource=<Mandate> have that as aud.
 # - request-parameter-allow: without it, no client assertion is read. allow-non-oidc: without it, no client credentials.
+# - front-channel-logout-allowed: without it, the button on the page about the end of the session does nothing.
 # - additional-parameters: a claim of access tokens; claims: of ID tokens. sub is a random text that only Glewlwyd knows.
 openssl ecparam -name prime256v1 -genkey -noout -out key.pem
 openssl ec -in key.pem -pubout -out public.pem 2> /dev/null
@@ -62,7 +69,7 @@ send POST /mod/plugin/ <<END
   "client-jwks-parameter": "jwks", "client-pubkey-parameter": "pubkey",
   "resource-allowed": true,
   "resource-scope": { "openid": ["$mandate"], "jira:read": ["$mandate"], "jira:comment": ["$mandate"] },
-  "session-management-allowed": true, "back-channel-logout-allowed": true,
+  "session-management-allowed": true, "back-channel-logout-allowed": true, "front-channel-logout-allowed": true,
   "session-cookie-name": "GLEWLWYD2_OIDC_SID", "session-cookie-expiration": 2419200,
   "additional-parameters": [{ "user-parameter": "username", "token-parameter": "username" }],
   "claims": [
@@ -72,7 +79,7 @@ END
 
 send POST /user/ <<END
 { "username": "ada", "password": "notes-on-the-engine", "name": "Ada Lovelace",
-  "scope": ["openid", "jira:read", "jira:comment"], "roles": ["mandate-read"] }
+  "scope": ["openid", "jira:read", "jira:comment"], "roles": ["mandate-viewer", "mandate-responder"] }
 END
 
 # backchannel_logout_session_required 0: the logout token names the person alone, and ends their tasks. Access tokens
@@ -87,12 +94,14 @@ send POST /client/ <<END
 { "client_id": "mandate-page", "name": "Your agents", "confidential": true, "scope": [],
   "authorization_type": ["code"], "token_endpoint_auth_method": ["private_key_jwt"],
   "jwks_uri": "$mandate/.well-known/jwks.json", "redirect_uri": ["$mandate/me/callback"],
+  "post_logout_redirect_uris": ["$mandate/me/signed-out"],
   "backchannel_logout_uri": "$mandate/backchannel-logout", "backchannel_logout_session_required": "1" }
 END
 send POST /client/ <<END
 { "client_id": "mandate-console", "name": "Mandate's console", "confidential": true, "scope": [],
   "authorization_type": ["code"], "token_endpoint_auth_method": ["private_key_jwt"],
   "jwks_uri": "$mandate/.well-known/jwks.json", "redirect_uri": ["$console/callback"],
+  "post_logout_redirect_uris": ["$console/signed-out"],
   "backchannel_logout_uri": "$mandate/backchannel-logout", "backchannel_logout_session_required": "1" }
 END
 send POST /client/ <<END
@@ -101,3 +110,4 @@ send POST /client/ <<END
   "jwks_uri": "$mandate/.well-known/jwks.json", "redirect_uri": [] }
 END
 rm admin.cookies
+echo "Glewlwyd is set up. Its issuer is $glewlwyd/oidc; ada's password is notes-on-the-engine."

@@ -4,7 +4,7 @@
 set -eu
 glewlwyd=${GLEWLWYD:-http://127.0.0.1:4593}/api
 mandate=${MANDATE:-http://127.0.0.1:5100}
-back=${PORTAL:-http://127.0.0.1:5300}/signed-in
+back=${PORTAL:-http://127.0.0.1:5500}/signed-in
 
 as_ada() { curl --silent --show-error --fail-with-body --cookie ada.cookies --cookie-jar ada.cookies "$@"; }
 send() { as_ada --header 'Content-Type: application/json' --request "$1" --data "$3" "$glewlwyd$2"; }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Command, command, type Run } from '../../../adapters/cli/command.ts';
-import { migrateCommand } from '../../../adapters/cli/commands/migrate.ts';
-import { serveCommand } from '../../../adapters/cli/commands/serve.ts';
+import { migrateCommand } from '../../../composition/commands/migrate.ts';
+import { serveCommand } from '../../../composition/commands/serve.ts';
 import { runCommandLine } from '../../support/cli-run.ts';
 
 /** Returns the outputs, and for each command that ran its name and settings. */

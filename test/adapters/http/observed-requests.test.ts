@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import express from 'express';
 import { auditRouter } from '../../../adapters/http/admin/audit-router.ts';
+import { workLimiters } from '../../../adapters/http/admission/concurrency.ts';
+import { observedRequests } from '../../../adapters/http/app.ts';
 import { loggedRequests } from '../../../adapters/http/observed-requests.ts';
+import { routeOf } from '../../../adapters/http/routes.ts';
 import type { HttpServer } from '../../../adapters/http/server/server.ts';
 import { systemRandomness } from '../../../adapters/platform/system-crypto.ts';
 import type { Checkpoint } from '../../../domain/ledger/checkpoint.ts';
@@ -10,6 +13,7 @@ import { type CapturedLog, capturedLog } from '../../support/captured-log.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
 import { eventually } from '../../support/eventually.ts';
 import { serverWith } from '../../support/http-server.ts';
+import { movedClock } from '../../support/moved-clock.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const KEY = 'an-admin-key-that-only-the-tests-know-0001';
@@ -52,4 +56,31 @@ describe('The request log', () => {
       expect(fault).to.include({ trace_id: TRACE, span_id: request.span_id });
     });
   }
+});
+
+describe('In front of the application', () => {
+  it('the route of a request is found once, for its span, its metric, its admission and its permit', async () => {
+    const [log, asked, answered] = [capturedLog(), [] as string[], [] as string[]];
+    const ended = { trace: { traceId: TRACE, spanId: '00f067aa0ba902b7', isSampled: true }, end: () => undefined };
+    const surfaces = {
+      ...{ log, randomness: systemRandomness(), tracing: { start: () => ended } },
+      measurements: { answered: (surface: string) => answered.push(surface) },
+      admission: {
+        rates: undefined,
+        limiters: workLimiters({ concurrency: 1, queue: 0, waitMs: 1000 }),
+        denials: { record: () => undefined },
+        ...{ clock: movedClock(), log },
+      },
+    } as unknown as Parameters<typeof observedRequests>[0];
+    const routes = (target: string) => {
+      asked.push(target);
+      return routeOf(target);
+    };
+    const server = await serverWith(
+      observedRequests(surfaces, (_request, response) => response.end(), routes, undefined),
+    );
+    await fetch(`http://127.0.0.1:${server.address.port}/audit?limit=1`);
+    await server.stop(0);
+    expect([asked, answered]).to.deep.equal([['/audit?limit=1'], ['audit']]);
+  });
 });

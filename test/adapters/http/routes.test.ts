@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { consoleRouteOf, routeOf } from '../../../adapters/http/routes.ts';
+import type { Row } from '../../../adapters/http/console/context.ts';
+import { consoleRouteOf } from '../../../adapters/http/console/routes.ts';
+import { feeds, fileForms, forms, screens } from '../../../adapters/http/console/screens.ts';
+import { routeOf } from '../../../adapters/http/routes.ts';
 import { type Surface, surfaces } from '../../../application/ports/telemetry.ts';
 
 const paths: readonly (readonly [path: string, surface: Surface])[] = [
@@ -117,6 +120,29 @@ describe('The path of a page of the console', () => {
       expect([route.work, route.takesForm]).to.deep.equal([work, takesForm]);
     });
   }
+});
+
+describe('The rows of the console', () => {
+  /** What an operator needs to stop agents. No other row may take those permits. */
+  const stopping = ['now', 'people', 'stop'];
+  const tables = { screens, feeds, forms, fileForms };
+
+  for (const [table, rows] of Object.entries(tables)) {
+    for (const [name, { path, work }] of Object.entries<Row>(rows)) {
+      it(`${name} (${path}) has the permits that its row names, in ${table}`, () => {
+        const isStopping = table === 'forms' || (table === 'screens' && stopping.includes(name));
+        expect(work === 'revoking', work).to.equal(isStopping);
+        const target = path.replaceAll(/:\w+/g, 'a%2Fb.c');
+        for (const asked of [target, `${target}?x=/y`]) expect(consoleRouteOf(asked).work, asked).to.equal(work);
+      });
+    }
+  }
+
+  it('hold no path up with those permits that no screen has', () => {
+    for (const path of ['/unknown', '/stop/', '/stop/task/x', '/agents/a/b', '/assets/mark.svg']) {
+      expect(consoleRouteOf(path).work, path).to.equal('other');
+    }
+  });
 });
 
 describe('A SCIM path', () => {

@@ -45,6 +45,21 @@ describe('The trial of a client', () => {
     });
   }
 
+  it('leaves an error out that repeats the secret as the form has it', async () => {
+    const clientSecret = new Secret('a+b/c:d=e/f+g:h/i');
+    const { issuer, token_endpoint } = { issuer: server.url, token_endpoint: `${server.url}/token` };
+    const document = { issuer, token_endpoint, token_endpoint_auth_methods_supported: ['client_secret_post'] };
+    server.answer = ({ body }, response) => {
+      const [, sent = ''] = /client_secret=([^&]*)/.exec(body) ?? [];
+      answering({ error: `bad ${sent}` }, 401)({} as never, response);
+    };
+    const parts = { network: httpNetwork(), assertion: async () => '', randomness: systemRandomness() };
+    expect(await tryClient({ ...client, clientSecret }, document, parts)).to.deep.equal({
+      kind: 'refused',
+      problem: "The token endpoint's status was 401.",
+    });
+  });
+
   it('leaves an error out that repeats the Authorization header, the secret or the code', async () => {
     for (const repeat of [
       () => right.slice(6),

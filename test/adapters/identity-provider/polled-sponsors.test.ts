@@ -299,6 +299,14 @@ describe('The sponsor check by poll', () => {
     }
   });
 
+  it("logs no provider's error that repeats the person as the address names them", async () => {
+    const [sub, inAddress] = ['zoë@x.org', 'zo%C3%AB%40x.org'];
+    users = answering({ error: `no user ${inAddress}` }, 403);
+    expect(await directory.status(sub, 0)).to.equal(UNAVAILABLE);
+    expect(userRequests().at(-1)?.path).to.include(inAddress);
+    expect(log.lines.join()).to.contain("The answer's status was 403.").and.not.to.contain('x.org');
+  });
+
   it('asks with a configured token, and once only if that is refused', async () => {
     const secret = 'b'.repeat(32);
     directory = polledSponsors(`${server.url}/users`, {

@@ -181,7 +181,7 @@ describe('The sign-in', () => {
         const outcome = await finish(signing);
         if (outcome.kind !== 'signed_in') throw new Error(outcome.reason);
         const { idToken, ...signedIn } = outcome;
-        expect(readCompactJws(idToken.reveal())?.claims).to.deep.equal(provider.claims);
+        expect(readCompactJws(idToken.reveal())?.claims.json).to.deep.equal(provider.claims);
         expect(signedIn).to.deep.equal({
           kind: 'signed_in',
           person: {
@@ -200,7 +200,7 @@ describe('The sign-in', () => {
           code_verifier: attempt.codeVerifier,
           client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
         });
-        const claimed = readCompactJws(client_assertion)?.claims;
+        const claimed = readCompactJws(client_assertion)?.claims.json;
         expect(claimed).to.include({ iss: CLIENT, sub: CLIENT, aud: provider.issuer });
         expect(await signing.offersSignOut()).to.equal(true);
         const end = new URL((await signing.signOutAddress(new Secret('an.id.token'))) ?? '');
@@ -245,7 +245,7 @@ describe('The sign-in', () => {
     shaped();
     expect((await finish(page({ assertionAudience: 'token_endpoint' }))).kind).to.equal('signed_in');
     const assertion = new URLSearchParams(tokenRequest()?.body).get('client_assertion') ?? '';
-    expect(readCompactJws(assertion)?.claims.aud).to.equal(provider.metadata.token_endpoint);
+    expect(readCompactJws(assertion)?.claims.json.aud).to.equal(provider.metadata.token_endpoint);
   });
 
   it("logs the provider's error, unless it repeats the secret", async () => {
@@ -483,6 +483,8 @@ describe('The sign-in', () => {
 
     it('refuses an older one, one far in the future, and a provider that does not say when', async () => {
       expect(await withAge(clock.seconds() - 400)).to.deep.equal(refused('sign_in_too_old'));
+      // The session could not resume either: the page would ask for another sign-in, again and again.
+      expect(await withAge(clock.seconds() - 301)).to.deep.equal(refused('sign_in_too_old'));
       expect(await withAge(clock.seconds() + 90)).to.deep.equal(refused('sign_in_undated'));
       expect(await withAge(undefined)).to.deep.equal(refused('sign_in_undated'));
       expect(await withAge(0)).to.deep.equal(refused('sign_in_too_old'));

@@ -55,6 +55,25 @@ describe('Fetched keys', () => {
     expect(from.fetches()).to.equal(1);
   });
 
+  it('let four callers wait whom nobody has authenticated, and all others; cached keys need no wait', async () => {
+    const [published, among] = [await holding('first'), { count: 0 }];
+    const waiting = Array.from({ length: 4 }, () => published.again(undefined, among));
+    expect(await published.again(undefined, among)).to.deep.equal(FAILED);
+    expect(await published.current(undefined, among)).to.deep.equal({ keys: 'first', fresh: false });
+    const authenticated = published.again();
+    await from.answer('second');
+    expect(await Promise.all([...waiting, authenticated])).to.deep.equal([
+      fetched('second'),
+      ...Array(4).fill(joined('second')),
+    ]);
+    expect([from.fetches(), among.count]).to.deep.equal([2, 0]);
+    clock.advance(901);
+    const first = Array.from({ length: 4 }, () => published.current(undefined, among));
+    expect(await published.current(undefined, among)).to.deep.equal({ keys: undefined, fresh: false });
+    await from.answer('third');
+    for (const { keys } of await Promise.all(first)) expect(keys).to.equal('third');
+  });
+
   it('are undefined after a failed first fetch, and fetched again after 1 s, 2 s and then every 4 s', async () => {
     const published = make();
     const first = published.current();

@@ -13,8 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { expect } from 'chai';
 import { tracedRequests } from '../../../adapters/http/observed-requests.ts';
-import { routeOf } from '../../../adapters/http/routes.ts';
-import type { ServedRequest } from '../../../adapters/http/server/message-classes.ts';
+import { routed, routeOf } from '../../../adapters/http/routes.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { openTelemetryTracing } from '../../../adapters/telemetry/opentelemetry.ts';
 import { inSpan, tracedNetwork } from '../../../adapters/telemetry/spans.ts';
@@ -113,7 +112,7 @@ describe('A span', () => {
         response.end();
       };
       const service = await serverWith(
-        tracedRequests(tracing, answer, (target) => routeOf(target, { statusLists: hasStatusLists })),
+        routed((target) => routeOf(target, { statusLists: hasStatusLists }), tracedRequests(tracing, answer)),
       );
       await fetch(`http://127.0.0.1:${service.address.port}/status/ada?q=secret`, { method: 'PURGE' });
       await eventually(() => spans().length > 0);
@@ -160,16 +159,19 @@ describe('An SDK that throws', () => {
       if (tracing === undefined) throw new Error('no SDK is registered');
       server.answer = answering({});
       const service = await serverWith(
-        tracedRequests(tracing, async (request: ServedRequest, response) => {
-          const parent = request.trace;
-          await tracedNetwork(httpNetwork(), tracing).send({
-            method: 'GET',
-            url: server.url,
-            trace: parent,
-            ...limits,
-          });
-          response.end(await inSpan(tracing, { name: 'open_task', kind: 'client', parent }, async () => 'committed'));
-        }),
+        routed(
+          routeOf,
+          tracedRequests(tracing, async (request, response) => {
+            const parent = request.trace;
+            await tracedNetwork(httpNetwork(), tracing).send({
+              method: 'GET',
+              url: server.url,
+              trace: parent,
+              ...limits,
+            });
+            response.end(await inSpan(tracing, { name: 'open_task', kind: 'client', parent }, async () => 'committed'));
+          }),
+        ),
       );
       const headers = { traceparent: `00-${PARENT.traceId}-${PARENT.spanId}-01` };
       const answer = await fetch(`http://127.0.0.1:${service.address.port}/`, { headers });

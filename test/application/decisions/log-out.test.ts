@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ask } from '../../../application/decisions/fact.ts';
 import { type LogoutSignal, logOut } from '../../../application/decisions/log-out.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
+import { sessionKinds } from '../../../domain/sessions/session.ts';
 import {
   endEffects,
   liveTasks,
@@ -61,8 +62,8 @@ describe('logOut', () => {
       it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
         const none = {
-          ...{ remembered: undefined, closed: undefined, closedOperators: undefined },
-          ...{ operatorSessions: undefined, rememberedWithoutSession: undefined, isLeft: undefined },
+          ...{ remembered: undefined, rememberedByPages: [], sessions: [] },
+          ...{ rememberedWithoutSession: undefined, isLeft: undefined },
         };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
@@ -79,19 +80,20 @@ describe('logOut', () => {
       });
 
       it('from the client of the page closes and refuses its sessions, and reads and ends no task', () => {
-        const page = { ...signal, keepsTasks: true, closesSessions: remember } as const;
+        const page = { ...signal, keepsTasks: true, closes: { me: remember } } as const;
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
-        const closed = [ask('logout', pageName)];
+        const sessions = [ask('sessions', { of: 'me', which: signal.loggedOut })];
         expect(logOut.asks(page)).to.deep.equal({
           ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
-          ...{ closed, closedOperators: undefined, operatorSessions: undefined },
+          ...{ rememberedByPages: [ask('logout', pageName)], sessions },
           ...{ rememberedWithoutSession: undefined, isLeft: undefined },
         });
-        const { verdict, effects } = logOut.judge(page, { accepted: false });
+        const open = { kind: 'me', sessionHash: 'a-hash', expiresAt: plusSeconds(at, 1) };
+        const { verdict, effects } = logOut.judge(page, { accepted: false, sessions: [[open]] });
         expect(verdict).to.deep.equal({ kind: 'accepted', revokedTasks: 0 });
         expect(effects.slice(1, -1)).to.deep.equal([
           { effect: 'put_logout', ...pageName, ...remember },
-          { effect: 'close_sessions', ...signal.loggedOut },
+          { effect: 'close_session', sessionHash: 'a-hash' },
         ]);
       });
 
@@ -175,11 +177,8 @@ describe('logOut', () => {
     });
 
     it('from the client of a page locks the person, and refuses the person’s sign-ins without a session', () => {
-      for (const [page, closing] of [
-        ['me', { closesSessions: remember }],
-        ['operator', { closesOperatorSessions: remember }],
-      ] as const) {
-        const signal: LogoutSignal = { ...both, keepsTasks: true, ...closing };
+      for (const page of sessionKinds) {
+        const signal: LogoutSignal = { ...both, keepsTasks: true, closes: { [page]: remember } };
         expect(lockNames(logOut.locks(signal))).to.deep.equal([
           ...['exclusive session session-1', 'exclusive subject ada'],
           signalLock,
@@ -188,9 +187,8 @@ describe('logOut', () => {
           { kind: `${page}_session`, name: 'session-1' },
           { kind: `${page}_person_without_session`, name: 'ada' },
         ] as const;
-        const key = page === 'me' ? 'closed' : 'closedOperators';
-        expect(logOut.asks(signal)).to.deep.include({ [key]: names.map((name) => ask('logout', name)) });
-        const { effects } = logOut.judge(signal, { accepted: false, [key]: [undefined, times(81, 1)] });
+        expect(logOut.asks(signal)).to.deep.include({ rememberedByPages: names.map((name) => ask('logout', name)) });
+        const { effects } = logOut.judge(signal, { accepted: false, rememberedByPages: [undefined, times(81, 1)] });
         expect(effects.filter(({ effect }) => effect === 'put_logout')).to.deep.equal([
           { effect: 'put_logout', ...names[0], ...remember },
           { effect: 'put_logout', ...names[1], ...times(81, 86_400) },

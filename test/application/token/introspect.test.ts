@@ -49,7 +49,7 @@ describe('introspecting a token', () => {
 
   it('returns the claims of a token that storage considers valid', async () => {
     const answer = await introspect();
-    expect(answer.kind === 'active' && answer.token.claims).to.deep.equal(claims);
+    expect(answer.kind === 'active' && answer.token.claims.json).to.deep.equal(claims);
     expect(asked).to.deep.equal([[TOKEN_ID, aTask().taskId]]);
   });
 

@@ -5,6 +5,7 @@ import { instantFromSeconds } from '../../../domain/instant.ts';
 import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import { readCompactJws } from '../../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 import { newKeys } from '../../support/ledger-fixture.ts';
 
@@ -30,7 +31,7 @@ describe('reading a task token back', () => {
       tokenId: makeTokenId(ULID),
       taskId: aTask().taskId,
       expiresAt: instantFromSeconds(Number(claims.exp)),
-      claims,
+      claims: claimsOf(claims),
     });
   });
 

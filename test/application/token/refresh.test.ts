@@ -125,7 +125,7 @@ describe('the checks of a refresh', () => {
       const outcome = await refresh({ scope });
       if (outcome.kind === 'denied') throw new Error(outcome.denial.reason);
       expect(outcome.value).to.deep.include({ scope: expected, refreshToken: GRANT, taskId: grant.task.taskId });
-      expect(readCompactJws(outcome.value.accessToken)?.claims.scope).to.equal(expected.join(' '));
+      expect(readCompactJws(outcome.value.accessToken)?.claims.json.scope).to.equal(expected.join(' '));
       expect(renewals.at(-1)).to.deep.include({
         scope: expected,
         grantScope: grant.scope,

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { repeatedSecrets } from '../../../composition/settings/rules.ts';
 import { type Texts, validWith } from './sources.ts';
 
@@ -6,6 +7,8 @@ const [ONE, OTHER] = ['one-secret-of-32-characters-or-more', 'another-one-of-32-
 
 /** Settings with a different value for each secret. */
 const distinct: Texts = {
+  'Service:UpstreamIdp:SponsorCheck:TokenUrl': undefined,
+  'Service:UpstreamIdp:SponsorCheck:ClientId': undefined,
   'Service:Admin:ApiKey': `${ONE}-0`,
   'Service:Scim:BearerToken': `${ONE}-1`,
   'Service:Scim:PreviousBearerToken': `${ONE}-2`,
@@ -15,11 +18,19 @@ const distinct: Texts = {
   'Service:Ssf:PreviousBearerToken': `${ONE}-4`,
   'Service:Audit:Sink:Url': 'https://sink.example/records',
   'Service:Audit:Sink:BearerToken': `${ONE}-5`,
+  'Service:UpstreamIdp:SponsorCheck:BearerToken': `${ONE}-6`,
 };
 
 const KEYS = Object.keys(distinct).filter((key) => /ApiKey$|BearerToken$/.test(key));
 
 describe('repeatedSecrets', () => {
+  it('is tested with every credential of the settings', () => {
+    const credentials = Object.entries(catalogue).flatMap(([key, { type }]) =>
+      type.secret && !/Pem$|ConnectionString$/.test(key) ? [key] : [],
+    );
+    expect(KEYS).to.have.members(credentials);
+  });
+
   it('returns nothing if all secrets differ or none is set', () => {
     expect(repeatedSecrets(validWith(distinct))).to.deep.equal([]);
     expect(repeatedSecrets(validWith({}))).to.deep.equal([]);

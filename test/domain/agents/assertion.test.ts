@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type AssertionVerdict, isAssertionType, judgeAssertion } from '../../../domain/agents/assertion.ts';
 import { instantFromSeconds } from '../../../domain/instant.ts';
-import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const audiences = ['https://mandate.example', 'https://mandate.example/oauth2/token'];
@@ -9,7 +9,7 @@ const good = { aud: 'https://mandate.example', iat: NOW - 3, exp: NOW + 57, jti:
 
 function judge(changes: Record<string, unknown>, latest = NOW): AssertionVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  return judgeAssertion(claims as JsonObject, {
+  return judgeAssertion(claimsOf(claims), {
     audiences,
     now: instantFromSeconds(NOW),
     latest: instantFromSeconds(latest),
@@ -98,7 +98,7 @@ describe('the claims of a client assertion', () => {
 
   it('are accepted only if the typ is absent or that of an assertion', () => {
     const typed = (type: string | undefined) =>
-      isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: {} });
+      isAssertionType({ text: '', algorithm: 'ES256', keyId: undefined, type, claims: claimsOf({}) });
     for (const type of [
       undefined,
       'JWT',

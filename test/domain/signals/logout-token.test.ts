@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
 import { judgeLogoutToken, type LogoutVerdict, logoutDenialReasons } from '../../../domain/signals/logout-token.ts';
-import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -19,7 +19,7 @@ const good = {
 function judge(changes: Record<string, unknown>, type: string | undefined = 'logout+jwt', latest = NOW): LogoutVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   return judgeLogoutToken(
-    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
+    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claimsOf(claims) },
     {
       issuer: 'https://idp.example',
       audience: 'people-desk',
@@ -112,7 +112,7 @@ describe('the claims of a logout token', () => {
     for (const type of ['logout+jwt', 'JWT', 'application/logout+jwt', 'Logout+JWT']) {
       expect(judge({}, type).kind).to.equal('accepted');
     }
-    const noType = { text: '', algorithm: 'RS256', keyId: undefined, type: undefined, claims: good };
+    const noType = { text: '', algorithm: 'RS256', keyId: undefined, type: undefined, claims: claimsOf(good) };
     const now = instantFromSeconds(NOW);
     const expected = { issuer: good.iss, audience: good.aud, now, latest: now };
     expect(judgeLogoutToken(noType, expected).kind).to.equal('accepted');

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { instantFromSeconds } from '../../../domain/instant.ts';
+import type { UpstreamIssuers } from '../../../domain/signals/event-subject.ts';
 import {
   judgeSecurityEvent,
   reasonsOnRecord,
   type SecurityEventVerdict,
 } from '../../../domain/signals/security-event.ts';
-import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const DAY = 86_400;
@@ -13,6 +14,7 @@ const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
 const SSF = 'https://schemas.openid.net/secevent/ssf/event-type/';
 const UPSTREAM = 'https://idp.example';
+const UPSTREAM_ISSUERS: UpstreamIssuers = { known: [UPSTREAM], isComplete: true };
 const ada = { format: 'iss_sub', iss: UPSTREAM, sub: 'object-7' };
 const adaToo = { format: 'opaque', id: 'object-7' };
 const grace = { format: 'opaque', id: 'object-8' };
@@ -27,16 +29,16 @@ const good = {
 
 function judge(
   changes: Record<string, unknown>,
-  more: { type?: string; upstreamIssuer?: string | undefined; latest?: number } = {},
+  more: { type?: string; upstream?: UpstreamIssuers; latest?: number } = {},
 ) {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  const { type, upstreamIssuer, latest } = { latest: NOW, type: 'secevent+jwt', upstreamIssuer: UPSTREAM, ...more };
+  const { type, upstream, latest } = { latest: NOW, type: 'secevent+jwt', upstream: UPSTREAM_ISSUERS, ...more };
   return judgeSecurityEvent(
-    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claims as JsonObject },
+    { text: '', algorithm: 'RS256', keyId: undefined, type, claims: claimsOf(claims) },
     {
       issuer: good.iss,
       audience: good.aud,
-      upstreamIssuer,
+      upstream,
       now: instantFromSeconds(NOW),
       latest: instantFromSeconds(latest),
     },
@@ -162,7 +164,7 @@ describe('the claims of a security event token', () => {
     expect(judge({ sub_id: aliases(ada), ...{ events: revoked({ subject: grace }) } })).to.include({
       reason: 'ssf_ambiguous_subject',
     });
-    const unknown = { upstreamIssuer: undefined };
+    const unknown = { upstream: { known: [], isComplete: false } };
     expect(actionOf(judge({ sub_id: aliases(mail, adaToo) }, unknown))?.sponsorKey).to.equal('object-7');
     for (const subject of [aliases(ada), aliases(elsewhere, adaToo)]) {
       expect(judge({ sub_id: subject }, unknown)).to.include({ reason: 'ssf_keys_unavailable' });
@@ -259,7 +261,7 @@ describe('the claims of a security event token', () => {
       { sub_id: 'nonsense', events: { 'https://example.com/other': null } },
       { sub_id: undefined, events: { __proto__: null, constructor: {} } },
     ]) {
-      expect(actionOf(judge(changes, { upstreamIssuer: undefined }))).to.equal(undefined);
+      expect(actionOf(judge(changes, { upstream: { known: [], isComplete: false } }))).to.equal(undefined);
     }
   });
 
@@ -269,13 +271,32 @@ describe('the claims of a security event token', () => {
   });
 
   it('name a person only with the identity provider’s issuer, unless the subject is opaque', () => {
-    const unknown = { upstreamIssuer: undefined };
+    const unknown = { upstream: { known: [], isComplete: false } };
     expect(judge({}, unknown)).to.deep.equal({ kind: 'refused', reason: 'ssf_keys_unavailable' });
     expect(judge({ sub_id: ada, events: revoked({ subject: adaToo }) }, unknown)).to.deep.equal({
       kind: 'refused',
       reason: 'ssf_keys_unavailable',
     });
     expect(actionOf(judge({ sub_id: adaToo }, unknown))?.sponsorKey).to.equal('object-7');
+  });
+
+  it('name a person by each issuer of the identity provider, and wait for the metadata before another one is refused', () => {
+    const trust = { ...ada, iss: 'https://idp.example/trust' };
+    const read = { upstream: { known: [UPSTREAM, trust.iss], isComplete: true } };
+    const unread = { upstream: { known: [UPSTREAM], isComplete: false } };
+    for (const subject of [ada, trust, aliases(elsewhere, trust), { user: trust }]) {
+      expect(actionOf(judge({ sub_id: subject }, read))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
+    }
+    expect(judge({ sub_id: elsewhere }, read)).to.include({ reason: 'ssf_no_usable_subject' });
+    expect(judge({ sub_id: aliases(ada, trust) }, read)).to.include({ reason: 'ssf_ambiguous_subject' });
+    for (const subject of [ada, aliases(mail, ada)]) {
+      expect(actionOf(judge({ sub_id: subject }, unread))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
+    }
+    for (const subject of [trust, elsewhere, aliases(ada, trust), aliases(elsewhere, adaToo)]) {
+      expect(judge({ sub_id: subject }, unread), JSON.stringify(subject)).to.include({
+        reason: 'ssf_keys_unavailable',
+      });
+    }
   });
 
   it('are accepted at the limits of age and of exp and nbf, whatever the time of the event', () => {

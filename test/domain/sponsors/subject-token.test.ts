@@ -7,6 +7,7 @@ import {
   type SubjectVerdict,
 } from '../../../domain/sponsors/subject-token.ts';
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const good = {
@@ -27,7 +28,7 @@ function judge(
   refuseBound = false,
 ): SubjectVerdict {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
-  return judgeSubjectToken(claims as JsonObject, {
+  return judgeSubjectToken(claimsOf(claims), {
     issuer: 'https://idp.example',
     audience: 'https://mandate.example',
     foreignAudience,
@@ -237,9 +238,9 @@ describe('checking the claims of a subject token', () => {
     });
   }
 
-  it('accepts only a typ that an access token may have, and no security event whatever its typ', () => {
+  it('accepts only a typ that an access token may have, and neither a security event nor an ID token whatever its typ', () => {
     const typed = (type: string | undefined, claims: JsonObject = {}) =>
-      isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims });
+      isSubjectTokenType({ text: '', algorithm: 'RS256', keyId: undefined, type, claims: claimsOf(claims) });
     for (const type of [
       undefined,
       'JWT',
@@ -253,6 +254,12 @@ describe('checking the claims of a subject token', () => {
     for (const type of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'client-authentication+jwt', 'xat+jwt', '']) {
       expect(typed(type), type).to.equal(false);
     }
-    expect(typed('JWT', { events: {} })).to.equal(false);
+    for (const claims of [{ events: {} }, { at_hash: 'hash' }, { c_hash: 'hash' }, { typ: 'ID' }]) {
+      for (const type of [undefined, 'JWT', 'at+jwt']) expect(typed(type, claims)).to.equal(false);
+    }
+    // Keycloak, and providers that copy the nonce of the sign-in.
+    for (const claims of [{ typ: 'Bearer' }, { nonce: 'nonce' }, { auth_time: 1 }]) {
+      expect(typed('JWT', claims)).to.equal(true);
+    }
   });
 });

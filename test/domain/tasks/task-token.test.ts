@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { makeTokenId } from '../../../domain/identifiers.ts';
 import { instantFromMicros, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
-import { isEnding, taskTokenClaims } from '../../../domain/tasks/task-token.ts';
+import { taskTokenClaims } from '../../../domain/tasks/task-token.ts';
 import { anAgent, aTask, NOON } from '../../support/domain-fixtures.ts';
 
 const tokenId = makeTokenId('01M31S7WB51M1NEY4A5R71XXAE');
@@ -64,13 +64,5 @@ describe('the claims of a task token', () => {
         },
       ),
     );
-  });
-});
-
-describe('the end of a task', () => {
-  it('is too near for a new token in the last five seconds', () => {
-    const task = aTask({ expiresAt: instantFromSeconds(1000) });
-    expect(isEnding(task, instantFromSeconds(995))).to.equal(false);
-    expect(isEnding(task, instantFromMicros(995_000_001))).to.equal(true);
   });
 });

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
+import { meCookies } from '../../../adapters/http/me/cookies.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
 import { explainToken } from '../../../composition/commands/doctor.ts';
 import { examineEverything } from '../../../composition/doctor/examine-everything.ts';
@@ -30,6 +32,7 @@ import { personBrowser } from '../../support/me/person-browser.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { startUserDirectory, type UserDirectory } from '../../support/user-directory.ts';
 
+const END_TASKS_WITHOUT_SESSION = 'Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession';
 const ASSERTION_AUDIENCE = 'Service:UpstreamIdp:ClientAssertionAudience';
 const NO_CONSOLE = { 'Service:Console:Port': '', 'Service:Console:Origin': '', 'Service:Operators:ClientId': '' };
 
@@ -163,22 +166,78 @@ describe('With Glewlwyd', function () {
       expect(await isLive()).to.equal(true);
       await running.glewlwyd.changeClient(PORTAL, { backchannel_logout_session_required: '0' });
     });
+
+    it('that names the session too ends the tasks of the person with EndTasksWithoutSession', async () => {
+      const ending = await mandate.another({ ...NO_CONSOLE, [END_TASKS_WITHOUT_SESSION]: 'true' });
+      const registered = { backchannel_logout_uri: `${mandate.issuer}/backchannel-logout` };
+      await running.glewlwyd.changeClient(PORTAL, {
+        backchannel_logout_uri: `${ending.url}/backchannel-logout`,
+        backchannel_logout_session_required: '1',
+      });
+      const [{ issued, signOut, isLive }, other] = [await begun(), await begun(grace)];
+      const records = await signedOut(signOut);
+      expect(fieldsOf(records, 'event', 'reason', 'task_id')).to.deep.include.members([
+        ['sponsor.signal', 'sponsor_logged_out', null],
+        ['task.revoked', 'sponsor_logged_out', issued.body.task_id],
+      ]);
+      expect([await isLive(), await other.isLive()]).to.deep.equal([false, true]);
+      await running.glewlwyd.changeClient(PORTAL, { ...registered, backchannel_logout_session_required: '0' });
+      await ending.stop();
+    });
   });
 
   describe('the sign-in', () => {
-    it('of a person at /me, on its own pages in a browser, shows and stops their task', async () => {
-      const { isLive } = await begun();
+    /** The page `/me` of Ada, who signed in on Glewlwyd's pages. */
+    async function signedInPage() {
       const page = await (await browse(devices.desktop)).newPage();
       await page.goto(`${mandate.issuer}/me`);
       await page.getByLabel('Login').fill(ada.username);
       await page.getByLabel('Password').fill(ada.password);
       await page.getByRole('button', { name: 'OK' }).click();
       await page.getByRole('button', { name: 'Continue' }).click();
+      await page.waitForURL(`${mandate.issuer}/me`);
+      return page;
+    }
+
+    it('of a person at /me, on its own pages in a browser, shows and stops their task', async () => {
+      const { isLive } = await begun();
+      const page = await signedInPage();
       await page.getByText('Jira triage').first().waitFor();
       await page.locator('summary', { hasText: 'Stop everything' }).click();
       await page.getByRole('button', { name: 'Stop all my tasks' }).click();
       await page.getByText(/tasks? stopped\./).waitFor();
       expect(await isLive()).to.equal(false);
+      await page.context().close();
+    });
+
+    it('has an auth_time of 0, so neither the page nor its address pauses agents', async () => {
+      const page = await signedInPage();
+      await page.getByText('You cannot pause agents here.').waitFor();
+      expect(await page.getByText('Pause agents', { exact: true }).count()).to.equal(0);
+      await page.context().close();
+      const person = personBrowser(mandate, ada, passGlewlwyd);
+      await person.signIn();
+      const cookie = person.cookies();
+      const token = formTokenOf(meCookies.sessionSecret(cookie) ?? '');
+      const headers = { cookie, origin: mandate.issuer, 'mandate-form-token': token };
+      const records = await mandate.recorded(async () => {
+        const { status, body } = await mandate.send('/me/pause', { method: 'PUT', headers });
+        expect([status, body.error]).to.deep.equal([409, 'pause_not_liftable']);
+      });
+      expect(fieldsOf(records, 'event', 'decision', 'reason')).to.deep.equal([
+        ['me.denied', 'deny', 'pause_not_liftable'],
+      ]);
+    });
+
+    it('is asked for again after Sign out everywhere and the button of Glewlwyd', async () => {
+      const page = await signedInPage();
+      await page.getByRole('button', { name: 'Sign out here and at my organisation' }).click();
+      await page.getByText(`Then you will be redirected to: ${mandate.issuer}/me/signed-out`).waitFor();
+      await page.getByRole('button', { name: 'Logout' }).click();
+      // Its page shows the way back, and does not take it.
+      await page.getByText('You are disconnected').waitFor();
+      await page.goto(`${mandate.issuer}/me`);
+      await page.getByLabel('Password').waitFor();
       await page.context().close();
     });
 

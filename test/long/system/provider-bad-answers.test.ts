@@ -5,7 +5,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { renderFindings } from '../../../adapters/cli/commands/doctor.ts';
+import { renderFindings } from '../../../adapters/cli/findings-report.ts';
 import { type Area, type OddWorld, startOddWorld } from '../../support/identity-provider/odd-world.ts';
 import type { Endpoint, Oddities } from '../../support/identity-provider/oddities.ts';
 import { answering, type Handler, loopbackForSuite } from '../../support/loopback.ts';

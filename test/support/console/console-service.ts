@@ -1,11 +1,12 @@
 /** A running Mandate with its console, and operators with sessions of it. */
 
-import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { sealing, systemRandomness } from '../../../adapters/platform/system-crypto.ts';
-import { openOperatorsSession } from '../../../application/admin/operator-sessions.ts';
+import { beginSession } from '../../../application/sessions.ts';
 import { consoleDigest } from '../../../composition/console.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { Secret } from '../../../domain/secret.ts';
+import { OPERATOR_SESSION_TTL } from '../../../domain/sessions/session.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import type { TestDatabase } from '../databases.ts';
 import { type Mandate, startMandate, type Times } from '../mandate.ts';
@@ -59,23 +60,23 @@ export async function startConsole(
     },
   });
   const storage = await fresh.open();
-  const digest = consoleDigest(mandate.settings);
-  const parts = {
+  const sessions = {
+    kind: 'operator',
+    ttl: OPERATOR_SESSION_TTL,
+    digest: consoleDigest(mandate.settings),
+    sealing,
     decisions: storage,
     sharedTime: agreeing(mandate.clock),
     randomness: systemRandomness(),
-    digest,
-    sealing,
-  };
+  } as const;
   return {
     ...{ mandate, origin },
     async signedIn(...roles) {
       const issuer = mandate.provider.issuer;
       const subject = `olga-${roles.join('-')}`;
-      const operator = { kind: 'person', issuer, subject, sponsorKey: subject, roles } as const;
-      const person = { subject, sponsorKey: undefined, sessionId: undefined } as never;
-      const signIn = { person, issuedAt: mandate.clock.now(), idToken: new Secret('an.id.token') };
-      const secret = await openOperatorsSession(parts, operator, signIn, undefined);
+      const who = { issuer, subject, sponsorKey: subject, roles, sessionId: undefined, authenticatedAt: undefined };
+      const signIn = { issuedAt: mandate.clock.now(), idToken: new Secret('an.id.token') };
+      const secret = await beginSession(sessions, who, signIn, undefined);
       if (secret === undefined) throw new Error('no session was opened');
       return operatorWith(origin, secret);
     },

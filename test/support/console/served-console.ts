@@ -4,14 +4,11 @@ import { createServer } from 'node:http';
 import express from 'express';
 import type { AdminSurface } from '../../../adapters/http/admin/admin-router.ts';
 import type { AuditSurface } from '../../../adapters/http/admin/audit-router.ts';
-import type { Act, Show } from '../../../adapters/http/console/asked.ts';
-import { type ConsoleSurface, consoleRouter, type Screens } from '../../../adapters/http/console/console-router.ts';
-import { assets } from '../../../adapters/http/console/layout.ts';
-import { showCheckpoints } from '../../../adapters/http/console/screens/checkpoints-route.ts';
-import { showDoctor } from '../../../adapters/http/console/screens/doctor-route.ts';
-import { showLedger } from '../../../adapters/http/console/screens/ledger-route.ts';
-import { renderLiveRecords } from '../../../adapters/http/console/screens/live-records.ts';
-import { forms, screens } from '../../../adapters/http/console/screens.ts';
+import { assets } from '../../../adapters/http/console/assets.ts';
+import { type ConsoleSurface, consoleRouter } from '../../../adapters/http/console/console-router.ts';
+import type { Screen } from '../../../adapters/http/console/context.ts';
+import { renderLiveRecords } from '../../../adapters/http/console/screens/now.ts';
+import { type ScreenName, screens } from '../../../adapters/http/console/screens.ts';
 import { eventLoopTurn, timeLimit } from '../../../adapters/platform/system-clock.ts';
 import { sha256, sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import type { NamedFinding } from '../../../application/doctor/examine.ts';
@@ -54,8 +51,7 @@ const NO_KEYS: CheckpointVerifier = { verify: async () => 'unknown_key' };
 const ADVANCE_MS = 100;
 
 /** *Now* shows the stream of records alone. */
-const elsewhere: Show = async () => ({ body: renderLiveRecords(), scripts: [assets.stream] });
-const noAct: Act = async () => ({ kind: 'done', to: '/' });
+const elsewhere: Screen['show'] = async () => ({ body: renderLiveRecords(), scripts: [assets.stream] });
 
 export async function serveConsole(options: ServedOptions): Promise<ServedConsole> {
   const { storage, now, port = 0, findings = [], heartbeatMs = 15_000 } = options;
@@ -84,13 +80,18 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   };
   const session = () =>
     served.roles && {
-      operator: {
+      holder: {
         ...({ kind: 'person', issuer: 'https://login.example', subject: 'olga', sponsorKey: 'olga' } as const),
         roles: served.roles,
       },
       formToken: 'form-token',
     };
-  const rest = Object.fromEntries(Object.keys(screens).map((name) => [name, elsewhere])) as Screens['shows'];
+  const rest = Object.entries(screens).map(([name, screen]) => [name, { ...screen, show: elsewhere }]);
+  const { ledger: ledgerScreen, checkpoints: checkpointsScreen, doctor } = screens;
+  const shown: Readonly<Record<ScreenName, Screen>> = {
+    ...Object.fromEntries(rest),
+    ...{ ledger: ledgerScreen, checkpoints: checkpointsScreen, doctor },
+  };
   const examine = sharedExamination(async () => findings, clock);
   const app = express();
   app.set('query parser', false);
@@ -117,11 +118,7 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
         refuse: async () => undefined,
         ...{ clock, log, examine },
       },
-      {
-        shows: { ...rest, ledger: showLedger, checkpoints: showCheckpoints, doctor: showDoctor },
-        reads: {} as Screens['reads'],
-        acts: Object.fromEntries(Object.keys(forms).map((name) => [name, noAct])) as Screens['acts'],
-      },
+      shown,
     ),
   );
   const server = createServer(app);

@@ -41,6 +41,9 @@ export interface Oddities {
   /** The `auth_time` of ID tokens. */
   readonly authTime?: 0 | 'absent' | 'text' | 'future';
 
+  /** ID tokens have so many more characters, in a claim. */
+  readonly idTokenPadding?: number;
+
   /** The `iss` of access tokens, which the metadata names in `access_token_issuer` (AD FS). */
   readonly accessTokenIssuer?: string;
   /** These members of the metadata are replaced, or removed by `undefined`. */
@@ -100,7 +103,7 @@ export function oddToken(
   const claims = decodeJwt(token);
   return key.sign(
     { alg: key.alg, ...(odd.manyKeysWithoutKid ? {} : { kid }), ...header },
-    kind === 'access_token' ? oddAccessClaims(claims, odd) : { ...claims, ...oddAuthTime(claims, odd) },
+    kind === 'access_token' ? oddAccessClaims(claims, odd) : oddIdClaims(claims, odd),
   );
 }
 
@@ -112,6 +115,11 @@ function oddAccessClaims({ scope, sid, ...claims }: Members, odd: Oddities): Mem
     ...(odd.noSession ? {} : { sid }),
     ...(odd.accessTokenIssuer === undefined ? {} : { iss: odd.accessTokenIssuer }),
   };
+}
+
+function oddIdClaims(claims: Members, odd: Oddities): Members {
+  const groups = odd.idTokenPadding === undefined ? {} : { groups: 'x'.repeat((odd.idTokenPadding * 3) / 4) };
+  return { ...claims, ...groups, ...oddAuthTime(claims, odd) };
 }
 
 function oddAuthTime({ auth_time: usual }: Members, { authTime }: Oddities): Members {

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { createAuditor } from '../../../adapters/sdk/audit/audit.ts';
-import { OPERATOR_SESSION_TTL } from '../../../domain/operators/operator-session.ts';
+import { OPERATOR_SESSION_TTL } from '../../../domain/sessions/session.ts';
 import { type ConsoleService, type OperatorAtConsole, startConsole } from '../../support/console/console-service.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { openEventStream } from '../../support/event-stream.ts';

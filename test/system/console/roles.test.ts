@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { adminRoutes } from '../../../adapters/http/admin/roles.ts';
-import { feeds, forms, readForms, screens } from '../../../adapters/http/console/screens.ts';
+import { feeds, fileForms, forms, screens } from '../../../adapters/http/console/screens.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../../support/console/operators-browser.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
+import { sendBytes } from '../../support/hostile/send-bytes.ts';
 import { fieldsOf, sendTo } from '../../support/mandate.ts';
 
 type Role = Exclude<keyof typeof operators, 'both' | 'second' | 'none'>;
@@ -36,7 +37,7 @@ const SCREENS: Readonly<Record<keyof typeof screens, readonly Role[]>> = {
   stop: only('responder'),
 };
 /** Who may send each form that changes something. */
-const FORMS: Readonly<Record<keyof typeof forms, readonly Role[]>> = {
+const FORMS: Readonly<Record<string, readonly Role[]>> = {
   stopTask: only('responder'),
   stopAgent: only('responder'),
   stopPerson: only('responder'),
@@ -45,8 +46,8 @@ const FORMS: Readonly<Record<keyof typeof forms, readonly Role[]>> = {
   disableAgent: only('registrar'),
   enableAgent: only('registrar'),
 };
-const READ_FORMS: Readonly<Record<keyof typeof readForms, readonly Role[]>> = { compare: ROLES };
-const FEEDS: Readonly<Record<keyof typeof feeds, readonly Role[]>> = {
+const FILE_FORMS: Readonly<Record<string, readonly Role[]>> = { compare: ROLES };
+const FEEDS: Readonly<Record<string, readonly Role[]>> = {
   now: ROLES,
   stream: only('auditor'),
   proofs: only('auditor'),
@@ -59,12 +60,15 @@ const OTHER_METHODS = ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'];
 const ID = 'task_01M31S7W68TMK7WDX8YKPSYTEA';
 const pathOf = (path: string) => path.replace(':taskId', ID).replace(':agentId', 'no-such-agent').replace(':seq', '1');
 
+/** A screen with parameters in its path leads to the list that names it. */
+const leadsTo = (screen: keyof typeof screens) => (screen === 'agent' ? '/agents' : screens[screen].path);
+
 describe('The table of screens', () => {
   it('has the role of the route of the API that does the same', () => {
     const rows = [
       ...Object.values(screens),
       ...Object.values(forms),
-      ...Object.values(readForms),
+      ...Object.values(fileForms),
       ...Object.values(feeds),
     ];
     for (const { path, route } of rows) expect(adminRoutes, path).to.have.property(route);
@@ -72,10 +76,11 @@ describe('The table of screens', () => {
     const tables = [
       [screens, SCREENS],
       [forms, FORMS],
-      [readForms, READ_FORMS],
+      [fileForms, FILE_FORMS],
       [feeds, FEEDS],
     ] as const;
     for (const [table, expected] of tables) {
+      expect(Object.keys(table)).to.have.members(Object.keys(expected));
       for (const [name, { route }] of Object.entries(table)) {
         const allowed = ROLES.filter((role) => isAllowed(role, adminRoutes[route as keyof typeof adminRoutes]));
         expect(allowed, name).to.deep.equal((expected as Readonly<Record<string, readonly Role[]>>)[name]);
@@ -86,7 +91,7 @@ describe('The table of screens', () => {
   it('has no path twice for one method', () => {
     for (const table of [
       { ...screens, ...feeds },
-      { ...forms, ...readForms },
+      { ...forms, ...fileForms },
     ]) {
       const paths = Object.values(table).map(({ path }) => path);
       expect(new Set(paths).size).to.equal(paths.length);
@@ -120,7 +125,7 @@ for (const database of databasesByLength) {
         const { get, post } = browserOf(role);
         const reads = [
           ...Object.entries(screens).map(([name, row]) => ({ ...row, may: SCREENS[name as keyof typeof screens] })),
-          ...Object.entries(feeds).map(([name, row]) => ({ ...row, may: FEEDS[name as keyof typeof feeds] })),
+          ...Object.entries(feeds).map(([name, row]) => ({ ...row, may: FEEDS[name] ?? [] })),
         ];
         for (const { path, route, may } of reads) {
           const statuses: number[] = [];
@@ -140,7 +145,7 @@ for (const database of databasesByLength) {
           }
         }
         for (const [name, { path, route }] of Object.entries(forms)) {
-          if (FORMS[name as keyof typeof forms].includes(role)) continue;
+          if (FORMS[name]?.includes(role)) continue;
           let answer = { status: 0, text: '' };
           const records = await running.mandate.recorded(async () => {
             answer = await post(path, { reason: 'To see whether it is refused', sponsor_key: 'ada', typed: 'ada' });
@@ -155,7 +160,7 @@ for (const database of databasesByLength) {
 
       it(`compares a file for a ${role}, and refuses it without a session or from elsewhere: recorded`, async () => {
         const browser = browserOf(role);
-        const { path } = readForms.compare;
+        const path = fileForms.compare?.path ?? '';
         const send = async (changes: Readonly<Record<string, string>>, token?: string) => {
           const body = new FormData();
           body.set('form_token', token ?? (await browser.formToken()));
@@ -183,11 +188,11 @@ for (const database of databasesByLength) {
         const { get } = browserOf(role);
         const tables = [
           ['GET, HEAD', { ...screens, ...feeds }, ['POST', ...OTHER_METHODS]],
-          ['GET, HEAD, POST', { ...forms, ...readForms }, OTHER_METHODS],
+          ['GET, HEAD, POST', { ...forms, ...fileForms }, OTHER_METHODS],
         ] as const;
         const records = await running.mandate.recorded(async () => {
           for (const [allow, rows, methods] of tables) {
-            for (const [name, { path }] of Object.entries(rows)) {
+            for (const [name, { path, ...row }] of Object.entries(rows)) {
               for (const method of methods) {
                 const { status, headers } = await get(pathOf(path), {}, method);
                 expect([status, headers.get('allow')], `${method} ${name}`).to.deep.equal([405, allow]);
@@ -197,7 +202,7 @@ for (const database of databasesByLength) {
                 const { status, headers } = await get(path, {}, method);
                 expect([status, headers.get('location')], `${method} ${name}`).to.deep.equal([
                   302,
-                  screens[rows[name as keyof typeof rows].screen].path,
+                  'screen' in row ? leadsTo(row.screen) : undefined,
                 ]);
               }
             }
@@ -215,11 +220,25 @@ for (const database of databasesByLength) {
             if (!SCREENS[name as keyof typeof screens].includes(role)) expect(links, path).not.to.include(row.path);
           }
           for (const [name, row] of Object.entries(forms)) {
-            if (!FORMS[name as keyof typeof forms].includes(role)) expect(links, path).not.to.include(row.path);
+            if (!FORMS[name]?.includes(role)) expect(links, path).not.to.include(row.path);
           }
         }
       });
     }
+
+    it('answers OPTIONS * and OPTIONS /, by which some proxies check health, with 204 and Allow', async () => {
+      const records = await running.mandate.recorded(async () => {
+        for (const [target, allow] of [
+          ['*', 'GET, HEAD, POST, OPTIONS'],
+          ['/', 'GET, HEAD, OPTIONS'],
+          ['/?x=1', 'GET, HEAD, OPTIONS'],
+        ]) {
+          const { answers } = await sendBytes(running.origin, `OPTIONS ${target} HTTP/1.0\r\n\r\n`);
+          expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).to.deep.equal([[204, allow]]);
+        }
+      });
+      expect(records).to.deep.equal([]);
+    });
 
     it('refuses a person without a role at the sign-in, and records it', async () => {
       const records = await running.mandate.recorded(async () => {

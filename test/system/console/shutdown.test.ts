@@ -48,7 +48,7 @@ for (const database of databasesByLength) {
     const busy = async () => (await scrape(ports.metrics)).value('mandate_admission_turns_busy', { work: 'revoking' });
     const lock = async () => {
       await outside.sql(database.engine === 'postgres' ? 'begin' : 'begin immediate');
-      if (database.engine === 'postgres') await outside.sql('lock table operator_sessions in exclusive mode');
+      if (database.engine === 'postgres') await outside.sql('lock table sessions in exclusive mode');
     };
 
     it('answers a page under way', async () => {

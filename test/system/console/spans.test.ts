@@ -91,7 +91,7 @@ for (const database of databasesByLength) {
     it('show a page as a server span with its route, and the reads of the database below it', async () => {
       const traceId = newTrace();
       expect((await get(`/people?sponsor=${PERSON}`, traceId)).status).to.equal(200);
-      const spans = await collector.trace(traceId, ['GET /people', 'operatorSessions.find', 'sponsors.findBlocks']);
+      const spans = await collector.trace(traceId, ['GET /people', 'sessions.find', 'sponsors.findBlocks']);
       const root = named(spans, 'GET /people');
       expect(root).to.deep.include({ kind: 'server', parentSpanId: PARENT, isError: false });
       expect(root.attributes).to.deep.equal({
@@ -103,7 +103,7 @@ for (const database of databasesByLength) {
         'http.response.status_code': 200,
         'mandate.outcome': 'ok',
       });
-      for (const name of ['operatorSessions.find', 'sponsors.findBlocks']) {
+      for (const name of ['sessions.find', 'sponsors.findBlocks']) {
         expect(named(spans, name), name).to.deep.include({ kind: 'client', parentSpanId: root.spanId });
       }
     });
@@ -136,11 +136,11 @@ for (const database of databasesByLength) {
     });
 
     it('show the sign-in: the callback, the request to the provider below it, and the new session', async () => {
-      const spans = await collector.trace(signInTrace, ['GET /callback', 'POST sign_in', 'open_operator_session']);
+      const spans = await collector.trace(signInTrace, ['GET /callback', 'POST sign_in', 'open_session']);
       const root = named(spans, 'GET /callback');
       expect(root).to.deep.include({ kind: 'server', parentSpanId: PARENT, isError: false });
       expect(root.attributes).to.include({ 'http.response.status_code': 302, 'url.path': '/callback' });
-      for (const name of ['POST sign_in', 'open_operator_session']) {
+      for (const name of ['POST sign_in', 'open_session']) {
         expect(named(spans, name), name).to.deep.include({ kind: 'client', parentSpanId: root.spanId });
       }
     });

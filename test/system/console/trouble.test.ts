@@ -1,7 +1,7 @@
 /** Too many requests, too many at once, and a database that is away: pages that operators understand, and their records. */
 
 import { expect } from 'chai';
-import { PAGE_HEADERS } from '../../../adapters/http/pages/page-headers.ts';
+import { PAGE_HEADERS } from '../../../adapters/http/browser/page-headers.ts';
 import { freePort } from '../../../scripts/free-port.ts';
 import {
   type ConsoleAnswer,
@@ -145,7 +145,7 @@ for (const database of databasesByLength) {
       const records = await beside(settings, async (instance, origin) => {
         instance.clock.advance(UNUSED_SECONDS);
         await outside.sql(database.engine === 'postgres' ? 'begin' : 'begin immediate');
-        if (database.engine === 'postgres') await outside.sql('lock table operator_sessions in exclusive mode');
+        if (database.engine === 'postgres') await outside.sql('lock table sessions in exclusive mode');
         // It waits for the lock, and holds the only permit.
         const first = sendTo(`${origin}/`, { headers: headers() });
         const busy = async () => (await scrape(metrics)).value('mandate_admission_turns_busy', { work: 'revoking' });

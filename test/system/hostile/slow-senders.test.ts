@@ -1,6 +1,6 @@
 /**
- * Many clients that are slow on purpose. They hold no permit, no database connection and no transaction. The benchmark
- * scripts/bench/slow-senders.ts measures how much they slow down other clients.
+ * Many clients that are slow on purpose. They hold no permit, no database connection and no transaction.
+ * docs/performance.md says how much they slow down other clients.
  */
 
 import { expect } from 'chai';

@@ -1,8 +1,8 @@
 /** The page at its limits: slow forms, too many requests, no free permit. */
 
 import { expect } from 'chai';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
-import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { answering, type Loopback, startLoopback } from '../../support/loopback.ts';
 import { fieldsOf, type Mandate } from '../../support/mandate.ts';

@@ -308,7 +308,7 @@ for (const database of databasesByLength) {
       await stale.goto(`${mandate.issuer}/me`);
       await page.clock.install();
       await page.reload();
-      await mandate.sql('delete from me_sessions');
+      await mandate.sql('delete from sessions');
       await page.clock.fastForward(15_000);
       await page.getByRole('alert').waitFor();
       expect(await page.locator('.task').count()).to.equal(0);

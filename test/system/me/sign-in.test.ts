@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { formTokenOf } from '../../../adapters/http/browser/cookies.ts';
 import { meCookies } from '../../../adapters/http/me/cookies.ts';
-import { formTokenOf } from '../../../adapters/http/pages/cookies.ts';
 import { databasesByLength } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { grace } from '../../support/identity-provider/people.ts';
+import { ada, grace } from '../../support/identity-provider/people.ts';
 import { PAGE_CLIENT_ID } from '../../support/identity-provider/provider-configuration.ts';
 import { type Answer, fieldsOf, type Mandate } from '../../support/mandate.ts';
 import { type PageWithProvider, personBrowser, postOwn, startWithPage } from '../../support/me/person-browser.ts';
@@ -31,6 +31,14 @@ function formToken(cookies: string): string {
 
 const signOut = (mandate: Mandate, cookie: string, form = formToken(cookie)) =>
   postOwn(mandate, '/me/sign-out', cookie, { form_token: form });
+
+/** The address that the page opens by itself. A header would be in the log of a proxy that keeps the headers of answers. */
+function opened(answer: Answer): string | undefined {
+  for (const [name, value] of answer.headers) expect(value, name).not.to.include('id_token_hint');
+  expect(answer.headers.get('refresh')).to.equal(null);
+  const [, address] = /<meta http-equiv="refresh" content="0; url=([^"]*)">/.exec(answer.text) ?? [];
+  return address?.replaceAll('&amp;', '&');
+}
 
 function expectNotice(answer: Answer, status: number, text: string): void {
   expect(answer.status, answer.text).to.equal(status);
@@ -237,7 +245,7 @@ for (const database of databasesByLength) {
         return [text.includes('action="/me/pause"'), text.includes('You cannot pause agents here.')];
       };
       expect(await offers()).to.deep.equal([true, false]);
-      await mandate.sql(`update me_sessions set authenticated_at = null where sponsor = '${grace.username}'`);
+      await mandate.sql(`update sessions set authenticated_at = null where sub = '${grace.username}'`);
       expect(await offers()).to.deep.equal([false, true]);
       const token = formToken(cookie);
       const headers = { cookie, origin: mandate.issuer };
@@ -444,7 +452,7 @@ for (const database of databasesByLength) {
       it('with a sign-out everywhere, whose ID token the database does not hold in the clear, nor the log', async () => {
         const cookie = await signedIn();
         const [{ sealed_id_token: kept } = {}] = await mandate.sql(
-          'select sealed_id_token from me_sessions order by created_at desc limit 1',
+          'select sealed_id_token from sessions order by created_at desc limit 1',
         );
         expect(kept).to.match(/^[\w-]{500,}$/);
         const replica = await mandate.another({ 'Service:Issuer': mandate.issuer });
@@ -452,7 +460,7 @@ for (const database of databasesByLength) {
         const answer = await postOwn(replica, '/me/sign-out', cookie, form);
         await replica.stop();
         expectNotice(answer, 200, 'Now your organisation ends your session there.');
-        const end = new URL((answer.headers.get('refresh') ?? '').replace(/^0; url=/, ''));
+        const end = new URL(opened(answer) ?? '');
         expect(`${end.origin}${end.pathname}`).to.equal(`${page.provider.issuer}/session/end`);
         const { id_token_hint = '', ...named } = Object.fromEntries(end.searchParams);
         const post_logout_redirect_uri = `${mandate.issuer}/me/signed-out`;
@@ -464,14 +472,33 @@ for (const database of databasesByLength) {
         expect(await isSignedIn(mandate, cookie)).to.equal(false);
         // A page from before still leads there, though nothing is known of its session.
         const again = await everywhere(cookie);
-        expect(again.headers.get('refresh')).to.include('/session/end?').and.not.include('id_token_hint');
+        expect(opened(again)).to.include('/session/end?').and.not.include('id_token_hint');
       });
 
-      it('with a sign-out everywhere only here, for a form of another page or a provider that has none', async () => {
+      it('with a sign-out everywhere that names the client alone, if the ID token is too long for an address', async () => {
+        const other = await startWithPage(database, {}, { odd: {} });
+        for (const idTokenPadding of [4096, 40_000]) {
+          other.provider.misbehave({ idTokenPadding });
+          const person = personBrowser(other.mandate);
+          expect((await person.signIn()).headers.get('location')).to.equal('/me');
+          const cookie = person.cookies();
+          const kept = await other.mandate.sql('select sealed_id_token from sessions');
+          expect(kept).to.deep.equal([{ sealed_id_token: null }]);
+          const form = { form_token: formToken(cookie), everywhere: 'yes' };
+          const answer = await postOwn(other.mandate, '/me/sign-out', cookie, form);
+          expectNotice(answer, 200, 'Now your organisation ends your session there.');
+          expect(answer.text).to.include('/session/end?').and.include(`client_id=${PAGE_CLIENT_ID}`);
+          expect(answer.text).not.to.include('id_token_hint').and.not.include('eyJ');
+          expect(await isSignedIn(other.mandate, cookie)).to.equal(false);
+        }
+        await other.stop();
+      });
+
+      it('with no form of another page, for a sign-out everywhere either', async () => {
         const cookie = await signedIn();
         const foreign = await postOwn(mandate, '/me/sign-out', cookie, { form_token: 'x', everywhere: 'yes' });
         expectNotice(foreign, 403, 'Nothing was changed');
-        expect(foreign.headers.get('refresh')).to.equal(null);
+        expect(opened(foreign)).to.equal(undefined);
         expect((await mandate.get('/me', { accept: 'text/html', cookie })).text).to.include('value="yes"');
         expect(await isSignedIn(mandate, cookie)).to.equal(true);
       });
@@ -491,14 +518,14 @@ for (const database of databasesByLength) {
         const records = await mandate.recorded(async () => {
           const answer = await signOut(mandate, cookie);
           expectNotice(answer, 200, 'You are signed out here');
-          expect(answer.headers.get('refresh')).to.equal(null);
+          expect(opened(answer)).to.equal(undefined);
           expect(answer.headers.getSetCookie()[0]).to.match(/^__Host-mandate-me=; Max-Age=0; /);
         });
         expect([await isSignedIn(mandate, cookie), await isSignedIn(mandate, other)]).to.deep.equal([false, true]);
         expect(records).to.deep.equal([]);
         const again = await postOwn(mandate, '/me/sign-out', cookie, {});
         expectNotice(again, 200, 'You are signed out');
-        expect(again.headers.get('refresh')).to.equal(null);
+        expect(opened(again)).to.equal(undefined);
       });
 
       it("and leaves the cookie of a browser whose request does not bring it: another site's form comes without", async () => {
@@ -585,6 +612,8 @@ for (const database of databasesByLength) {
       const keyed = await startWithPage(database, settings);
       const person = personBrowser(keyed.mandate);
       expect((await person.signIn()).status).to.equal(302);
+      const { text } = await keyed.mandate.get('/me', { accept: 'text/html', cookie: person.cookies() });
+      expect(text).to.include(`Signed in as <bdi>${ada.claims?.oid}</bdi>`);
       await keyed.stop();
       const missing = await startWithPage(database, { 'Service:UpstreamIdp:SponsorKeyClaim': 'employee' });
       expectNotice(await personBrowser(missing.mandate).signIn(), 403, 'Your account cannot use this page');

@@ -406,7 +406,7 @@ describe('The API while storage fails or limits are reached', () => {
       ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
       authenticatedAt: NOON,
     };
-    const sessions = { find: async () => ({ person: { ...person, by: 'session' } as const, formToken: 'x' }) };
+    const sessions = { find: async () => ({ holder: { ...person, by: 'session' } as const, formToken: 'x' }) };
     const at = await service.serve({ me: { ...me, api: { ...me.api, sessions, canPause: false } } });
     for (const operation of served.filter(({ scheme, method }) => scheme === 'meToken' && method !== 'get')) {
       const init = { method: operation.method.toUpperCase(), headers: { cookie: 'a=b' } };

@@ -1,12 +1,16 @@
-/** The screen *Checkpoints*: which records each one seals, and the verification of the whole chain in the browser. */
+/** *Checkpoints*: which records each one seals, and the verification of the whole chain in the browser. Its parameters are those of `GET /audit/checkpoints`. */
 
+import type { Request } from 'express';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { moment } from '../times.ts';
-import { renderVerification } from './verification.ts';
-import { visibleJson } from './visible-json.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../../message/query.ts';
+import { assets } from '../assets.ts';
+import type { Page, Screen, ScreenContext } from '../context.ts';
+import { moment } from '../parts/times.ts';
+import { chain, renderVerification } from '../parts/verification.ts';
+import { visibleJson } from '../parts/visible-json.ts';
 
 export interface CheckpointsView {
   readonly now: Instant;
@@ -53,3 +57,25 @@ function row(checkpoint: Checkpoint, now: Instant): Html {
 <td><details><summary><code>${rootHash.slice(0, 16)}…</code> <span class="quiet">by ${kid.slice(0, 12)}</span></summary>
 <pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${visibleJson(presentCheckpoint(checkpoint))}</pre></details></td></tr>`;
 }
+
+async function showCheckpoints({ audit, now }: ScreenContext, { originalUrl }: Request): Promise<Page> {
+  const query = readQuery(originalUrl, ['after', 'limit']);
+  const after = query.read('after', parseOrdinal, 'Must be a checkpoint_id.') ?? 0;
+  const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;
+  if (query.errors.length > 0) {
+    const body = renderCheckpoints({ now, outcome: { kind: 'invalid', errors: query.errors } });
+    return { status: 400, reason: 'invalid_fields', body };
+  }
+  const page = await audit.checkpoints({ after, limit });
+  return { body: renderCheckpoints({ now, outcome: { kind: 'page', after, ...page } }), scripts: [assets.verify] };
+}
+
+export const checkpointsScreen = {
+  path: '/ledger/checkpoints',
+  title: 'Checkpoints',
+  route: 'GET /audit/checkpoints',
+  work: 'other',
+  inNavigation: false,
+  show: showCheckpoints,
+  feeds: { chain },
+} as const satisfies Screen;

@@ -1,14 +1,23 @@
-/** The screen *Delegation*: who acts through what, as a picture and as a table. */
+/** *Delegation*: who acts through what, as a picture and as a table. */
 
-import type { Instant } from '../../../../domain/instant.ts';
-import { toShortText } from '../../../../domain/instant.ts';
-import type { DelegationGraph, DelegationRow } from '../../../../domain/tasks/delegation-graph.ts';
+import type { Request } from 'express';
+import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
+import { parseAgentId, parseSponsorKey } from '../../../../domain/identifiers.ts';
+import { type Instant, toShortText } from '../../../../domain/instant.ts';
+import { parseRangeEnd, parseRangeStart } from '../../../../domain/ledger/time-range.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { agentPath, delegationPath, personPath, stopPath, taskPath, withQuery } from '../addresses.ts';
-import { screens } from '../screens.ts';
-import { count, isolated, placeOf, wide } from '../words.ts';
-import { drawDelegations } from './delegation-picture.ts';
+import { POINT_SENTENCE } from '../../admin/audit-router.ts';
+import { parseState, STATE_SENTENCE } from '../../admin/reading-routes.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { isolated, placeOf } from '../../browser/words.ts';
+import { AUDIENCE_SENTENCE, parseAudience } from '../../message/query.ts';
+import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath, withQuery } from '../addresses.ts';
+import type { Page, Screen, ScreenContext } from '../context.ts';
+import { type DelegationGraph, type DelegationRow, delegationsOf } from '../delegation/graph.ts';
+import { drawDelegations } from '../delegation/picture.ts';
+import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { count, wide } from '../parts/words.ts';
 
 export interface DelegationFilters {
   readonly sponsor?: string | undefined;
@@ -70,16 +79,16 @@ function scopeForm({ filters, now }: DelegationView): Html {
   const about = { sponsor: filters.sponsor, agent_id: filters.agent_id, audience: filters.audience };
   const recent = RECENT.map(([label, seconds]) => {
     const from = toShortText((Math.floor(now / 1_000_000 - seconds) * 1_000_000) as Instant);
-    return html`<li><a href="${withQuery(screens.delegation.path, { ...about, from })}">${label}</a></li>`;
+    return html`<li><a href="${withQuery(screenPaths.delegation, { ...about, from })}">${label}</a></li>`;
   });
-  return html`<form class="filters" method="get" action="${screens.delegation.path}" role="search" aria-label="Scope of the picture">
+  return html`<form class="filters" method="get" action="${screenPaths.delegation}" role="search" aria-label="Scope of the picture">
 ${input('sponsor', 'Person', html``)}
 ${input('agent_id', 'Agent', html``)}
 ${input('audience', 'Tool server', html``)}
 ${input('from', 'Ran from', isoHelp)}
 ${input('to', 'until', isoHelp)}
 <p class="field"><label for="scope-state">State</label><select id="scope-state" name="state"><option value="">${'live, or any in a time'}</option>${taskStates.map((state) => html`<option value="${state}"${filters.state === state && html` selected`}>${state}</option>`)}</select></p>
-<p class="field"><button class="main">Show</button>${isNarrowed && html` <a class="button plain" href="${screens.delegation.path}">All live tasks</a>`}</p>
+<p class="field"><button class="main">Show</button>${isNarrowed && html` <a class="button plain" href="${screenPaths.delegation}">All live tasks</a>`}</p>
 <p class="quiet help" id="scope-times">Times in UTC. A day covers all of it.</p>
 <ul class="shortcuts" aria-label="Tasks that ran">${recent}</ul>
 </form>`;
@@ -108,3 +117,47 @@ ${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>,
 </table>`,
   );
 }
+
+const AGENT_ID_SENTENCE = 'Must be an agent_id.';
+
+async function showDelegation(context: ScreenContext, request: Request): Promise<Page> {
+  const query = readFilters(request, ['sponsor', 'agent_id', 'audience', 'from', 'to', 'state']);
+  const filters = {
+    sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),
+    agentId: query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE),
+    audience: query.read('audience', parseAudience, AUDIENCE_SENTENCE),
+    state: query.read('state', parseState, STATE_SENTENCE),
+  };
+  const from = query.read('from', parseRangeStart, POINT_SENTENCE);
+  const to = query.read('to', parseRangeEnd, POINT_SENTENCE);
+  const raw = (name: keyof DelegationFilters) => query.read(name, (text) => text, '');
+  const errors = [...query.errors, ...wrongWindow(from, to)];
+  if (errors.length > 0) return refusedFilters(errors, screenPaths.delegation);
+  const window = from === undefined ? undefined : { from, to: to ?? context.now };
+  const { tasks, isComplete } = await context.views.delegations({ ...filters, window });
+  return {
+    body: renderDelegation({
+      filters: {
+        ...{ sponsor: raw('sponsor'), agent_id: raw('agent_id'), audience: raw('audience') },
+        ...{ from: raw('from'), to: raw('to'), state: raw('state') },
+      },
+      ...{ ...delegationsOf(tasks), tasks: tasks.length, isComplete },
+      ...{ mayStop: context.may('responder'), now: context.now },
+    }),
+  };
+}
+
+function wrongWindow(from: Instant | undefined, to: Instant | undefined): readonly FieldError[] {
+  if (to === undefined) return [];
+  if (from === undefined) return fieldErrors('from', 'Must be set where to is.');
+  return to < from ? fieldErrors('to', 'Must not be before from.') : [];
+}
+
+export const delegationScreen = {
+  path: screenPaths.delegation,
+  title: 'Delegation',
+  route: 'GET /admin/tasks',
+  work: 'other',
+  inNavigation: true,
+  show: showDelegation,
+} as const satisfies Screen;

@@ -1,9 +1,11 @@
-/** The screen *Doctor*: the findings of `mandate doctor`, made inside the service. */
+/** *Doctor*: the findings of `mandate doctor`, made inside the service after a run of its checks. */
 
 import type { FindingStatus, NamedFinding } from '../../../../application/doctor/examine.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { moment } from '../times.ts';
+import { type Html, html } from '../../browser/html.ts';
+import type { Screen, ShowPage } from '../context.ts';
+import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { moment } from '../parts/times.ts';
 
 export interface DoctorView {
   readonly findings: readonly NamedFinding[];
@@ -38,3 +40,21 @@ function row({ check, status, sentence, remedy }: NamedFinding): Html {
 function number(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
+
+const showDoctor: ShowPage = async ({ examine, now }, request) => {
+  const query = readFilters(request, []);
+  if (query.errors.length > 0) return refusedFilters(query.errors, doctorScreen.path);
+  // The checks wait for other servers. They must not use up a permit of other requests.
+  request.permit?.release();
+  return { body: renderDoctor({ ...(await examine()), now }) };
+};
+
+/** Every operator may ask whether the service works. */
+export const doctorScreen = {
+  path: '/doctor',
+  title: 'Doctor',
+  route: 'GET /admin/tasks',
+  work: 'other',
+  inNavigation: true,
+  show: showDoctor,
+} as const satisfies Screen;

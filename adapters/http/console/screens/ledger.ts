@@ -1,12 +1,20 @@
-/** The screen *Ledger*: a search with the filters of `GET /audit`, its records, and their verification in the browser. */
+/** *Ledger*: a search with the filters of `GET /audit`, its records, and their verification in the browser. An empty field of the form is ignored. */
 
+import type { Request } from 'express';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import { type Instant, plusSeconds, toShortText } from '../../../../domain/instant.ts';
 import { type LedgerRecord, ledgerEvents } from '../../../../domain/ledger/record.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { moment } from '../times.ts';
-import { renderRecords } from './records.ts';
-import { renderVerification } from './verification.ts';
+import { OPERATOR_PARAMETERS, PARAMETERS, parseAuditQuestion } from '../../admin/audit-router.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { queryParameters } from '../../message/head.ts';
+import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
+import { screenPaths } from '../addresses.ts';
+import { assets } from '../assets.ts';
+import type { Page, Screen, ScreenContext } from '../context.ts';
+import { withoutEmpty } from '../parts/filters.ts';
+import { renderRecords } from '../parts/record-lines.ts';
+import { moment } from '../parts/times.ts';
+import { proofs, renderVerification } from '../parts/verification.ts';
 
 /** In the order of the form. */
 export const searchFields = ['from', 'to', 'event', 'decision', 'sponsor', 'agent_id', 'task_id', 'audience'] as const;
@@ -100,3 +108,65 @@ ${first !== undefined && html`<a class="button" href="${first}">First page</a>`}
 ${next !== undefined && html`<a class="button" rel="next" href="${next}">Next page</a>`}
 </nav>`;
 }
+
+/** Without a query: what an operator looks for first. The form shows it, and an empty field takes it away. */
+const RECENT_SECONDS = 3600;
+
+async function showLedger(context: ScreenContext, { originalUrl }: Request): Promise<Page> {
+  const { now } = context;
+  const recent = `/ledger?from=${encodeURIComponent(toShortText(plusSeconds(now, -RECENT_SECONDS)))}`;
+  const url = originalUrl.includes('?') ? withoutEmpty(originalUrl, searchFields) : recent;
+  const search = searchIn(url);
+  const parsed = parseAuditQuestion(url, true);
+  if (parsed.kind === 'invalid') return pageOf({ now, search, outcome: parsed });
+  const answer = await context.audit.query(parsed.question);
+  if (answer.kind === 'foreign_cursor') {
+    return pageOf({
+      now,
+      search,
+      outcome: { kind: 'invalid', errors: [{ field: CURSOR, sentence: FOREIGN_CURSOR_SENTENCE }] },
+    });
+  }
+  const { records, nextCursor, archivedBefore } = answer;
+  const next = nextCursor && addressOf(url, nextCursor);
+  const first = parsed.question.cursor && addressOf(url);
+  return pageOf({ now, search, outcome: { kind: 'page', records, next, first, archivedBefore } });
+}
+
+function pageOf(view: LedgerView): Page {
+  const isInvalid = view.outcome.kind === 'invalid';
+  return {
+    ...(isInvalid ? { status: 400, reason: 'invalid_fields' } : {}),
+    body: renderLedger(view),
+    scripts: isInvalid ? [] : [assets.verify],
+  };
+}
+
+/** What the form shows again. What cannot be decoded, it does not. */
+function searchIn(url: string): LedgerView['search'] {
+  const isField = (name: string | undefined): name is SearchField => searchFields.some((field) => field === name);
+  return Object.fromEntries(
+    queryParameters(url).flatMap(({ name, value }) => (isField(name) && value !== undefined ? [[name, value]] : [])),
+  );
+}
+
+/** A page with the same parameters. */
+function addressOf(url: string, cursor?: string): string {
+  const known: readonly string[] = [...PARAMETERS, ...OPERATOR_PARAMETERS];
+  const kept = queryParameters(url).flatMap(({ name, value }) =>
+    name !== undefined && value !== undefined && name !== CURSOR && known.includes(name)
+      ? [`${name}=${encodeURIComponent(value)}`]
+      : [],
+  );
+  return `/ledger?${[...kept, ...(cursor === undefined ? [] : [`${CURSOR}=${cursor}`])].join('&')}`;
+}
+
+export const ledgerScreen = {
+  path: screenPaths.ledger,
+  title: 'Ledger',
+  route: 'GET /audit',
+  work: 'other',
+  inNavigation: true,
+  show: showLedger,
+  feeds: { proofs },
+} as const satisfies Screen;

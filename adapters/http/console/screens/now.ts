@@ -1,15 +1,22 @@
-/** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. */
+/** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. For an auditor also each decision, live. */
 
-import type { RecentDenials } from '../../../../application/admin/recent-denials.ts';
+import { type RecentDenials, recentDenials } from '../../../../application/admin/recent-denials.ts';
 import type { BlockCount, ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
 import type { Backlog } from '../../../../application/ports/storage.ts';
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
-import { MOST_COUNTED } from '../overview-surface.ts';
-import { feeds } from '../screens.ts';
-import { clock, moment } from '../times.ts';
-import { taskTable } from './task-table.ts';
+import { holderOf, streamRecords } from '../../admin/audit-stream.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { FORM_PAGE_HEADERS } from '../../browser/page-headers.ts';
+import { duration } from '../../browser/times.ts';
+import { answerInvalid } from '../../message/problem-details.ts';
+import { readQuery } from '../../message/query.ts';
+import { screenPaths } from '../addresses.ts';
+import { assets } from '../assets.ts';
+import { type AnswerScript, MOST_COUNTED, type Screen, type ScreenContext, type ShowPage } from '../context.ts';
+import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { taskTable } from '../parts/task-table.ts';
+import { clock, moment } from '../parts/times.ts';
+import { amount } from '../parts/words.ts';
 
 export interface NowView {
   readonly now: Instant;
@@ -26,7 +33,7 @@ export interface NowView {
 
 /** @param stream the place of the stream of decisions, for an auditor */
 export function renderNow(view: NowView, stream: Insert): Html {
-  return html`<div data-renew-from="${feeds.now.path}">
+  return html`<div data-renew-from="${nowScreen.feeds.now.path}">
 <p class="banner warn" id="offline" role="status" hidden>This page could not be renewed: what it shows is old. It tries again every 15 seconds.</p>
 ${figures(view)}
 ${stream}
@@ -69,11 +76,6 @@ function time(at: Instant, words: string): Html {
 function figure(id: string, label: string, value: Insert, more: Insert, isLate = false): Html {
   return html`<section class="figure${isLate ? ' late' : ''}" aria-labelledby="${id}"><h2 id="${id}">${label}</h2>
 <p class="value">${value}</p><p class="quiet">${more}</p></section>`;
-}
-
-/** `100,000 or more` where counting stopped. */
-export function amount(count: number): string {
-  return `${count.toLocaleString('en')}${count >= MOST_COUNTED ? ' or more' : ''}`;
 }
 
 function liveFigure({ live, now }: NowView): Html {
@@ -137,3 +139,63 @@ function denialsSection({ minutes, reasons, isCut }: RecentDenials, now: Instant
 ${isCut && html`<p class="banner warn">There are more denials than are counted here: the newest minutes are too low.</p>`}
 ${body}</section>`;
 }
+
+/** The newest live tasks that *Now* shows. */
+const NEWEST = 20;
+
+const showNow: ShowPage = async (context, request) => {
+  const query = readFilters(request, []);
+  if (query.errors.length > 0) return refusedFilters(query.errors, '/');
+  const isAuditor = context.may('auditor');
+  const body = renderNow(await readNow(context), isAuditor && renderLiveRecords());
+  return { body, scripts: isAuditor ? [assets.renewal, assets.stream] : [assets.renewal] };
+};
+
+/** The parts of *Now* that its script renews. */
+const renewNow: AnswerScript = async (context, request, response) => {
+  const query = readQuery(request.originalUrl, []);
+  if (query.errors.length > 0) return answerInvalid(response, query.errors);
+  response.set(FORM_PAGE_HEADERS).send(renderRenewed(await readNow(context)).toString());
+};
+
+async function readNow({ admin, audit, overview, now, may }: ScreenContext): Promise<NowView> {
+  const [live, newest, blocked, backlog, denials] = await Promise.all([
+    overview.countLive(undefined),
+    admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
+    overview.countBlocks(),
+    overview.backlog(),
+    may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
+  ]);
+  return {
+    ...{ now, live, blocked, backlog, denials, hasSink: overview.hasSink, mayStop: may('responder') },
+    newest: newest.kind === 'page' ? newest.items : [],
+  };
+}
+
+export function renderLiveRecords(): Html {
+  return html`<section class="live-records" id="stream" data-stream="${nowScreen.feeds.stream.path}" aria-labelledby="stream-title" hidden>
+<div class="heading"><h2 id="stream-title">Decisions, live</h2> <span id="stream-state" role="status" class="quiet">Connecting …</span>
+<button class="small" type="button">Pause</button> <a href="/ledger">Ledger</a></div>
+<div class="records"><p class="record-line names" aria-hidden="true"><span>Number</span><span>Time (UTC)</span><span>Event</span><span>Decision</span><span>Agent, for person</span></p>
+<ol></ol></div>
+</section>`;
+}
+
+const stream: AnswerScript = async ({ audit, holder, lasts }, request, response) => {
+  const { streaming } = audit;
+  if (streaming === undefined) throw new Error('the console runs without the stream of records');
+  await streamRecords(streaming, request, response, holderOf('console', holder), lasts);
+};
+
+export const nowScreen = {
+  path: screenPaths.now,
+  title: 'Now',
+  route: 'GET /admin/tasks',
+  work: 'revoking',
+  inNavigation: true,
+  show: showNow,
+  feeds: {
+    now: { path: '/now', route: 'GET /admin/tasks', work: 'other', renews: false, answer: renewNow },
+    stream: { path: '/stream', route: 'GET /audit/stream', work: 'other', renews: false, answer: stream },
+  },
+} as const satisfies Screen;

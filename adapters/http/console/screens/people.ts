@@ -1,16 +1,27 @@
 /** *People*: who is blocked and by whom; and one person, with blocks, live tasks, and the forms of a responder. */
 
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
-import type { SponsorKey } from '../../../../domain/identifiers.ts';
+import { fieldErrors } from '../../../../domain/field-error.ts';
+import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { type BlockSource, blockSources, type SponsorBlock } from '../../../../domain/sponsors/block.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { personPath, stopPath } from '../addresses.ts';
-import { form, reasonField, typedNameField } from '../layout.ts';
-import { forms } from '../screens.ts';
-import { moment } from '../times.ts';
-import { amount } from './now.ts';
-import { taskTable } from './task-table.ts';
+import { parseListCursor } from '../../../../domain/list-cursor.ts';
+import {
+  type BlockSource,
+  blockSources,
+  parseBlockSource,
+  type SponsorBlock,
+} from '../../../../domain/sponsors/block.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { form } from '../../browser/words.ts';
+import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
+import { personPath, screenPaths, stopPath } from '../addresses.ts';
+import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
+import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { taskTable } from '../parts/task-table.ts';
+import { moment } from '../parts/times.ts';
+import { amount } from '../parts/words.ts';
 
 const BY: Readonly<Record<BlockSource, string>> = {
   admin: 'operators (admin)',
@@ -95,9 +106,9 @@ function responses(view: PersonView): Html {
 ${live.tasks > 0 && html`<div class="card"><h3>End tasks</h3><p>Ends all tasks. Agents may start new ones at once.</p><p><a class="button stop" href="${stopPath({ sponsor: sponsorKey })}">End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'} …</a></p></div>`}
 ${
   isBlocked
-    ? unblock(view, key)
+    ? liftForm(view, key)
     : html`<div class="card"><h3>Block</h3><p>No agent gets a token for this person until the block is lifted. ${blockEnds(live)}</p>
-${form(formToken, forms.block.path, html`${key}${typedNameField('block-typed', sponsorKey)}${reasonField('block-reason')}<button class="danger">Block</button>`)}</div>`
+${form(formToken, peopleScreen.forms.block.path, html`${key}${typedNameField('block-typed', sponsorKey)}${reasonField('block-reason')}<button class="danger">Block</button>`)}</div>`
 }
 </div></section>`;
 }
@@ -106,12 +117,108 @@ function blockEnds({ tasks }: LiveTaskCount): string {
   return tasks === 0 ? 'No live task ends.' : `Ends ${amount(tasks)} live ${tasks === 1 ? 'task' : 'tasks'} now.`;
 }
 
-function unblock({ formToken, twoPersons, blocks }: PersonView, key: Insert): Html {
+function liftForm({ formToken, twoPersons, blocks }: PersonView, key: Insert): Html {
   const means =
     blocks.length > 1
       ? 'Agents still may not act for this person: the blocks of other sources stay, and each source lifts its own.'
       : 'Agents may act for this person again.';
   const two = twoPersons && ' It takes two operators: the block is lifted once a second one asks within an hour.';
   return html`<div class="card"><h3>Lift the operators' block</h3><p>${means}${two}</p>
-${form(formToken, forms.unblock.path, html`${key}${reasonField('unblock-reason')}<button>Lift the block</button>`)}</div>`;
+${form(formToken, peopleScreen.forms.unblock.path, html`${key}${reasonField('unblock-reason')}<button>Lift the block</button>`)}</div>`;
 }
+
+const PAGE = 100;
+/** The newest live tasks of one person. */
+const NEWEST = 50;
+
+const showPeople: ShowPage = async (context, request) => {
+  const query = readFilters(request, ['sponsor', 'source', CURSOR]);
+  const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
+  const source = query.read('source', parseBlockSource, `Must be one of ${blockSources.join(', ')}.`);
+  const cursor = query.read(CURSOR, parseListCursor, CURSOR_SENTENCE);
+  const isAmbiguous = sponsorKey !== undefined && (source !== undefined || cursor !== undefined);
+  const errors = [...query.errors, ...(isAmbiguous ? fieldErrors('sponsor', 'Must be the only filter.') : [])];
+  if (errors.length > 0) return refusedFilters(errors, '/people');
+  if (sponsorKey !== undefined) return showPerson(context, sponsorKey);
+  const page = await context.admin.listBlocks({ source, limit: PAGE, cursor });
+  if (page.kind === 'foreign_cursor') return refusedFilters(fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE), '/people');
+  const { items: blocks, nextCursor } = page;
+  return { body: renderPeople({ now: context.now, source, blocks, nextCursor }) };
+};
+
+async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promise<Page> {
+  const { admin, overview, now, formToken } = context;
+  const [blocks, pendingUntil, live, newest] = await Promise.all([
+    admin.findBlocks(sponsorKey),
+    overview.twoPersons ? overview.liftPendingUntil(sponsorKey) : undefined,
+    overview.countLive({ sponsorKey }),
+    admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
+  ]);
+  const view = {
+    ...{ now, sponsorKey, blocks, live, formToken, mayRespond: context.may('responder') },
+    ...{ twoPersons: overview.twoPersons, pendingUntil, newest: newest.kind === 'page' ? newest.items : [] },
+  };
+  return { title: 'Person', body: renderPerson(view) };
+}
+
+const block: ChangeByForm = async ({ admin }, field) => {
+  const sponsorKey = sponsorIn(field);
+  if (typeof sponsorKey !== 'string') return sponsorKey;
+  const mistyped = typedWrong(field, sponsorKey, personPath(sponsorKey));
+  if (mistyped !== undefined) return mistyped;
+  const { revokedTasks } = await admin.block(sponsorKey);
+  return { kind: 'done', to: personPath(sponsorKey), notice: { kind: 'blocked', amount: revokedTasks } };
+};
+
+const unblock: ChangeByForm = async ({ admin }, field) => {
+  const sponsorKey = sponsorIn(field);
+  if (typeof sponsorKey !== 'string') return sponsorKey;
+  const to = personPath(sponsorKey);
+  const verdict = await admin.unblock(sponsorKey);
+  switch (verdict) {
+    case 'lifted':
+      return { kind: 'done', to, notice: { kind: 'unblocked', amount: 0 } };
+    case 'pending':
+      return { kind: 'done', to, notice: { kind: 'unblock_pending', amount: 0 } };
+    case 'not_blocked':
+      return refused(404, 'This person is not blocked', 'There is no block to lift.', verdict, to);
+    case 'not_owned': {
+      const text = 'No operator has blocked this person, and each source lifts only its own block.';
+      return refused(409, 'This block is not the operators’', text, 'sponsor_block_not_owned', to);
+    }
+    case 'operator_is_sponsor': {
+      const text =
+        'You are the blocked person, or your ID token does not say who you are to agents: another operator must lift this block.';
+      return refused(403, 'You may not lift this block', text, verdict, to);
+    }
+    case 'sign_in_too_old':
+      throw new Error("only a person's own pause needs a recent sign-in");
+  }
+};
+
+function refused(status: number, title: string, text: string, reason: string, back: string): FormResult {
+  return { kind: 'refused', status, title, text: `Nothing was changed. ${text}`, reason, back };
+}
+
+export const peopleScreen = {
+  path: screenPaths.people,
+  title: 'People',
+  route: 'GET /admin/sponsors',
+  work: 'revoking',
+  inNavigation: true,
+  show: showPeople,
+  forms: {
+    block: {
+      path: '/people/block',
+      route: 'PUT /admin/sponsors/{sponsor_key}/block',
+      work: 'revoking',
+      change: block,
+    },
+    unblock: {
+      path: '/people/unblock',
+      route: 'DELETE /admin/sponsors/{sponsor_key}/block',
+      work: 'revoking',
+      change: unblock,
+    },
+  },
+} as const satisfies Screen;

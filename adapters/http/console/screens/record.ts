@@ -1,12 +1,18 @@
-/** A record of a task with its proof: what an auditor can verify without the service. */
+/** *Record*: a record of a task with its proof, which an auditor can verify without the service. */
 
+import type { Request } from 'express';
 import type { ProofOutcome } from '../../../../application/ledger/prove.ts';
+import { parseTaskId } from '../../../../domain/identifiers.ts';
 import { presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { taskPath } from '../addresses.ts';
-import { code } from '../words.ts';
-import { visibleJson } from './visible-json.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { parseOrdinal } from '../../message/query.ts';
+import { screenPaths, taskPath } from '../addresses.ts';
+import type { Page, Screen, ScreenContext } from '../context.ts';
+import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
+import { recordsOf } from '../parts/records-of-task.ts';
+import { visibleJson } from '../parts/visible-json.ts';
+import { code } from '../parts/words.ts';
 
 export interface RecordView {
   readonly taskId: string;
@@ -43,3 +49,29 @@ ${json('The proof', { seq, checkpoint: presentCheckpoint(checkpoint), leaf_index
 function json(label: string, value: unknown): Html {
   return html`<pre tabindex="0" aria-label="${label}">${visibleJson(value)}</pre>`;
 }
+
+async function showRecord(context: ScreenContext, request: Request): Promise<Page> {
+  const query = readFilters(request, []);
+  if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
+  const taskId = parseTaskId(String(request.params.taskId));
+  const seq = parseOrdinal(String(request.params.seq));
+  const found: LedgerRecord | undefined =
+    taskId && seq !== undefined ? (await recordsOf(context, taskId))?.find((each) => each.seq === seq) : undefined;
+  if (taskId === undefined || found === undefined) {
+    const text = 'No record of this task has this number, or it is not among the oldest thousand.';
+    return notFound('There is no such record', text, taskId === undefined ? screenPaths.delegation : taskPath(taskId));
+  }
+  return {
+    title: `Record ${found.seq}`,
+    body: renderRecord({ taskId, record: found, proof: await context.audit.prove(found.seq) }),
+  };
+}
+
+export const recordScreen = {
+  path: '/tasks/:taskId/records/:seq',
+  title: 'Record',
+  route: 'GET /audit/records/{seq}/proof',
+  work: 'proof',
+  inNavigation: false,
+  show: showRecord,
+} as const satisfies Screen;

@@ -1,16 +1,27 @@
 /** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
 
+import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
-import type { AgentId, SponsorKey } from '../../../../domain/identifiers.ts';
+import { fieldErrors } from '../../../../domain/field-error.ts';
+import {
+  type AgentId,
+  parseAgentId,
+  parseSponsorKey,
+  parseTaskId,
+  type SponsorKey,
+} from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import { worksUntil } from '../../../../domain/tasks/works-until.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
-import { agentPath, personPath } from '../addresses.ts';
-import { form, reasonField, typedNameField } from '../layout.ts';
-import { forms } from '../screens.ts';
-import { moment } from '../times.ts';
-import { amount } from './now.ts';
+import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
+import { form } from '../../browser/words.ts';
+import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
+import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
+import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
+import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { moment } from '../parts/times.ts';
+import { amount } from '../parts/words.ts';
 
 /** Whose tasks end. */
 export type StopTarget =
@@ -93,7 +104,7 @@ function stopForm({ target, live, formToken }: StopView): Html {
       return card(
         form(
           formToken,
-          forms.stopTask.path,
+          stopScreen.forms.stopTask.path,
           html`<input type="hidden" name="task_id" value="${target.task.taskId}">${typedNameField('typed', target.task.agentId)}${reasonField('reason')}${button}`,
         ),
       );
@@ -101,7 +112,7 @@ function stopForm({ target, live, formToken }: StopView): Html {
       return card(
         form(
           formToken,
-          forms.stopAgent.path,
+          stopScreen.forms.stopAgent.path,
           html`<input type="hidden" name="agent_id" value="${target.agentId}">${typedNameField('typed', target.agentId)}${reasonField('reason')}${button}`,
         ),
       );
@@ -109,7 +120,7 @@ function stopForm({ target, live, formToken }: StopView): Html {
       return card(
         form(
           formToken,
-          forms.stopPerson.path,
+          stopScreen.forms.stopPerson.path,
           html`<input type="hidden" name="sponsor_key" value="${target.sponsorKey}">${typedNameField('typed', target.sponsorKey)}${reasonField('reason')}${button}`,
         ),
       );
@@ -119,3 +130,99 @@ function stopForm({ target, live, formToken }: StopView): Html {
 function card(content: Html): Html {
   return html`<div class="card">${content}</div>`;
 }
+
+const showStop: ShowPage = async (context, request) => {
+  const query = readFilters(request, ['task_id', 'agent_id', 'sponsor']);
+  const taskId = query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.');
+  const agentId = query.read('agent_id', parseAgentId, 'Must be an agent_id.');
+  const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
+  const given = [taskId, agentId, sponsorKey].filter((each) => each !== undefined);
+  const several =
+    given.length > 1 ? fieldErrors('sponsor', 'Must be the only one of task_id, agent_id and sponsor.') : [];
+  const errors = [...query.errors, ...several];
+  if (errors.length > 0) return refusedFilters(errors, '/stop');
+  const { overview, admin } = context;
+  if (taskId !== undefined) {
+    const found = await admin.showTask(taskId);
+    if (found === undefined)
+      return notFound('There is no such task', 'It never was, or it ended and was deleted.', '/stop');
+    const { task } = found;
+    const agent = await admin.find(task.agentId);
+    const isLive = task.state.kind === 'live';
+    const live = { tasks: isLive ? 1 : 0, lastExpiry: task.expiresAt, longestTokenTtl: agent?.maxTokenTtl };
+    return targetPage(context, { target: { kind: 'task', task }, live });
+  }
+  if (agentId !== undefined) {
+    const agent = await admin.find(agentId);
+    if (agent === undefined)
+      return notFound('There is no such agent', 'No agent is registered under this id.', '/stop');
+    const live = await overview.countLive({ agentId });
+    return targetPage(context, { target: { kind: 'agent', agentId, displayName: agent.displayName }, live });
+  }
+  if (sponsorKey !== undefined) {
+    return targetPage(context, {
+      target: { kind: 'person', sponsorKey },
+      live: await overview.countLive({ sponsorKey }),
+    });
+  }
+  return { body: renderStopChoice() };
+};
+
+function targetPage({ now, formToken, overview }: ScreenContext, view: Pick<StopView, 'target' | 'live'>): Page {
+  return { body: renderStop({ ...view, now, formToken, statusLists: overview.statusLists }) };
+}
+
+const stopTask: ChangeByForm = async ({ admin }, field) => {
+  const taskId = parseTaskId(field('task_id') ?? '');
+  if (taskId === undefined) return ended(undefined);
+  // A task that this plain read does not find is stopped all the same: only the stop knows whether there is one.
+  const found = await admin.showTask(taskId);
+  const mistyped = found && typedWrong(field, found.task.agentId, stopPath({ task_id: taskId }));
+  return mistyped ?? ended(await admin.stop({ kind: 'task', taskId }));
+};
+
+const stopAgent: ChangeByForm = async ({ admin }, field) => {
+  const agentId: AgentId | undefined = parseAgentId(field('agent_id') ?? '');
+  if (agentId === undefined) return ended(undefined);
+  const mistyped = typedWrong(field, agentId, stopPath({ agent_id: agentId }));
+  return mistyped ?? ended(await admin.stop({ kind: 'agent', agentId }));
+};
+
+const stopPerson: ChangeByForm = async ({ admin }, field) => {
+  const sponsorKey = sponsorIn(field);
+  if (typeof sponsorKey !== 'string') return sponsorKey;
+  const mistyped = typedWrong(field, sponsorKey, stopPath({ sponsor: sponsorKey }));
+  return mistyped ?? ended(await admin.stop({ kind: 'sponsor', sponsorKey }));
+};
+
+function ended(outcome: StopOutcome | undefined): FormResult {
+  if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
+  return {
+    ...{ kind: 'refused', status: 404, reason: 'not_found', title: 'There is nothing to end' },
+    text: 'The task or the agent does not exist. Nothing was changed.',
+  };
+}
+
+export const stopScreen = {
+  path: screenPaths.stop,
+  title: 'Kill switch',
+  route: 'DELETE /admin/tasks/{task_id}',
+  work: 'revoking',
+  inNavigation: false,
+  show: showStop,
+  forms: {
+    stopTask: { path: '/stop/task', route: 'DELETE /admin/tasks/{task_id}', work: 'revoking', change: stopTask },
+    stopAgent: {
+      path: '/stop/agent',
+      route: 'DELETE /admin/agents/{agent_id}/tasks',
+      work: 'revoking',
+      change: stopAgent,
+    },
+    stopPerson: {
+      path: '/stop/person',
+      route: 'DELETE /admin/sponsors/{sponsor_key}/tasks',
+      work: 'revoking',
+      change: stopPerson,
+    },
+  },
+} as const satisfies Screen;

@@ -1,18 +1,33 @@
-/** The screen *Task*: its life in time, what its scope came from, and its records. */
+/** *Task*: its life in time, what its scope came from, and its records. */
 
+import type { Request } from 'express';
 import type { ShownTask } from '../../../../application/ports/queries.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
+import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import type { Timeline, TimelineEvent } from '../../../../domain/tasks/timeline.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
-import { agentPath, delegationPath, ledgerPath, personPath, recordPath, stopPath, taskPath } from '../addresses.ts';
-import { moment } from '../times.ts';
-import { code, count, isolated, placeOf, wide } from '../words.ts';
-import { type ScopeOrigins, scopeTable } from './scope-table.ts';
-import { drawTimeline, MOST_BARS } from './timeline-bars.ts';
-import { visibleJson } from './visible-json.ts';
+import { type Timeline, type TimelineEvent, timelineOf } from '../../../../domain/tasks/timeline.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
+import { isolated, placeOf } from '../../browser/words.ts';
+import {
+  agentPath,
+  delegationPath,
+  ledgerPath,
+  personPath,
+  recordPath,
+  screenPaths,
+  stopPath,
+  taskPath,
+} from '../addresses.ts';
+import type { Page, Screen, ScreenContext } from '../context.ts';
+import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
+import { recordsOf } from '../parts/records-of-task.ts';
+import { type ScopeOrigins, scopeTable } from '../parts/scope-table.ts';
+import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
+import { moment } from '../parts/times.ts';
+import { visibleJson } from '../parts/visible-json.ts';
+import { code, count, wide } from '../parts/words.ts';
 
 export interface TaskView extends ScopeOrigins {
   readonly task: ShownTask;
@@ -163,3 +178,35 @@ ${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq
 </details>
 </section>`;
 }
+
+async function showTask(context: ScreenContext, request: Request): Promise<Page> {
+  const query = readFilters(request, []);
+  if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.delegation);
+  const taskId = parseTaskId(String(request.params.taskId));
+  const shown = taskId && (await context.admin.showTask(taskId));
+  if (shown === undefined) {
+    const text =
+      'It was never issued, or it ended so long ago that it has been deleted. Its records stay in the ledger.';
+    return notFound('There is no such task', text, screenPaths.delegation);
+  }
+  const { task } = shown;
+  const [agent, records] = await Promise.all([context.admin.find(task.agentId), recordsOf(context, task.taskId)]);
+  const ttl = { registered: agent?.maxTokenTtl, since: agent?.updatedAt, longest: context.views.longestTokenTtl };
+  return {
+    body: renderTask({
+      ...{ task, agent, records, recordCount: shown.records.length, hasMoreRecords: shown.nextCursor !== undefined },
+      timeline: timelineOf(task, ttl, records, context.now),
+      statusLists: context.views.statusLists,
+      ...{ mayStop: context.may('responder'), now: context.now },
+    }),
+  };
+}
+
+export const taskScreen = {
+  path: '/tasks/:taskId',
+  title: 'Task',
+  route: 'GET /admin/tasks/{task_id}',
+  work: 'other',
+  inNavigation: false,
+  show: showTask,
+} as const satisfies Screen;

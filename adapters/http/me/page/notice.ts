@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { Log } from '../../../../application/ports/telemetry.ts';
 import { trimOws } from '../../../../domain/trim-ows.ts';
+import { answerFaultsWithPages } from '../../browser/faults.ts';
+import { PAGE_HEADERS, wantsPage } from '../../browser/page-headers.ts';
 import { discardRest } from '../../message/body.ts';
-import { DATABASE_RETRY_AFTER, faultHandler } from '../../message/faults.ts';
-import { PAGE_HEADERS, wantsPage } from '../../pages/page-headers.ts';
 import { renderMessage } from './page.ts';
 import type { MessageKind } from './texts.ts';
 import { type Language, languages } from './view.ts';
@@ -45,17 +45,8 @@ export function answerBrowser(base: string): AnswerBrowser {
 }
 
 /** A program gets problem details. */
-export function answerFaultsWithPages(log: Log, base: string): ErrorRequestHandler {
-  const page = (status: number, kind: MessageKind) => (response: Response) =>
-    answerNotice(response, { status, kind, base });
-  const pages = faultHandler(log, {
-    unavailable(response) {
-      response.set('Retry-After', String(DATABASE_RETRY_AFTER));
-      page(503, 'storage_unavailable')(response);
-    },
-    malformedPath: page(400, 'malformed'),
-    fault: page(500, 'fault'),
-  });
+export function answerFaults(log: Log, base: string): ErrorRequestHandler {
+  const pages = answerFaultsWithPages(log, (response, notice) => answerNotice(response, { ...notice, base }));
   return (error, request, response, next) => {
     if (wantsPage(request)) pages(error, request, response, next);
     else next(error);

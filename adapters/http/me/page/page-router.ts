@@ -5,30 +5,31 @@
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { MyTasksCursor } from '../../../../application/me/my-tasks.ts';
-import { isPauseLiftable, RESUME_MAX_AGE_SECONDS } from '../../../../application/me/pause.ts';
 import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
 import type { Clock } from '../../../../application/ports/runtime.ts';
 import { parseAgentId, parseTaskId } from '../../../../domain/identifiers.ts';
-import { secondsBetween } from '../../../../domain/instant.ts';
+import { isSignInDated } from '../../../../domain/sessions/sign-in-age.ts';
 import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
+import { serveAssets } from '../../browser/assets.ts';
+import { flashCookie } from '../../browser/flash.ts';
+import { type FormField, type Guard, sessionOfForm, sessionOfPage } from '../../browser/guards.ts';
+import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../browser/page-headers.ts';
+import type { BrowserSession } from '../../browser/session.ts';
 import { queryParameters } from '../../message/head.ts';
-import { GONE, readFormRequest } from '../../oauth/form.ts';
-import { serveAssets } from '../../pages/assets.ts';
-import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../pages/page-headers.ts';
 import { issuerPath } from '../../routes.ts';
 import { forRequest, type Traceable } from '../../traceable.ts';
 import { meCookies } from '../cookies.ts';
-import { type MeSession, mayWrite } from '../identify.ts';
 import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
-import { answerFaultsWithPages, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
-import { noNoticeCookie, noticeCookie, noticeOf } from './notice-cookie.ts';
+import { answerFaults, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
 import { AGENT_FIELD, renderMe, renderResume } from './page.ts';
-import type { MeView, Notice } from './view.ts';
+import { type MeView, type Notice, noticeKinds } from './view.ts';
 
 export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sessionTtl'> {
   readonly clock: Clock;
 }
+
+const flash = flashCookie('__Host-mandate-notice', noticeKinds);
 
 /** More tasks are on the next page. */
 const TASKS_PER_PAGE = 100;
@@ -37,42 +38,36 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
-  const asked = (request: Request, session: MeSession): Asked => ({
-    ...{ surface: forRequest(surface, request), person: session.person, session, base, options },
+  const guard: Guard<MePerson> = {
+    origin: surface.issuer,
+    cookies: meCookies,
+    signIn: `${base}/me/sign-in`,
+    find: async (request) => forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace),
+    refuse: (reason, trace) => surface.refuse(reason, trace),
+    say: (response, notice) => answerNotice(response, { ...notice, base }),
+  };
+  const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
+    ...{ surface: forRequest(surface, request), person: session.holder, session, base, options },
   });
-  const find = async (request: Request): Promise<MeSession | undefined> =>
-    forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace);
 
-  /** A page. Without a session the browser goes to the sign-in. */
   const show =
-    (answer: (asked: Asked, request: Request, response: Response) => Promise<void> | void): RequestHandler =>
+    (answer: (asked: Asked, request: Request, response: Response) => Promise<void>): RequestHandler =>
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
-      const session = await find(request);
-      if (session !== undefined) return answer(asked(request, session), request, response);
-      if (!meCookies.hasSeveralSessions(request.headers.cookie)) return redirect(response, `${base}/me/sign-in`);
-      await surface.refuse(SEVERAL_SESSIONS.reason, request.trace);
-      answerNotice(response, { ...SEVERAL_SESSIONS, base });
+      const session = await sessionOfPage(guard, request, response);
+      if (session !== undefined) await answer(asked(request, session), request, response);
     };
 
   /** A form, after which the browser opens the page again. */
   const act =
-    <Params>(change: (asked: Asked, params: Params, field: Field) => Promise<Outcome>): RequestHandler<Params> =>
+    <Params>(change: (asked: Asked, params: Params, field: FormField) => Promise<Outcome>): RequestHandler<Params> =>
     async (request, response, next) => {
       if (request.headers.authorization !== undefined || !wantsPage(request)) return next();
-      const form = await readFormRequest(request);
-      if (form === GONE) return;
-      const session = await find(request as Request);
-      const field: Field = (name) => (form.kind === 'allowed' ? form.value.get(name) : undefined) ?? undefined;
-      const token = field('form_token');
-      if (session === undefined || !mayWrite(surface, session, request, token)) {
-        const refusal = session === undefined ? noSession(request.headers.cookie) : FORM_REFUSED;
-        await surface.refuse(refusal.reason, request.trace);
-        return answerNotice(response, { ...refusal, base });
-      }
-      const outcome = await change(asked(request as Request, session), request.params, field);
+      const form = await sessionOfForm(guard, request as Request, response);
+      if (form === undefined) return;
+      const outcome = await change(asked(request as Request, form.session), request.params, form.field);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
-      if (outcome.notice !== undefined) response.append('Set-Cookie', noticeCookie(outcome.notice));
+      if (outcome.notice !== undefined) flash.give(response, outcome.notice);
       redirect(response, `${base}${outcome.to ?? '/me'}`, 303);
     };
 
@@ -97,17 +92,14 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
   );
   router.post('/pause', act(pause));
   router.post('/resume', act(resume));
-  router.use(answerFaultsWithPages(surface.log, base));
+  router.use(answerFaults(surface.log, base));
   return router;
 }
-
-/** A field of the form. `undefined` if the form cannot be read, or does not have it. */
-type Field = (name: string) => string | undefined;
 
 interface Asked {
   readonly surface: MeSurface;
   readonly person: MePerson;
-  readonly session: MeSession;
+  readonly session: BrowserSession<MePerson>;
   readonly base: string;
   readonly options: PageOptions;
 }
@@ -118,14 +110,7 @@ type Outcome =
   | { readonly kind: 'done'; readonly notice?: Notice; readonly to?: '/me/resume' }
   | { readonly kind: 'refused'; readonly notice: Message };
 
-const SESSION_OVER = { status: 401, kind: 'session_over', reason: 'missing_token' } as const;
-const SEVERAL_SESSIONS = { status: 400, kind: 'several_sessions', reason: 'missing_token' } as const;
-const FORM_REFUSED = { status: 403, kind: 'form_refused', reason: 'invalid_form_token' } as const;
 const UNKNOWN_TASK: Message = { status: 404, kind: 'unknown_task' };
-
-function noSession(cookies: string | undefined): typeof SESSION_OVER | typeof SEVERAL_SESSIONS {
-  return meCookies.hasSeveralSessions(cookies) ? SEVERAL_SESSIONS : SESSION_OVER;
-}
 
 const taskOf = (text: string): MyStopSelection | undefined => {
   const taskId = parseTaskId(text);
@@ -141,15 +126,15 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const { surface, person, session, base, options } = asked;
   const after = afterOf(request);
   if (after === 'malformed') return answerNotice(response, { status: 400, kind: 'malformed', base });
-  const [page, pause] = await Promise.all([
+  const [page, pause, mayResume] = await Promise.all([
     surface.tasks(person, { after, limit: TASKS_PER_PAGE }),
     surface.pauseOf(person),
+    surface.mayResume(person),
   ]);
-  const notice = noticeOf(request.headers.cookie);
-  if (notice !== undefined) response.append('Set-Cookie', noNoticeCookie);
+  const notice = flash.take(request, response);
   const view: MeView = {
     ...options,
-    ...{ base, person: person.subject, now: options.clock.now(), formToken: session.formToken, notice },
+    ...{ base, person: person.sponsorKey, now: options.clock.now(), formToken: session.formToken, notice },
     live: page.tasks.filter(({ state }) => state === 'live'),
     history: page.tasks.filter(({ state }) => state !== 'live'),
     next: page.nextAfter && formatAfter(page.nextAfter),
@@ -158,15 +143,19 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
     blockedByOthers: pause.blockedByOthers,
     canPause: surface.canPause,
     signsOutEverywhere: session.signsOutEverywhere === true,
-    isPauseLiftable: isPauseLiftable(person, options.clock.now()),
-    mayResume: mayResume(asked),
+    isPauseLiftable: isSignInDated(person, options.clock.now()),
+    mayResume,
   };
   response.set(FORM_PAGE_HEADERS).send(renderMe(view, languageOf(request)));
 }
 
-function showResume(asked: Asked, request: Request, response: Response): void {
-  const { base, person, session } = asked;
-  const view = { base, person: person.subject, formToken: session.formToken, mayResume: mayResume(asked) };
+async function showResume(
+  { surface, base, person, session }: Asked,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const mayResume = await surface.mayResume(person);
+  const view = { base, person: person.sponsorKey, formToken: session.formToken, mayResume };
   response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 
@@ -178,14 +167,10 @@ function afterOf({ url }: Request): MyTasksCursor | 'malformed' | undefined {
   return parseAfter(first.value ?? '') ?? 'malformed';
 }
 
-function mayResume({ person: { authenticatedAt }, options: { clock } }: Asked): boolean {
-  return authenticatedAt !== undefined && secondsBetween(authenticatedAt, clock.now()) < RESUME_MAX_AGE_SECONDS;
-}
-
 async function stop({ surface, person }: Asked, selection: MyStopSelection | undefined): Promise<Outcome> {
   const outcome = selection && (await surface.stop(person, selection));
   if (outcome?.kind !== 'ended') return { kind: 'refused', notice: UNKNOWN_TASK };
-  return { kind: 'done', notice: { kind: 'stopped', tasks: outcome.tasks } };
+  return { kind: 'done', notice: { kind: 'stopped', amount: outcome.tasks } };
 }
 
 async function pause({ surface, person }: Asked): Promise<Outcome> {
@@ -194,13 +179,13 @@ async function pause({ surface, person }: Asked): Promise<Outcome> {
   if (outcome.kind === 'pause_not_liftable') {
     return { kind: 'refused', notice: { status: 409, kind: 'pause_not_liftable' } };
   }
-  return { kind: 'done', notice: { kind: 'paused', tasks: outcome.revokedTasks } };
+  return { kind: 'done', notice: { kind: 'paused', amount: outcome.revokedTasks } };
 }
 
 async function resume({ surface, person }: Asked): Promise<Outcome> {
   switch (await surface.resume(person)) {
     case 'lifted':
-      return { kind: 'done', notice: { kind: 'resumed' } };
+      return { kind: 'done', notice: { kind: 'resumed', amount: 0 } };
     case 'not_blocked':
       return { kind: 'done' };
     case 'sign_in_too_old':

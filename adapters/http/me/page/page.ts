@@ -2,7 +2,8 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import { toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../pages/html.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { form as formOf, isolated, placeOf } from '../../browser/words.ts';
 import { assets } from './assets.ts';
 import { type MessageKind, type Texts, texts } from './texts.ts';
 import { moment } from './times.ts';
@@ -61,7 +62,7 @@ ${resumeButton(view, words.resumeNow)}
   return documentOf({ base: view.base, language, title: words.resume }, body);
 }
 
-/** A page about no task: an error, or an end. @param to where its link leads */
+/** A page about no task: an error, or an end. The page `signing_out` opens its link. @param to where its link leads */
 export function renderMessage(kind: MessageKind, language: Language, base: string, to = '/me'): string {
   const { title, text, action } = texts[language].messages[kind];
   const body = html`<main id="main">
@@ -69,17 +70,24 @@ export function renderMessage(kind: MessageKind, language: Language, base: strin
 <p>${text}</p>
 <p><a class="button main" href="${to.startsWith('/') ? base : ''}${to}">${action}</a></p>
 </main>`;
-  return documentOf({ base, language, title }, body);
+  return documentOf({ base, language, title, opens: kind === 'signing_out' ? to : undefined }, body);
 }
 
-function documentOf(head: { base: string; language: Language; title: string }, body: Html): string {
-  const { base, language, title } = head;
+interface Head {
+  readonly base: string;
+  readonly language: Language;
+  readonly title: string;
+  /** The address that the browser opens next. */
+  readonly opens?: string | undefined;
+}
+
+function documentOf({ base, language, title, opens }: Head, body: Html): string {
   return `${html`<!doctype html>
 <html lang="${language}" dir="ltr">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${title}</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
 <link rel="icon" href="${base}${assets.mark.path}">
 <link rel="stylesheet" href="${base}${assets.common.path}">
 <link rel="stylesheet" href="${base}${assets.style.path}">
@@ -135,7 +143,7 @@ ${count === 0 ? html`<p class="card">${words.nothingLive}</p>` : html`<ul>${grou
 }
 
 function liveTask(view: MeView, task: MyTask, words: Texts, language: Language): Html {
-  const where = isolated(placeOf(task));
+  const where = isolated(placeOf(task.audience));
   return html`<div class="task" id="${task.taskId}">
 <dl>
 <dt>${words.where}</dt><dd class="where">${where}</dd>
@@ -183,7 +191,7 @@ ${wouldPause && !mayPause && html`<p class="quiet" id="no-pause">${words.noPause
 function endedTasks(view: MeView, words: Texts, language: Language): Html {
   const items = view.history.map(
     (task) => html`<li>
-<p><strong>${agentName(task, words)}</strong> <span class="quiet">${isolated(placeOf(task))}</span></p>
+<p><strong>${agentName(task, words)}</strong> <span class="quiet">${isolated(placeOf(task.audience))}</span></p>
 <p>${(task.reason && words.ended[task.reason]) ?? words.endedOtherwise}${task.endedAt !== undefined && html` · ${moment(language, task.endedAt, view.now)}`}</p>
 <p class="quiet">${scopeWords(view, task, language).map((words, at) => [at > 0 && ' · ', isolated(words)])}</p>
 </li>`,
@@ -224,23 +232,11 @@ function overMessage(base: string, words: Texts): Html {
 }
 
 function form({ base, formToken }: Pick<MeView, 'base' | 'formToken'>, path: string, button: Html): Html {
-  return html`<form method="post" action="${base}${path}"><input type="hidden" name="form_token" value="${formToken}">${button}</form>`;
-}
-
-/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
-function isolated(text: string): Html {
-  return html`<bdi>${text}</bdi>`;
+  return formOf(formToken, `${base}${path}`, button);
 }
 
 function agentName({ displayName, agentId }: MyTask, words: Texts): Html {
   return displayName === undefined ? html`${isolated(agentId)} (${words.removedAgent})` : isolated(displayName);
-}
-
-/** The host is what people recognise. The path distinguishes two tool servers of one host. */
-function placeOf({ audience }: MyTask): string {
-  const { host, pathname, search } = new URL(audience);
-  const path = `${pathname}${search}`;
-  return path === '/' ? host : `${host}${path}`;
 }
 
 function scopeWords({ scopeWords: known }: MeView, { scope }: MyTask, language: Language): readonly string[] {

@@ -1,9 +1,10 @@
 /** All words of the page, in every language. The type makes each table complete. */
 
 import type { SignInDenial } from '../../../../application/ports/identity-provider.ts';
-import { type Html, html } from '../../pages/html.ts';
-import { duration } from '../../pages/times.ts';
-import type { EndReason, Language, Notice, Reach } from './view.ts';
+import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
+import type { Language, Notice, Reach } from './view.ts';
 
 /** What a page says that is about no task: an error, or an end. */
 export type MessageKind =
@@ -159,7 +160,7 @@ const en: Texts = {
   endedOtherwise: 'It ended',
   notice(notice) {
     if (notice.kind === 'resumed') return 'Agents may act for you again.';
-    const ended = notice.tasks === 0 ? 'No task was running.' : `${plural(notice.tasks, 'task', 'tasks')} stopped.`;
+    const ended = notice.amount === 0 ? 'No task was running.' : `${plural(notice.amount, 'task', 'tasks')} stopped.`;
     return notice.kind === 'paused' ? `Agents are paused. ${ended}` : ended;
   },
   over: 'Your sign-in has ended. Sign in again to see your tasks.',
@@ -382,7 +383,7 @@ const de: Texts = {
   notice(notice) {
     if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
     const ended =
-      notice.tasks === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.tasks, 'Aufgabe', 'Aufgaben')} gestoppt.`;
+      notice.amount === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.amount, 'Aufgabe', 'Aufgaben')} gestoppt.`;
     return notice.kind === 'paused' ? `Agenten sind pausiert. ${ended}` : ended;
   },
   over: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an, um Ihre Aufgaben zu sehen.',

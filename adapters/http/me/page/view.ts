@@ -2,12 +2,12 @@
 
 import type { MyTask } from '../../../../application/me/my-tasks.ts';
 import type { Instant } from '../../../../domain/instant.ts';
-import type { RevocationReason } from '../../../../domain/tasks/task.ts';
+import type { Flash } from '../../browser/flash.ts';
 
 export interface MeView {
   /** The path of the issuer, before `/me`. */
   readonly base: string;
-  /** As the identity provider names the person. */
+  /** The sponsor key: operators find the person by it, and `sub` may be a random text. */
   readonly person: string;
   readonly now: Instant;
   readonly live: readonly MyTask[];
@@ -35,14 +35,9 @@ export interface MeView {
   readonly scopeWords: ScopeWords;
 }
 
-/** Why a task ended. The page has words for each. */
-export type EndReason = RevocationReason | 'task_ttl_elapsed';
-
 /** What the person has just done. */
-export type Notice =
-  | { readonly kind: 'stopped'; readonly tasks: number }
-  | { readonly kind: 'paused'; readonly tasks: number }
-  | { readonly kind: 'resumed' };
+export const noticeKinds = ['stopped', 'paused', 'resumed'] as const;
+export type Notice = Flash<(typeof noticeKinds)[number]>;
 
 /** How soon a stop takes effect where tool servers do not ask the service. */
 export interface Reach {

@@ -7,14 +7,15 @@
  * not suffice either: for a step-up (403 `insufficient_scope`) the SDK must send the token request itself.
  */
 
-import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { OAuthClientProvider, OAuthTokens } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import { audienceProblem } from '../../../../domain/address.ts';
 import type { Agent } from '../agent.ts';
 import { partsOf } from '../agent-parts.ts';
+import type { ControlPlane } from '../control-plane.ts';
 import { Refused, TaskOver } from '../errors.ts';
 import { names, readIssuedToken } from '../issued-token.ts';
-import { originOf } from '../options.ts';
+import { type CheckedAgentOptions, originOf } from '../options.ts';
 import { renewingTask, type Task } from '../task.ts';
 
 export interface McpAuthorizationOptions {
@@ -44,33 +45,37 @@ export type McpAuthorization = Required<
     [Symbol.asyncDispose](): Promise<void>;
   };
 
+/** What one provider was given, and what happened since. */
+interface State extends CheckedMcpOptions {
+  readonly options: CheckedAgentOptions;
+  readonly plane: ControlPlane;
+  /** `undefined` until the server has asked for a token. */
+  task: Task | undefined;
+  isEnded: boolean;
+  /** The server and its resource, once they were checked. */
+  bound: { readonly server: string; readonly resource: string } | undefined;
+  metadata: Metadata | undefined;
+  /** Every scope that was requested so far. No answer may grant any other. */
+  readonly asked: Set<string>;
+  askedAt: number;
+  /** A refusal after which the SDK repeats its request. The second attempt throws it. */
+  repeated: Refused | undefined;
+}
+
 /** @throws TypeError for an invalid option */
 export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorization {
-  const { options, plane } = partsOf(given.agent);
-  const { issuer, agentId, clock } = options;
-  const { subjectToken, origins } = checkOptions(given);
-
-  let task: Task | undefined;
-  let isEnded = false;
-  /** The server and its resource, once they were checked. */
-  let bound: { readonly server: string; readonly resource: string } | undefined;
-  let metadata: Metadata | undefined;
-  /** Every scope that was requested so far. No answer may grant any other. */
-  const asked = new Set<string>();
-  let askedAt = 0;
-  /** A refusal after which the SDK repeats its request. The second attempt throws it. */
-  let repeated: Refused | undefined;
-
-  /** The scopes to request: those that the task holds (or begins with), and those that the server names. */
-  const wanted = (named: string | undefined): readonly string[] => {
-    const held = task?.scope ?? given.scope ?? [];
-    // Without a challenge, SDK 2 names every scope of the metadata. That is no demand if there are scopes to begin with.
-    // SDK 1 names none, not even those of a challenge. Its step-up can only request every scope of the metadata.
-    const all = metadata?.scopes_supported?.join(' ');
-    const isFirst = task === undefined && given.scope !== undefined;
-    const added = isFirst && (named ?? all) === all ? [] : names([named ?? all ?? '']);
-    return [...new Set([...names(held), ...added])].filter((name) => name !== '');
+  const state: State = {
+    ...partsOf(given.agent),
+    ...checkOptions(given),
+    task: undefined,
+    isEnded: false,
+    bound: undefined,
+    metadata: undefined,
+    asked: new Set(),
+    askedAt: 0,
+    repeated: undefined,
   };
+  const { issuer, agentId } = state.options;
 
   const provider: McpAuthorization = {
     // Without this URL the SDK calls `prepareTokenRequest`.
@@ -85,80 +90,27 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
       authorizationServerMetadata: {
         issuer,
         authorization_endpoint: `${issuer}/oauth2/authorize`,
-        token_endpoint: plane.tokenEndpoint,
+        token_endpoint: state.plane.tokenEndpoint,
         response_types_supported: [],
       },
     }),
     saveDiscoveryState({ resourceMetadata }) {
-      metadata = resourceMetadata;
+      state.metadata = resourceMetadata;
     },
+    validateResourceURL: (server, resource) => bindServer(state, server, resource),
 
-    async validateResourceURL(server, resource) {
-      if (resource === undefined || metadata?.resource !== resource) {
-        throw new TypeError('The server has no protected-resource metadata, so no token is sent to it.');
-      }
-      const servers = metadata.authorization_servers ?? [];
-      if (!servers.some((one) => String(one).replace(/\/$/, '') === issuer)) {
-        throw new TypeError('The metadata of the server does not name this control plane, so no token is sent to it.');
-      }
-      if (given.resource !== undefined && given.resource !== resource) {
-        throw new TypeError('The metadata of the server names another resource, so no token is sent to it.');
-      }
-      if (!isWithin(new URL(server), resource, origins)) {
-        throw new TypeError('The address of the server is not within its resource, so no token is sent to it.');
-      }
-      const address = String(server);
-      if (bound !== undefined && (bound.server !== address || bound.resource !== resource)) {
-        throw new TypeError('This provider belongs to another server: make one for each transport.');
-      }
-      bound = { server: address, resource };
-      // `prepareTokenRequest` sets the resource. The SDK would add a slash to a resource without a path.
-      return undefined;
-    },
-
-    async prepareTokenRequest(named) {
-      if (isEnded) throw new TaskOver('ended');
-      const refusal = repeated;
-      repeated = undefined;
-      if (refusal !== undefined) throw refusal;
-      if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
-      // Without this renewal, the SDK would start a new task after a revocation.
-      await renewed();
-      const scope = wanted(named);
-      if (scope.length === 0) throw new TypeError('The server names no scope: pass scope.');
-      for (const name of scope) asked.add(name);
-      askedAt = clock.now();
-      return new URLSearchParams({ resource: bound.resource, scope: scope.join(' ') });
-    },
-    async addClientAuthentication(_headers, params, url) {
-      // Only the control plane may get the person's token and the agent's assertion.
-      if (String(url) !== plane.tokenEndpoint || bound === undefined) {
-        throw new TypeError('The token request would go elsewhere than to the control plane.');
-      }
-      const person = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
-      const scope = (params.get('scope') ?? '').split(' ');
-      const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope });
-      for (const [name, value] of Object.entries(form)) params.set(name, value);
-    },
-    async saveTokens(tokens) {
-      const issued = readIssuedToken({ ...tokens, ...taskOf(tokens.access_token) }, { at: askedAt, scope: [...asked] });
-      const previous = task;
-      task = renewingTask(options, plane, { resource: bound?.resource ?? '', origins: [] }, issued);
-      if (isEnded) {
-        await task.end();
-        throw new TaskOver('ended');
-      }
-      // If this fails, the previous task ends when it expires.
-      await previous?.end().catch(() => undefined);
-    },
+    prepareTokenRequest: (named) => prepareRequest(state, named),
+    addClientAuthentication: (_headers, params, url) => addCredentials(state, params, url),
+    saveTokens: (tokens) => beginTask(state, tokens),
     async tokens() {
+      const { task } = state;
       if (task === undefined) return undefined;
       const token = await task.token();
       return { access_token: token, token_type: 'Bearer', scope: task.scope.join(' '), issuer };
     },
     invalidateCredentials(what) {
       // With `tokens` the person's token was refused; otherwise the key: SDK 2 says `client` first, SDK 1 says `all`.
-      repeated ??= new Refused(what === 'tokens' ? 'invalid_grant' : 'invalid_client', undefined);
+      state.repeated ??= new Refused(what === 'tokens' ? 'invalid_grant' : 'invalid_client', undefined);
     },
 
     redirectToAuthorization: () => noRedirect(),
@@ -166,28 +118,105 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     codeVerifier: () => noRedirect(),
 
     get task() {
-      return task;
+      return state.task;
     },
     async end() {
-      isEnded = true;
-      await task?.end();
+      state.isEnded = true;
+      await state.task?.end();
     },
     [Symbol.asyncDispose]: () => provider.end(),
   };
-
-  /** @throws TaskOver if the task has ended */
-  async function renewed(): Promise<void> {
-    const held = task;
-    if (held === undefined) return;
-    try {
-      await held.narrow(held.scope);
-    } catch (error) {
-      // A concurrent request has replaced the task, and ended it.
-      if (task === held) throw error;
-    }
-  }
-
   return provider;
+}
+
+/** Checks that a token for the resource may be sent to the server. The provider stays with this server. */
+async function bindServer(state: State, server: string | URL, resource: string | undefined): Promise<undefined> {
+  const { options, metadata, bound } = state;
+  if (resource === undefined || metadata?.resource !== resource) {
+    throw new TypeError('The server has no protected-resource metadata, so no token is sent to it.');
+  }
+  const servers = metadata.authorization_servers ?? [];
+  if (!servers.some((one) => String(one).replace(/\/$/, '') === options.issuer)) {
+    throw new TypeError('The metadata of the server does not name this control plane, so no token is sent to it.');
+  }
+  if (state.resource !== undefined && state.resource !== resource) {
+    throw new TypeError('The metadata of the server names another resource, so no token is sent to it.');
+  }
+  if (!isWithin(new URL(server), resource, state.origins)) {
+    throw new TypeError('The address of the server is not within its resource, so no token is sent to it.');
+  }
+  const address = String(server);
+  if (bound !== undefined && (bound.server !== address || bound.resource !== resource)) {
+    throw new TypeError('This provider belongs to another server: make one for each transport.');
+  }
+  state.bound = { server: address, resource };
+  // `prepareTokenRequest` sets the resource. The SDK would add a slash to a resource without a path.
+  return undefined;
+}
+
+async function prepareRequest(state: State, named: string | undefined): Promise<URLSearchParams> {
+  if (state.isEnded) throw new TaskOver('ended');
+  const refusal = state.repeated;
+  state.repeated = undefined;
+  if (refusal !== undefined) throw refusal;
+  const { bound } = state;
+  if (bound === undefined) throw new TypeError('The resource of the server was not checked.');
+  // Without this renewal, the SDK would start a new task after a revocation.
+  await renewTask(state);
+  const scope = wantedScope(state, named);
+  if (scope.length === 0) throw new TypeError('The server names no scope: pass scope.');
+  for (const name of scope) state.asked.add(name);
+  state.askedAt = state.options.clock.now();
+  return new URLSearchParams({ resource: bound.resource, scope: scope.join(' ') });
+}
+
+/** @throws TaskOver if the task has ended */
+async function renewTask(state: State): Promise<void> {
+  const held = state.task;
+  if (held === undefined) return;
+  try {
+    await held.narrow(held.scope);
+  } catch (error) {
+    // A concurrent request has replaced the task, and ended it.
+    if (state.task === held) throw error;
+  }
+}
+
+/** The scopes to request: those that the task holds (or begins with), and those that the server names. */
+function wantedScope({ task, scope: first, metadata }: State, named: string | undefined): readonly string[] {
+  const held = task?.scope ?? first ?? [];
+  // Without a challenge, SDK 2 names every scope of the metadata. That is no demand if there are scopes to begin with.
+  // SDK 1 names none, not even those of a challenge. Its step-up can only request every scope of the metadata.
+  const all = metadata?.scopes_supported?.join(' ');
+  const isFirst = task === undefined && first !== undefined;
+  const added = isFirst && (named ?? all) === all ? [] : names([named ?? all ?? '']);
+  return [...new Set([...names(held), ...added])].filter((name) => name !== '');
+}
+
+async function addCredentials(state: State, params: URLSearchParams, url: string | URL): Promise<void> {
+  const { plane, bound, subjectToken } = state;
+  // Only the control plane may get the person's token and the agent's assertion.
+  if (String(url) !== plane.tokenEndpoint || bound === undefined) {
+    throw new TypeError('The token request would go elsewhere than to the control plane.');
+  }
+  const person = typeof subjectToken === 'string' ? subjectToken : await subjectToken();
+  const scope = (params.get('scope') ?? '').split(' ');
+  const form = await plane.exchangeForm({ subjectToken: person, resource: bound.resource, scope });
+  for (const [name, value] of Object.entries(form)) params.set(name, value);
+}
+
+/** Begins a task with the token that the SDK got, and ends the previous task. */
+async function beginTask(state: State, tokens: OAuthTokens): Promise<void> {
+  const { options, plane, bound, asked, askedAt, task: previous } = state;
+  const issued = readIssuedToken({ ...tokens, ...taskOf(tokens.access_token) }, { at: askedAt, scope: [...asked] });
+  const task = renewingTask(options, plane, { resource: bound?.resource ?? '', origins: [] }, issued);
+  state.task = task;
+  if (state.isEnded) {
+    await task.end();
+    throw new TaskOver('ended');
+  }
+  // If this fails, the previous task ends when it expires.
+  await previous?.end().catch(() => undefined);
 }
 
 interface Metadata {
@@ -196,7 +225,13 @@ interface Metadata {
   readonly scopes_supported?: readonly string[] | undefined;
 }
 
-function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizationOptions) {
+interface CheckedMcpOptions extends Pick<McpAuthorizationOptions, 'subjectToken'> {
+  readonly resource: string | undefined;
+  readonly origins: readonly string[] | undefined;
+  readonly scope: readonly string[] | undefined;
+}
+
+function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizationOptions): CheckedMcpOptions {
   const problem = resource === undefined ? undefined : audienceProblem(resource);
   if (problem !== undefined) throw new TypeError(`resource ${problem}.`);
   if (scope?.length === 0) throw new TypeError('scope must name at least one scope.');
@@ -204,7 +239,7 @@ function checkOptions({ subjectToken, resource, origins, scope }: McpAuthorizati
   if (typeof subjectToken !== 'string' && typeof subjectToken !== 'function') {
     throw new TypeError('subjectToken must be a text or a function.');
   }
-  return { subjectToken, origins: origins?.map(originOf) };
+  return { subjectToken, resource, scope, origins: origins?.map(originOf) };
 }
 
 /** Whether a token for the resource may be sent to the server. */

@@ -4,8 +4,8 @@
  */
 
 import { readActorChain } from '../../../../domain/tasks/actor-chain.ts';
-import { textClaim } from '../../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
+import { isJsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import { visibleJson } from '../../../../domain/visible.ts';
 import type { RefusalReason } from './refusal.ts';
 
@@ -34,22 +34,22 @@ export function accessEvent(access: {
   readonly at: number;
   readonly route: string | null;
   readonly reason: RefusalReason | null;
-  readonly signed: JsonObject | undefined;
+  readonly signed: Claims | undefined;
 }): AccessEvent {
-  const signed = access.signed ?? {};
-  const actor = readActorChain(member(signed, 'act'));
-  const task = member(signed, 'task');
+  const { subject, tokenId, json = {} } = access.signed ?? {};
+  const actor = readActorChain(member(json, 'act'));
+  const task = member(json, 'task');
   return {
     event: 'tool.access',
     at: new Date(access.at).toISOString(),
     route: access.route,
     decision: access.reason === null ? 'allow' : 'deny',
     reason: access.reason,
-    sub: textClaim(signed, 'sub') ?? null,
+    sub: subject ?? null,
     act: actor?.sub ?? null,
     depth: actor?.depth ?? null,
-    task_id: isJsonObject(task) ? (textClaim(task, 'id') ?? null) : null,
-    jti: textClaim(signed, 'jti') ?? null,
+    task_id: isJsonObject(task) ? (textMember(task, 'id') ?? null) : null,
+    jti: tokenId ?? null,
     ...(actor?.instance === undefined ? {} : { instance: actor.instance }),
   };
 }

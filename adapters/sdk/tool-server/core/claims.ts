@@ -6,8 +6,8 @@
 import { namesAgent } from '../../../../domain/identifiers.ts';
 import { parseScope, type Scope } from '../../../../domain/scope.ts';
 import { type Actor, readActorChain } from '../../../../domain/tasks/actor-chain.ts';
-import { dateClaim, textClaim } from '../../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
+import { isJsonObject, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import type { RefusalReason } from './refusal.ts';
 
 export interface TaskTokenClaims {
@@ -45,18 +45,18 @@ type ClaimsVerdict =
 const MAX_TEXT_LENGTH = 256;
 const CONTROL = /\p{Cc}/u;
 
-/** @param claims of a token that the strict parser accepted, so dates are whole seconds */
-export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdict {
+export function judgeClaims(
+  { issuer: iss, expiry: exp, issuedAt: iat, notBefore, json: claims }: Claims,
+  expected: Expected,
+): ClaimsVerdict {
   const { issuer, audience, clockSkewSeconds: skew, now } = expected;
 
-  if (textClaim(claims, 'iss') !== issuer) return refused('wrong_issuer');
+  if (iss !== issuer) return refused('wrong_issuer');
   // A task token has one audience. With several, one tool server could replay the token at another.
-  if (textClaim(claims, 'aud') !== audience) return refused('wrong_audience');
-  const exp = dateClaim(claims, 'exp');
-  const iat = dateClaim(claims, 'iat');
+  if (textMember(claims, 'aud') !== audience) return refused('wrong_audience');
   if (exp === undefined || iat === undefined) return refused('malformed_token');
   if (exp + skew <= now) return refused('expired');
-  if (Math.max(dateClaim(claims, 'nbf') ?? iat, iat) > now + skew) return refused('not_yet_valid');
+  if (Math.max(notBefore ?? iat, iat) > now + skew) return refused('not_yet_valid');
 
   const jti = usableText(claims, 'jti');
   if (jti === undefined) return refused('malformed_token');
@@ -69,12 +69,12 @@ export function judgeClaims(claims: JsonObject, expected: Expected): ClaimsVerdi
   if (task === undefined && Object.hasOwn(claims, 'task')) return refused('malformed_token');
 
   // A malformed scope grants nothing.
-  const scope = parseScope(textClaim(claims, 'scope') ?? '') ?? [];
-  const clientId = textClaim(claims, 'client_id');
+  const scope = parseScope(textMember(claims, 'scope') ?? '') ?? [];
+  const clientId = textMember(claims, 'client_id');
   // The control plane writes only `true`. Any other value but `false` requires introspection too, to be safe.
   const asked = member(claims, 'introspect_required');
   const introspectRequired = asked !== undefined && asked !== false;
-  const accepted = { iss: issuer, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };
+  const accepted = { iss, sub, aud: audience, exp, iat, jti, scope, clientId, act, task, introspectRequired };
   return { kind: 'accepted', claims: accepted };
 }
 
@@ -91,7 +91,7 @@ function readTask(claims: JsonObject): TaskTokenClaims['task'] {
 }
 
 function usableText(object: JsonObject, name: string): string | undefined {
-  const value = textClaim(object, name);
+  const value = textMember(object, name);
   const usable = value !== undefined && value.trim() !== '' && value.length <= MAX_TEXT_LENGTH && !CONTROL.test(value);
   return usable ? value : undefined;
 }

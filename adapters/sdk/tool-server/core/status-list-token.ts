@@ -6,8 +6,8 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
 import { STATUS_BITS, STATUS_LIST_TYPE, statusListEntries } from '../../../../domain/tasks/status-list.ts';
-import { dateClaim, decodeCanonical, readCompactJws, textClaim } from '../../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import { decodeCanonical, readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
+import { isJsonObject, type JsonObject, member, textMember } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import { signatureFault } from './verify-token.ts';
 
@@ -42,28 +42,26 @@ export async function readStatusList(
   const fault = await signatureFault(keys, jws, STATUS_LIST_TYPE);
   if (fault !== undefined) return refused(`Its signature is not accepted: ${fault.reason}.`);
 
-  const { claims } = jws;
-  if (textClaim(claims, 'sub') !== uri) return refused('Its sub is not the URI of the list.');
-  const iat = dateClaim(claims, 'iat');
-  const exp = dateClaim(claims, 'exp');
-  const nbf = dateClaim(claims, 'nbf') ?? now;
+  const { subject, issuedAt: iat, expiry: exp, notBefore = now, json } = jws.claims;
+  if (subject !== uri) return refused('Its sub is not the URI of the list.');
   if (iat === undefined || exp === undefined) return refused('It has no iat or no exp.');
   if (exp + skew <= now) return refused('It has expired.');
   // If the control plane's clock is corrected, such a list would make all later ones look like replays.
   if (iat > now + skew) return refused('Its iat is in the future.');
   // The control plane writes none.
-  if (nbf > now + skew) return refused('Its nbf is in the future.');
+  if (notBefore > now + skew) return refused('Its nbf is in the future.');
 
-  const list = member(claims, 'status_list');
+  const list = member(json, 'status_list');
   const bytes = isJsonObject(list) ? await unpack(list) : 'It has no status_list.';
   if (typeof bytes === 'string') return refused(bytes);
-  return { kind: 'list', list: { bytes, iat, exp, ttl: dateClaim(claims, 'ttl') ?? exp - iat } };
+  const ttl = member(json, 'ttl');
+  return { kind: 'list', list: { bytes, iat, exp, ttl: typeof ttl === 'number' ? ttl : exp - iat } };
 }
 
 /** The bytes of the list, or the problem. */
 async function unpack(list: JsonObject): Promise<Uint8Array | string> {
   if (member(list, 'bits') !== STATUS_BITS) return `Its bits are not ${STATUS_BITS}.`;
-  const compressed = decodeCanonical(textClaim(list, 'lst') ?? '');
+  const compressed = decodeCanonical(textMember(list, 'lst') ?? '');
   if (compressed === undefined) return 'Its lst is not base64url.';
   let bytes: Uint8Array;
   try {

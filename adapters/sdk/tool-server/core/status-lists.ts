@@ -10,8 +10,9 @@ import {
   statusListUri,
   taskStatus,
 } from '../../../../domain/tasks/status-list.ts';
-import { CLOCK_SKEW_SECONDS, dateClaim } from '../../../../domain/tokens/compact-jws.ts';
-import { isJsonObject, type JsonObject, member } from '../../../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
+import { CLOCK_SKEW_SECONDS } from '../../../../domain/tokens/compact-jws.ts';
+import { isJsonObject, member } from '../../../../domain/tokens/strict-json.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { ControlPlaneKeys } from './control-plane-keys.ts';
 import type { CheckedOptions } from './options.ts';
@@ -19,7 +20,7 @@ import { readStatusList, type StatusList } from './status-list-token.ts';
 
 export interface StatusLists {
   /** The status of the token's task; never throws. @param signed the claims of a token that the control plane signed */
-  statusOf(signed: JsonObject): Promise<ListedStatus>;
+  statusOf(signed: Claims): Promise<ListedStatus>;
 }
 
 type ListedStatus =
@@ -40,14 +41,14 @@ interface Parts {
   readonly keys: ControlPlaneKeys;
   readonly options: Pick<CheckedOptions, 'issuer' | 'clockSkewSeconds' | 'timeoutMs' | 'now'>;
   readonly maxAgeMs: number;
-  /** Gets the first failure of a list after a success. */
+  /** Called when a poll fails, if the one before succeeded or was the first. Later failures in a row are not reported. */
   readonly report: (error: Error) => void;
   readonly clock?: PollClock;
 }
 
 /** One poll may fail, and the list in force is still fresh when the next one starts. */
 const POLLS_PER_MAX_AGE = 2;
-/** A poll takes the place of one that failed after this share of the interval, and then after twice as long each time. */
+/** After a failed poll, the next one follows after this share of the interval. Each further failure doubles the wait. */
 const FIRST_RETRY = 1 / 4;
 /** A poller stops after this many intervals without a token of its list. */
 const IDLE_POLLS = 6;
@@ -66,34 +67,26 @@ export function statusLists(parts: Parts): StatusLists {
   function pollerOf(uri: string): Poller {
     const known = pollers.get(uri);
     if (known !== undefined) return known;
-    for (const [other, poller] of pollers) if (poller.isOver()) pollers.delete(other);
-    const poller = pollList(uri, parts);
+    for (const [other, poller] of pollers) if (isOver(poller)) pollers.delete(other);
+    const poller = createPoller(uri, parts);
     pollers.set(uri, poller);
     return poller;
   }
 
   return {
-    async statusOf(signed) {
-      const status = member(signed, 'status');
+    async statusOf({ expiry = Number.POSITIVE_INFINITY, issuedAt, json }) {
+      const status = member(json, 'status');
       const reference = isJsonObject(status) ? member(status, 'status_list') : undefined;
       const { uri, idx } = isJsonObject(reference) ? reference : {};
       const isOurs = typeof uri === 'string' && uri.startsWith(prefix) && LIST_ID.test(uri.slice(prefix.length));
       // Some time after the token's expiry the index may be that of another task.
-      const exp = dateClaim(signed, 'exp') ?? Number.POSITIVE_INFINITY;
-      const isKept = (exp + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
+      const isKept = (expiry + CLOCK_SKEW_SECONDS) * 1000 > parts.options.now();
       if (!isOurs || !isKept || typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) {
         return { kind: 'unknown', retryAfter: undefined };
       }
-      return pollerOf(uri).statusAt(idx, dateClaim(signed, 'iat'));
+      return statusAt(pollerOf(uri), idx, issuedAt);
     },
   };
-}
-
-interface Poller {
-  /** @param issuedAt the `iat` of the token */
-  statusAt(index: number, issuedAt: number | undefined): Promise<ListedStatus>;
-  /** Whether it has stopped, and its list has expired: then no earlier list can be replayed to a new poller. */
-  isOver(): boolean;
 }
 
 /** The start of a fetch: by the monotonic clock, and by the other one. */
@@ -112,117 +105,141 @@ interface Held extends Began {
 
 type Failure = { readonly problem: string; readonly retryAfter?: string | undefined };
 
-function pollList(uri: string, { plane, keys, options, maxAgeMs, report, clock = systemClock }: Parts): Poller {
-  const { issuer, clockSkewSeconds, now } = options;
-  const interval = maxAgeMs / POLLS_PER_MAX_AGE;
-  let held: Held | undefined;
-  let failure: Failure | undefined;
+interface Poller extends Parts {
+  readonly uri: string;
+  readonly clock: PollClock;
+  readonly intervalMs: number;
+  held: Held | undefined;
+  /** Why the last poll failed; `undefined` after a success. */
+  failure: Failure | undefined;
+  /** How many polls failed since the last success. */
+  failures: number;
   /** The first poll since the poller started: the tokens of its list wait for it. */
-  let starting: Promise<void> | undefined;
-  let isPolling = false;
-  let lastToken = 0;
-  let failures = 0;
+  starting: Promise<void> | undefined;
+  isPolling: boolean;
+  lastToken: number;
+}
 
-  async function poll(): Promise<void> {
-    // Taken before the request is sent, because the answer may be that old.
-    const at = clock.monotonic();
-    const fetched = await fetchList(at).catch((error: unknown) => ({ problem: `An error occurred: ${error}` }));
-    if ('list' in fetched) {
-      held = fetched;
-      failure = undefined;
-      failures = 0;
-    } else {
-      if (failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
-      failure = fetched;
-      failures += 1;
-    }
-    // From the answer on: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
-    if (failures === 0) return clock.after(untilNext(), next);
-    const wait = Math.min(interval, interval * FIRST_RETRY * 2 ** (failures - 1));
-    return clock.after(Math.max(0, at + wait - clock.monotonic()), next);
-  }
-
-  /** The next list must come before this one expires, however long `maxAgeMs` is. */
-  function untilNext(): number {
-    if (held === undefined) return interval;
-    const { exp, ttl } = held.list;
-    const halfLeft = ((exp + clockSkewSeconds) * 1000 - now()) / 2;
-    return Math.min(interval, Math.max(halfLeft, ttl * 1000));
-  }
-
-  function next(): Promise<void> | undefined {
-    if (clock.monotonic() - lastToken <= IDLE_POLLS * interval) return poll();
-    isPolling = false;
-    return undefined;
-  }
-
-  async function fetchList(at: number): Promise<Held | Failure> {
-    const began = { at, wallAt: now() };
-    const known = held !== undefined && isRecent(held.list, held.first, began) ? held : undefined;
-    // While the list in force is fresh, a poll without an answer leaves time for another one.
-    const timeoutMs = Math.min(options.timeoutMs, fresh() === undefined ? interval : interval / 2);
-    const answer = await plane.statusList(uri.slice(issuer.length), known?.etag, timeoutMs);
-    if (answer === undefined) return { problem: 'No complete answer came.' };
-    const { status, body, etag = known?.etag } = answer;
-    if (status === 304) {
-      // Only our own ETag can have been confirmed.
-      return known?.etag !== undefined && etag === known.etag
-        ? { ...known, ...began }
-        : { problem: 'The answer is 304 for an ETag that was not sent.' };
-    }
-    if (status !== 200) return { problem: `The answer has the status ${status}.`, retryAfter: answer.retryAfter };
-    if (!answer.isStatusList) return { problem: 'The answer is not of the type application/statuslist+jwt.' };
-    const read = await readStatusList(keys, body, { uri, clockSkewSeconds, now: Math.floor(now() / 1000) });
-    if (read.kind === 'refused') return read;
-    const { list } = read;
-    if (!isRecent(list, at, began)) return { problem: `Its iat is over ${MAX_CONFIRMED_TTLS} times its ttl ago.` };
-    // Of two lists that replicas made in one second, the one in force stays: the other one may be the older.
-    if (held !== undefined && list.iat <= held.list.iat) return { problem: 'It is not newer than the list before.' };
-    return { list, etag: answer.etag, first: at, ...began };
-  }
-
-  /**
-   * Whether an honest control plane may still answer with this list, or confirm it. Both may be replayed: a 304 is not
-   * signed, and a new poller knows no earlier list. An old list is fetched without its ETag. The skew makes the age of a
-   * list that a new poller gets up to so much longer: the control plane's clock made the `iat`.
-   *
-   * @param first the start of the fetch that brought the list
-   */
-  function isRecent({ iat, ttl }: StatusList, first: number, { at, wallAt }: Began): boolean {
-    return Math.max(at - first, wallAt - (iat + clockSkewSeconds) * 1000) <= MAX_CONFIRMED_TTLS * ttl * 1000;
-  }
-
-  /** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
-  function fresh(): StatusList | undefined {
-    if (held === undefined || isExpired(held.list)) return undefined;
-    return Math.max(clock.monotonic() - held.at, now() - held.wallAt) <= maxAgeMs ? held.list : undefined;
-  }
-
-  function isExpired({ exp }: StatusList): boolean {
-    return (exp + clockSkewSeconds) * 1000 <= now();
-  }
-
+function createPoller(uri: string, parts: Parts): Poller {
   return {
-    async statusAt(index, issuedAt) {
-      lastToken = clock.monotonic();
-      if (!isPolling) {
-        isPolling = true;
-        starting = poll().finally(() => {
-          starting = undefined;
-        });
-      }
-      let list = fresh();
-      if (list === undefined && starting !== undefined) {
-        await starting;
-        list = fresh();
-      }
-      if (list === undefined) return { kind: 'unknown', retryAfter: failure?.retryAfter };
-      const value = statusIn(list.bytes, STATUS_BITS, index);
-      if (value === taskStatus.valid) return { kind: 'active' };
-      // The list may show the task that had the index before, or an agent that was enabled again.
-      const isNewer = issuedAt !== undefined && issuedAt >= list.iat;
-      return { kind: value === taskStatus.ask || (value !== undefined && isNewer) ? 'ask' : 'not_active' };
-    },
-    isOver: () => !isPolling && (held === undefined || isExpired(held.list)),
+    ...parts,
+    uri,
+    clock: parts.clock ?? systemClock,
+    intervalMs: parts.maxAgeMs / POLLS_PER_MAX_AGE,
+    held: undefined,
+    failure: undefined,
+    failures: 0,
+    starting: undefined,
+    isPolling: false,
+    lastToken: 0,
   };
+}
+
+/** @param issuedAt the `iat` of the token */
+async function statusAt(poller: Poller, index: number, issuedAt: number | undefined): Promise<ListedStatus> {
+  poller.lastToken = poller.clock.monotonic();
+  if (!poller.isPolling) {
+    poller.isPolling = true;
+    poller.starting = poll(poller).finally(() => {
+      poller.starting = undefined;
+    });
+  }
+  let list = freshList(poller);
+  if (list === undefined && poller.starting !== undefined) {
+    await poller.starting;
+    list = freshList(poller);
+  }
+  if (list === undefined) return { kind: 'unknown', retryAfter: poller.failure?.retryAfter };
+  const value = statusIn(list.bytes, STATUS_BITS, index);
+  if (value === taskStatus.valid) return { kind: 'active' };
+  // The list may show the task that had the index before, or an agent that was enabled again.
+  const isNewer = issuedAt !== undefined && issuedAt >= list.iat;
+  return { kind: value === taskStatus.ask || (value !== undefined && isNewer) ? 'ask' : 'not_active' };
+}
+
+/** Whether it has stopped, and its list has expired: then no earlier list can be replayed to a new poller. */
+function isOver({ isPolling, held, options }: Poller): boolean {
+  return !isPolling && (held === undefined || isExpired(held.list, options));
+}
+
+async function poll(poller: Poller): Promise<void> {
+  const { uri, clock, intervalMs, report } = poller;
+  // Taken before the request is sent, because the answer may be that old.
+  const at = clock.monotonic();
+  const fetched = await fetchList(poller, at).catch((error: unknown) => ({ problem: `An error occurred: ${error}` }));
+  const next = () => pollAgain(poller);
+  if ('list' in fetched) {
+    poller.held = fetched;
+    poller.failure = undefined;
+    poller.failures = 0;
+    // From the answer on: without ETags each poll needs a newer list, which is there by then if its ttl has passed.
+    return clock.after(msUntilNext(poller, fetched.list), next);
+  }
+  if (poller.failure === undefined) report(new Error(`The status list ${uri} is not usable. ${fetched.problem}`));
+  poller.failure = fetched;
+  poller.failures += 1;
+  const wait = Math.min(intervalMs, intervalMs * FIRST_RETRY * 2 ** (poller.failures - 1));
+  return clock.after(Math.max(0, at + wait - clock.monotonic()), next);
+}
+
+/** The next list must come before this one expires, however long `maxAgeMs` is. */
+function msUntilNext({ options, intervalMs }: Poller, { exp, ttl }: StatusList): number {
+  const halfLeft = ((exp + options.clockSkewSeconds) * 1000 - options.now()) / 2;
+  return Math.min(intervalMs, Math.max(halfLeft, ttl * 1000));
+}
+
+function pollAgain(poller: Poller): Promise<void> | undefined {
+  if (poller.clock.monotonic() - poller.lastToken <= IDLE_POLLS * poller.intervalMs) return poll(poller);
+  poller.isPolling = false;
+  return undefined;
+}
+
+async function fetchList(poller: Poller, at: number): Promise<Held | Failure> {
+  const { uri, plane, keys, options, held, intervalMs } = poller;
+  const { issuer, clockSkewSeconds, now } = options;
+  const began = { at, wallAt: now() };
+  const known = held !== undefined && isRecent(held.list, held.first, began, clockSkewSeconds) ? held : undefined;
+  // While the list in force is fresh, a poll without an answer leaves time for another one.
+  const timeoutMs = Math.min(options.timeoutMs, freshList(poller) === undefined ? intervalMs : intervalMs / 2);
+  const answer = await plane.statusList(uri.slice(issuer.length), known?.etag, timeoutMs);
+  if (answer === undefined) return { problem: 'No complete answer came.' };
+  const { status, body, etag = known?.etag } = answer;
+  if (status === 304) {
+    // Only our own ETag can have been confirmed.
+    return known?.etag !== undefined && etag === known.etag
+      ? { ...known, ...began }
+      : { problem: 'The answer is 304 for an ETag that was not sent.' };
+  }
+  if (status !== 200) return { problem: `The answer has the status ${status}.`, retryAfter: answer.retryAfter };
+  if (!answer.isStatusList) return { problem: 'The answer is not of the type application/statuslist+jwt.' };
+  const read = await readStatusList(keys, body, { uri, clockSkewSeconds, now: Math.floor(now() / 1000) });
+  if (read.kind === 'refused') return read;
+  const { list } = read;
+  if (!isRecent(list, at, began, clockSkewSeconds)) {
+    return { problem: `Its iat is over ${MAX_CONFIRMED_TTLS} times its ttl ago.` };
+  }
+  // Of two lists that replicas made in one second, the one in force stays: the other one may be the older.
+  if (held !== undefined && list.iat <= held.list.iat) return { problem: 'It is not newer than the list before.' };
+  return { list, etag: answer.etag, first: at, ...began };
+}
+
+/**
+ * Whether an honest control plane may still answer with this list, or confirm it. Both may be replayed: a 304 is not
+ * signed, and a new poller knows no earlier list. An old list is fetched without its ETag. The skew makes the age of a
+ * list that a new poller gets up to so much longer: the control plane's clock made the `iat`.
+ *
+ * @param first the start of the fetch that brought the list
+ */
+function isRecent({ iat, ttl }: StatusList, first: number, { at, wallAt }: Began, clockSkewSeconds: number): boolean {
+  return Math.max(at - first, wallAt - (iat + clockSkewSeconds) * 1000) <= MAX_CONFIRMED_TTLS * ttl * 1000;
+}
+
+/** By both clocks: the monotonic one is never moved back, and the other one also runs while the machine is suspended. */
+function freshList({ held, clock, options, maxAgeMs }: Poller): StatusList | undefined {
+  if (held === undefined || isExpired(held.list, options)) return undefined;
+  return Math.max(clock.monotonic() - held.at, options.now() - held.wallAt) <= maxAgeMs ? held.list : undefined;
+}
+
+function isExpired({ exp }: StatusList, { clockSkewSeconds, now }: Parts['options']): boolean {
+  return (exp + clockSkewSeconds) * 1000 <= now();
 }

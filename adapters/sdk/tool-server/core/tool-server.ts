@@ -4,7 +4,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
 import { accessEvent } from './access-event.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
@@ -76,7 +76,7 @@ export type AccessRequest = {
 export type Access = { readonly kind: 'allowed'; readonly claims: TaskTokenClaims } | Refusal;
 
 /** The decision about a request, with the signed claims for its event. */
-type Verdict = { readonly signed?: JsonObject } & (
+type Verdict = { readonly signed?: Claims } & (
   | { readonly kind: 'allowed'; readonly claims: TaskTokenClaims }
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );

@@ -2,20 +2,20 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { TASK_TOKEN_TYPE } from '../../../../domain/tasks/task-token.ts';
+import type { Claims } from '../../../../domain/tokens/claims.ts';
 import { type CompactJws, readCompactJws } from '../../../../domain/tokens/compact-jws.ts';
-import type { JsonObject } from '../../../../domain/tokens/strict-json.ts';
 import { type Expected, judgeClaims, type TaskTokenClaims } from './claims.ts';
 import { ALGORITHM, type ControlPlaneKeys, hasSignatureOf } from './control-plane-keys.ts';
 import type { RefusalDetail, RefusalReason } from './refusal.ts';
 
 type TokenVerdict =
-  | { readonly kind: 'verified'; readonly claims: TaskTokenClaims; readonly signed: JsonObject }
+  | { readonly kind: 'verified'; readonly claims: TaskTokenClaims; readonly signed: Claims }
   | {
       readonly kind: 'refused';
       readonly reason: RefusalReason;
       readonly detail?: RefusalDetail;
       /** The token's claims, if this control plane signed them. */
-      readonly signed?: JsonObject;
+      readonly signed?: Claims;
     };
 
 /** Node's limit for all headers of a request. Real tokens are far shorter. */

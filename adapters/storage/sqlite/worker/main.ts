@@ -1,9 +1,13 @@
-/** The entry of the database thread: opens the database and serves the methods that the main thread calls. */
+/** The entry of the database thread: opens the database and serves its ports to the main thread. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { catalogue } from '../../../../application/decisions/catalogue.ts';
 import type { Decision } from '../../../../application/decisions/decision.ts';
 import type { RestoreRequest } from '../../../../application/ports/storage.ts';
+import { transparencyLog } from '../../queries/log.ts';
+import { queryPorts } from '../../queries/ports.ts';
+import { sweeping } from '../../queries/sweeping.ts';
+import { sqliteAsk, sqliteChange } from '../ask.ts';
 import { sqliteCheckpoints } from '../checkpoints.ts';
 import { readBacklog, sqliteCondition } from '../condition.ts';
 import { type Connection, openConnection, type SqliteOptions } from '../connection.ts';
@@ -12,22 +16,12 @@ import { sqliteDecisions } from '../decide.ts';
 import { sqliteLedger } from '../ledger.ts';
 import { migrateSqlite, readSchemaStatus } from '../migrate.ts';
 import { sqliteOutboxEntries } from '../outbox.ts';
-import {
-  sqliteAgents,
-  sqliteOperatorActs,
-  sqliteOperatorSessions,
-  sqliteProvisionedUsers,
-  sqliteSessions,
-  sqliteSponsors,
-  sqliteStatusLists,
-  sqliteSweeping,
-  sqliteTasks,
-} from '../queries.ts';
 import { sqliteReadiness } from '../readiness.ts';
 import { afterRestore } from '../restores.ts';
 import { markServed, type ServingMark } from '../serving-mark.ts';
-import { sqliteTransparencyLog } from '../transparency-log.ts';
+import { sqliteFreeing } from '../sweeping.ts';
 import { checkPages } from './page-check.ts';
+import { methodsOf } from './ports.ts';
 import { serve } from './rpc.ts';
 
 const decisions = new Map(catalogue.map((decision) => [decision.name, decision]));
@@ -39,92 +33,33 @@ function decisionNamed(name: string): Decision<never, unknown> {
   return decision;
 }
 
-function methodsOf(connection: Connection, mark: ServingMark | undefined) {
+function portsOf(connection: Connection, mark: ServingMark | undefined) {
   const { decide } = sqliteDecisions(connection);
-  const agents = sqliteAgents(connection);
-  const tasks = sqliteTasks(connection);
-  const statusLists = sqliteStatusLists(connection);
-  const sponsors = sqliteSponsors(connection);
-  const users = sqliteProvisionedUsers(connection);
-  const ledger = sqliteLedger(connection);
-  const checkpoints = sqliteCheckpoints(connection);
-  const outbox = sqliteOutboxEntries(connection);
-  const log = sqliteTransparencyLog(connection);
-  const condition = sqliteCondition(connection);
+  const ask = sqliteAsk(connection);
+  const change = sqliteChange(connection);
   return {
-    decide: (name: string, input: unknown) => decide(decisionNamed(name), input as never),
-    findAgent: agents.find,
-    listAgents: agents.list,
-    findGrant: tasks.findGrant,
-    findSponsor: tasks.findSponsor,
-    tokenFacts: tasks.tokenFacts,
-    ownTasks: tasks.ofSponsor,
-    listTasks: tasks.list,
-    findListedTask: tasks.findListed,
-    countLiveTasks: tasks.countLive,
-    findStatusList: statusLists.find,
-    listStatusLists: statusLists.list,
-    statusListUsage: statusLists.usage,
-    findBlocks: sponsors.findBlocks,
-    findSession: sqliteSessions(connection).find,
-    findOperatorSession: sqliteOperatorSessions(connection).find,
-    listBlocks: sponsors.list,
-    countBlocks: sponsors.countBlocks,
-    liftPendingUntil: sponsors.liftPendingUntil,
-    findUser: users.find,
-    listUsers: users.list,
-    usersOfPerson: users.ofPerson,
-    ledgerPage: ledger.page,
-    settledThrough: ledger.settledThrough,
-    listActs: sqliteOperatorActs(connection).list,
-    forget: sqliteSweeping(connection).forget,
-    eraseReasons: sqliteSweeping(connection).eraseReasons,
-    unsealed: checkpoints.unsealed,
-    sealedRecords: checkpoints.records,
-    addCheckpoint: checkpoints.add,
-    recordOutside: checkpoints.outside,
-    newestCheckpoint: checkpoints.newest,
-    checkpointPage: checkpoints.page,
-    sealing: checkpoints.sealing,
-    archivedThrough: checkpoints.archivedThrough,
-    setQueueing: outbox.setQueueing,
-    dueRecords: outbox.due,
-    removeQueued: outbox.remove,
-    postponeQueued: outbox.postpone,
-    logState: log.state,
-    beginLog: log.begin,
-    adoptOrigin: log.adoptOrigin,
-    logTiles: log.tiles,
-    growLog: log.grow,
-    publishNote: log.publish,
-    withdrawNote: log.withdraw,
-    haltLog: log.halt,
-    resumeLog: log.resume,
-    keepCosignature: log.keepCosignature,
-    cosignatures: log.cosignatures,
-    keepProblem: log.keepProblem,
-    witnessProblems: log.problems,
-    logKeys: log.keys,
-    logSigners: log.signers,
-    openedFile: async () => connection.file?.identity,
-    othersServe: async () => mark?.othersServe === true,
-    checkReadiness: sqliteReadiness(connection).check,
-    decisionsFail: async () => connection.outcomes.failing() !== undefined,
-    backlog: () => readBacklog(connection),
-    schemaStatus: () => readSchemaStatus(connection),
-    migrate: () => migrateSqlite(connection),
-    afterRestore: (request: RestoreRequest) => afterRestore(connection, request),
-    serverVersion: condition.server,
-    guards: condition.guards,
-    numbering: condition.numbering,
-    sealingCondition: condition.sealing,
-    outboxCondition: condition.outbox,
-    isLoggedOut: condition.isLoggedOut,
-    logoutEndedNothing: condition.logoutEndedNothing,
+    ...queryPorts(ask),
+    ledger: sqliteLedger(connection),
+    sweeping: sweeping(change, sqliteFreeing),
+    checkpoints: sqliteCheckpoints(connection),
+    outbox: sqliteOutboxEntries(connection),
+    transparencyLog: transparencyLog(ask, change),
+    readiness: sqliteReadiness(connection),
+    condition: sqliteCondition(connection),
+    database: {
+      decide: (name: string, input: unknown) => decide(decisionNamed(name), input as never),
+      openedFile: async () => connection.file?.identity,
+      othersServe: async () => mark?.othersServe === true,
+      decisionsFail: async () => connection.outcomes.failing() !== undefined,
+      backlog: () => readBacklog(connection),
+      schemaStatus: () => readSchemaStatus(connection),
+      migrate: () => migrateSqlite(connection),
+      afterRestore: (request: RestoreRequest) => afterRestore(connection, request),
+    },
   };
 }
 
-export type DatabaseMethods = ReturnType<typeof methodsOf>;
+export type DatabasePorts = ReturnType<typeof portsOf>;
 
 if (parentPort === null) throw new Error('This file is the entry of a thread, not a program.');
 const { path, readOnly = false, isServed = false, pageCheck, opened, memory }: SqliteOptions = workerData;
@@ -143,7 +78,7 @@ await serve(parentPort, async () => {
   // Without space for the mark the service starts all the same.
   const mark = isServed ? await markServed(path).catch(() => undefined) : undefined;
   return {
-    methods: methodsOf(connection, mark),
+    methods: methodsOf(portsOf(connection, mark)),
     async close() {
       await connection.close();
       mark?.remove();

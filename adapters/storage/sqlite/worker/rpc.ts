@@ -8,9 +8,6 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { deserializeError, type SerializedError, serializeError } from './errors.ts';
 
-/** The methods that a thread serves. Arguments and results are copied by structured clone. */
-export type Methods<Served> = { readonly [Name in keyof Served]: (...args: never[]) => Promise<unknown> };
-
 /** A message to the thread is a list of requests. */
 type Request =
   | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly args: readonly unknown[] }
@@ -18,25 +15,24 @@ type Request =
   | { readonly kind: 'close' };
 
 type Response =
-  | { readonly kind: 'opened' }
+  | { readonly kind: 'opened'; readonly methods: readonly string[] }
   | { readonly kind: 'not_opened'; readonly error: SerializedError }
   | { readonly kind: 'answered'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'failed'; readonly id: number; readonly error: SerializedError };
 
-export type Call<Served extends Methods<Served>> = <Name extends keyof Served & string>(
-  method: Name,
-  args: Parameters<Served[Name]>,
-  limitMs: number,
-) => Promise<Awaited<ReturnType<Served[Name]>>>;
+/** Arguments and results are copied by structured clone. */
+export type Call = (method: string, args: readonly unknown[], limitMs: number) => Promise<unknown>;
 
 /** The main thread's connection to a worker thread. */
-export interface Client<Served extends Methods<Served>> {
+export interface Client {
+  /** The names of the methods that the thread serves. */
+  readonly methods: readonly string[];
   /**
    * @param limitMs after this time the call is refused
    * @throws StorageUnavailable if the thread dies, or does not answer in time. It is then unknown whether a decision was
    * applied
    */
-  readonly call: Call<Served>;
+  readonly call: Call;
   /** The number of calls under way. */
   unanswered(): number;
   /** Resolves once all calls are answered and the thread has ended. */
@@ -55,7 +51,7 @@ interface PendingCall {
 const CHECK_MS = 500;
 
 /** @throws the error with which the thread failed to open */
-export async function connectTo<Served extends Methods<Served>>(worker: Worker): Promise<Client<Served>> {
+export async function connectTo(worker: Worker): Promise<Client> {
   const pending = new Map<number, PendingCall>();
   let lastId = 0;
   let state: 'running' | 'closing' | 'ended' = 'running';
@@ -75,8 +71,8 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
     },
   );
 
-  const call = (method: string, args: readonly unknown[], limitMs: number) =>
-    new Promise<unknown>((resolve, reject) => {
+  const call: Call = (method, args, limitMs) =>
+    new Promise((resolve, reject) => {
       if (state !== 'running') throw new StorageUnavailable('The database thread has ended');
       lastId += 1;
       pending.set(lastId, { deadline: performance.now() + limitMs, resolve, reject });
@@ -94,7 +90,7 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
   worker.on('error', (error) => {
     fault = error;
   });
-  const ended: Client<Served>['ended'] = new Promise((resolve) => {
+  const ended: Client['ended'] = new Promise((resolve) => {
     worker.once('exit', () => {
       const death = state === 'closing' ? undefined : { fault };
       state = 'ended';
@@ -107,7 +103,7 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
     });
   });
 
-  const opened = new Promise<void>((resolve, reject) => {
+  const opened = new Promise<readonly string[]>((resolve, reject) => {
     const receive = (response: Response): void => {
       switch (response.kind) {
         case 'answered':
@@ -117,7 +113,7 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
           settle(response.id, ({ reject: fail }) => fail(deserializeError(response.error)));
           break;
         case 'opened':
-          resolve();
+          resolve(response.methods);
           break;
         case 'not_opened':
           reject(deserializeError(response.error));
@@ -128,9 +124,10 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
     void ended.then(() => reject(fault ?? new StorageUnavailable('The database thread ended before it was open')));
   });
 
-  await opened;
+  const methods = await opened;
   return {
-    call: call as Call<Served>,
+    methods,
+    call,
     unanswered: () => pending.size,
     async close() {
       if (state === 'running') {
@@ -144,9 +141,12 @@ export async function connectTo<Served extends Methods<Served>>(worker: Worker):
 }
 
 export interface Served {
-  readonly methods: object;
+  readonly methods: Methods;
   close(): Promise<void>;
 }
+
+/** The methods of a thread by their names. */
+export type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 /** Runs in the thread: opens what it serves, then runs the methods that are called. */
 export async function serve(port: MessagePort, open: () => Promise<Served>): Promise<void> {
@@ -167,14 +167,14 @@ export async function serve(port: MessagePort, open: () => Promise<Served>): Pro
     send({ kind: 'not_opened', error: serializeError(error) });
     return;
   }
-  const methods = new Map<string, (...args: readonly unknown[]) => Promise<unknown>>(Object.entries(served.methods));
+  const methods = new Map(Object.entries(served.methods));
   const running = new Set<Promise<void>>();
 
   async function run({ id, method, args }: Extract<Request, { kind: 'call' }>): Promise<void> {
     try {
       const called = methods.get(method);
       if (called === undefined) throw new Error('The database thread has no such method.');
-      send({ kind: 'answered', id, answer: await called(...args) });
+      send({ kind: 'answered', id, answer: await called(...(args as never[])) });
     } catch (error) {
       send({ kind: 'failed', id, error: serializeError(error) });
     }
@@ -198,7 +198,7 @@ export async function serve(port: MessagePort, open: () => Promise<Served>): Pro
       running.add(call);
     }
   });
-  send({ kind: 'opened' });
+  send({ kind: 'opened', methods: [...methods.keys()] });
 }
 
 /**

@@ -7,9 +7,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import type { Log } from '../../../../application/ports/telemetry.ts';
-import type { Call, Client, Methods } from './rpc.ts';
+import type { Client } from './rpc.ts';
 
-export type Supervised<Served extends Methods<Served>> = Pick<Client<Served>, 'call' | 'unanswered' | 'close'>;
+export type Supervised = Pick<Client, 'methods' | 'call' | 'unanswered' | 'close'>;
 
 export interface Supervision {
   readonly log: Log;
@@ -21,16 +21,16 @@ export interface Supervision {
 }
 
 /** @throws the error with which the first thread failed to open */
-export async function supervise<Served extends Methods<Served>>(
-  start: () => Promise<Client<Served>>,
+export async function supervise(
+  start: () => Promise<Client>,
   { log, restartAfterMs }: Supervision,
-): Promise<Supervised<Served>> {
+): Promise<Supervised> {
   const first = await start();
-  let current: Client<Served> | undefined = first;
+  let current: Client | undefined = first;
   const closing = new AbortController();
 
   async function watch(): Promise<void> {
-    for (let thread: Client<Served> | undefined = first; thread !== undefined; thread = await restarted()) {
+    for (let thread: Client | undefined = first; thread !== undefined; thread = await restarted()) {
       current = thread;
       const death = await thread.ended;
       current = undefined;
@@ -40,7 +40,7 @@ export async function supervise<Served extends Methods<Served>>(
   }
 
   /** Retries until a thread has opened, or `close` is called. */
-  async function restarted(): Promise<Client<Served> | undefined> {
+  async function restarted(): Promise<Client | undefined> {
     if (restartAfterMs === undefined) return undefined;
     for (;;) {
       await pause(restartAfterMs, undefined, { signal: closing.signal }).catch(() => undefined);
@@ -60,11 +60,12 @@ export async function supervise<Served extends Methods<Served>>(
 
   const watching = watch();
   return {
-    call: (async (method, args, limitMs) => {
+    methods: first.methods,
+    async call(method, args, limitMs) {
       if (closing.signal.aborted) throw new StorageUnavailable('The SQLite database is closed');
       if (current === undefined) throw new StorageUnavailable('The database thread has ended');
       return current.call(method, args, limitMs);
-    }) as Call<Served>,
+    },
     unanswered: () => current?.unanswered() ?? 0,
     async close() {
       closing.abort();

@@ -6,8 +6,9 @@ import { expect } from 'chai';
 import { type AdmissionControl, admission } from '../../../../adapters/http/admission/admission.ts';
 import { limitConcurrency, type WorkLimiters, workLimiters } from '../../../../adapters/http/admission/concurrency.ts';
 import type { BucketRules, RateLimitRules } from '../../../../adapters/http/admission/rate-limit.ts';
+import { consoleRouteOf } from '../../../../adapters/http/console/routes.ts';
 import { readBody } from '../../../../adapters/http/message/body.ts';
-import { consoleRouteOf, routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
+import { type RouteOf, routed, routeOf, type Work, works } from '../../../../adapters/http/routes.ts';
 import { type HttpServer, startHttpServer } from '../../../../adapters/http/server/server.ts';
 import type { AnonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import type { AnonymousDenial } from '../../../../domain/ledger/aggregation.ts';
@@ -66,8 +67,6 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
   const control: AdmissionControl = {
     rates: rates && { main: LAVISH, introspection: LAVISH, signals: LAVISH, trustedProxies: [], ...rates },
     limiters: limits && limiters,
-    // The console has its own listener.
-    routes: (target) => (target === PATHS.console_sign_in ? consoleRouteOf(target) : routeOf(target, { me: true })),
     denials: {
       record(denial) {
         records.push(denial);
@@ -77,9 +76,13 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
     clock,
     log,
   };
-  const listener = admission(control, (request, response) => {
+  const admitting = admission(control, (request, response) => {
     held.push({ path: request.url ?? '', request, response });
   });
+  // The console has its own listener.
+  const routes: RouteOf = (target) =>
+    target === PATHS.console_sign_in ? consoleRouteOf(target) : routeOf(target, { me: true });
+  const listener = routed(routes, admitting);
   const server = await startHttpServer(
     { host: '127.0.0.1', port: 0 },
     { listener, classes: { IncomingMessage, ServerResponse }, log: capturedLog() },

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { expect } from 'chai';
 import express, { type Response } from 'express';
-import type { Asked } from '../../../../adapters/http/console/asked.ts';
-import { feedAnswers } from '../../../../adapters/http/console/feeds.ts';
+import type { ScreenContext } from '../../../../adapters/http/console/context.ts';
+import { proofs } from '../../../../adapters/http/console/parts/verification.ts';
 import type { ProofOutcome } from '../../../../application/ledger/prove.ts';
 import { closeServer, listen } from '../../../support/listening.ts';
 
@@ -34,12 +34,12 @@ describe('The proofs that a browser asks for', () => {
         await first;
         return NOT_FOUND;
       },
-    } as unknown as Asked['audit'];
+    } as unknown as ScreenContext['audit'];
     const app = express();
     app.set('query parser', false);
     answering = new Promise((resolve) => {
       app.get('/ledger/proofs', async (asked, response) => {
-        const done = feedAnswers.proofs({ audit } as Asked, asked, response);
+        const done = proofs.answer({ audit } as ScreenContext, asked, response);
         resolve({ response, done });
         await done;
       });

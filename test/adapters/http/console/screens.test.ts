@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { renderAgent } from '../../../../adapters/http/console/screens/agents.ts';
-import { renderComparison } from '../../../../adapters/http/console/screens/comparison.ts';
+import { delegationsOf } from '../../../../adapters/http/console/delegation/graph.ts';
+import { placeDelegations } from '../../../../adapters/http/console/delegation/layout.ts';
+import { renderComparison } from '../../../../adapters/http/console/parts/comparison.ts';
+import { renderAgent } from '../../../../adapters/http/console/screens/agent.ts';
 import { type DelegationView, renderDelegation } from '../../../../adapters/http/console/screens/delegation.ts';
-import { placeDelegations } from '../../../../adapters/http/console/screens/delegation-layout.ts';
 import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
 import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
-import { delegationsOf } from '../../../../domain/tasks/delegation-graph.ts';
 import { timelineOf } from '../../../../domain/tasks/timeline.ts';
 import { aListedTask } from '../../../support/console/views.ts';
 import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';

@@ -6,7 +6,7 @@ import express from 'express';
 import { type MeSurface, meRouter } from '../../../../adapters/http/me/me-router.ts';
 import { anonymousDenials } from '../../../../application/ledger/anonymous-denials.ts';
 import { myTasks } from '../../../../application/me/my-tasks.ts';
-import { findPause, pauseAgents, resumeAgents } from '../../../../application/me/pause.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../../../../application/me/pause.ts';
 import { stopMyTasks } from '../../../../application/me/stop-my-tasks.ts';
 import { denied } from '../../../../application/outcome.ts';
 import type { SponsorKey } from '../../../../domain/identifiers.ts';
@@ -49,13 +49,14 @@ describe('A session at /me', () => {
     const surface: MeSurface = {
       issuer: ISSUER,
       validate: async () => denied('subject_audience_mismatch'),
-      sessions: { find: async (cookies) => (cookies === COOKIE ? { person: ada, formToken: FORM_TOKEN } : undefined) },
+      sessions: { find: async (cookies) => (cookies === COOKIE ? { holder: ada, formToken: FORM_TOKEN } : undefined) },
       refuse: async (reason) => anonymous.record({ event: 'me.denied', reason }),
       tasks: (person, question) => myTasks(service, person, question),
       stop: (person, selection) => stopMyTasks(service, person, selection),
       canPause: true,
       pauseOf: (person) => findPause(service, person),
       pause: (person) => pauseAgents(service, person),
+      mayResume: (person) => mayResume(service, person),
       resume: (person) => resumeAgents(service, person),
       records: async () => ({ kind: 'foreign_cursor' }),
       prove: async () => ({ kind: 'not_found' }),
@@ -152,6 +153,8 @@ describe('A session at /me', () => {
     ] as const) {
       const person = { ...ada, by, authenticatedAt: plusSeconds(at, -age) };
       await pauseAgents(pausing, ada);
+      // The page offers the form by the rule that judges it.
+      expect(await mayResume(pausing, person), `${by} ${age}`).to.equal(verdict === 'lifted');
       expect(await resumeAgents(pausing, person), `${by} ${age}`).to.equal(verdict);
     }
   });

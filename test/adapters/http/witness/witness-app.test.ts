@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { sendBytes } from '../../../support/hostile/send-bytes.ts';
 import { type ServedWitness, servedWitness } from '../../../support/log/served-witness.ts';
 import { cosignedAt, type WrittenLog, writtenLog } from '../../../support/log/written-log.ts';
 
@@ -52,6 +53,16 @@ describe('The HTTP interface of a witness', () => {
       expect(answer.text).not.to.match(/log\.test|stranger/);
     });
   }
+
+  it('answers OPTIONS * and OPTIONS /, by which some proxies check health, with 204 and Allow', async () => {
+    for (const [target, allow] of [
+      ['*', 'GET, HEAD, POST, OPTIONS'],
+      ['/', 'OPTIONS'],
+    ]) {
+      const { answers } = await sendBytes(witness.url, `OPTIONS ${target} HTTP/1.0\r\n\r\n`);
+      expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).to.deep.equal([[204, allow]]);
+    }
+  });
 
   it('answers 503, and is not ready, while its clock is not to be trusted', async () => {
     expect((await send(log.request(0))).status).to.equal(200);

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import createKnex from 'knex';
 import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { type DecidingConnections, postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
 import { BATCH_SIZE, BATCHES_UNDER_WAY, ENDING_LIMIT_MS } from '../../../../adapters/storage/postgres/limits.ts';
@@ -17,7 +16,7 @@ describe('decisions on a frozen server', () => {
   it('are refused without a statement if no batch has taken them by their time limit', async () => {
     const started: ((error: Error) => void)[] = [];
     const transact = () => new Promise<never>((_, reject) => started.push(reject));
-    const frozen = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
+    const frozen = { transact, readThenWrite: transact };
     const connections: DecidingConnections = { own: frozen, operator: frozen, person: frozen, provider: frozen };
     const { decide } = postgresDecisions(connections, WAIT_MS);
     const calls = Array.from({ length: BATCH_SIZE * BATCHES_UNDER_WAY + 100 }, () =>
@@ -43,13 +42,12 @@ describe('a decision on a slow server', () => {
     const { now } = performance;
     const started: string[] = [];
     const run: Run = async (query) => {
-      started.push('name' in query ? query.name : 'built');
+      started.push(query.name ?? '');
       performance.now = () => now.call(performance) + ENDING_LIMIT_MS + 1;
       return { rows: [], count: 0 };
     };
     const transact = <A>(work: (run: Run) => Promise<A>) => work(run);
     const slow = {
-      knex: createKnex({ client: 'pg' }),
       transact,
       readThenWrite: () => Promise.reject(new Error('no batch')),
     };
@@ -71,7 +69,7 @@ describe('close() of the decisions', () => {
   it('waits for a decision that runs outside of a batch, even before the decision has a connection', async () => {
     let fail: (error: Error) => void = () => undefined;
     const transact = () => new Promise<never>((_, reject) => (fail = reject));
-    const pool = { knex: createKnex({ client: 'pg' }), transact, readThenWrite: transact };
+    const pool = { transact, readThenWrite: transact };
     const { decide, close } = postgresDecisions({ own: pool, operator: pool, person: pool, provider: pool });
     const agent = anAgent();
     const addition = { agent, entry: anEntry('agent.registered'), refusal: aRefusal('agent_already_exists') };

@@ -5,13 +5,15 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import createKnex from 'knex';
 import pg from 'pg';
 import { ulid } from 'ulid';
+import { postgresAsk, postgresChange } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Connections, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { postgresDecisions } from '../../../../adapters/storage/postgres/decide.ts';
-import { postgresSweeping, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
+import { postgresFreeing } from '../../../../adapters/storage/postgres/sweeping.ts';
+import { sweeping as sweepingOf } from '../../../../adapters/storage/queries/sweeping.ts';
+import { tasks as tasksOf } from '../../../../adapters/storage/queries/tasks.ts';
 import { applySecurityEvent } from '../../../../application/decisions/apply-security-event.ts';
 import { endTasks } from '../../../../application/decisions/end-tasks.ts';
 import { logOut } from '../../../../application/decisions/log-out.ts';
@@ -115,7 +117,7 @@ const REMEMBERED = {
   revoked_tokens: `select 'tok_' || n, 'task', ${at}, 'client_revoked', `,
   accepted_signals: "select 'ssf', 'issuer', 'jti-' || n, ",
   logouts: `select 'person', 'person-' || n, ${at}, `,
-  me_sessions: `select 'hash-' || n, 'ada', 'ada', 'sid-' || n, ${at}, ${at}, ${at}, `,
+  sessions: `select 'hash-' || n, 'me', 'i', 'person-' || n, 'ada', '', 'sid-' || n, ${at}, ${at}, ${at}, `,
 };
 
 const KEPT = {
@@ -155,11 +157,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
       });
       await client.connect();
       await client.query(`set plan_cache_mode = ${mode}; set time zone 'UTC'; set datestyle to 'ISO'`);
-      const knex = createKnex({ client: 'pg' });
       const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
-        const native = 'text' in query ? { ...query, values: [...values] } : query.toSQL().toNative();
-        const config = 'text' in native ? native : { text: native.sql, values: [...native.bindings] };
-        const result = await client.query(config);
+        const result = await client.query({ name: query.name ?? '', text: query.text, values: [...values] });
         return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
       };
       const transact = async <Answer>(work: (run: Run) => Promise<Answer>) => {
@@ -181,7 +180,6 @@ for (const [where, mode] of Object.entries(KEPT)) {
           return answer;
         });
       const connections = {
-        knex,
         run,
         transact,
         readTogether: transact,
@@ -195,8 +193,8 @@ for (const [where, mode] of Object.entries(KEPT)) {
         person: connections,
         provider: connections,
       });
-      sweeping = postgresSweeping(connections);
-      tasks = postgresTasks(connections, 1000);
+      sweeping = sweepingOf(postgresChange(connections), postgresFreeing);
+      tasks = tasksOf(postgresAsk(connections, 1000));
       asked = { tables: TASKS, query: 'select 1' };
       const acts = [
         ...Object.values(ENDINGS).map((end) => () => end(decisions, theOne)),
@@ -331,9 +329,22 @@ for (const [where, mode] of Object.entries(KEPT)) {
       expect(measured.scans).to.equal(0);
     });
 
+    it('are read from the sessions to close those that a logout names', async () => {
+      asked = { tables: ['sessions'], query: 'select 1' };
+      const closes = { me: { statedAt: AT, forgetAt: LATER } };
+      for (const loggedOut of [
+        { kind: 'session', sessionId: 'sid-7', subject: 'person-7' } as const,
+        { kind: 'person', subject: 'person-7' } as const,
+      ]) {
+        await decisions.decide(logOut, { ...signal(), keepsTasks: true, closes, loggedOut });
+        expect(measured.rows).to.be.at.most(FEW);
+        expect(measured.scans).to.equal(0);
+      }
+    });
+
     for (const table of Object.keys(REMEMBERED)) {
       it(`are read from ${table} to delete expired rows, not the whole table`, async () => {
-        const until = table === 'me_sessions' ? 'expires_at' : 'forget_at';
+        const until = table === 'sessions' ? 'expires_at' : 'forget_at';
         const query = `select count(*)::integer as left from ${table} where ${until} > ${at} and ${until} <= ${at} + interval '10 seconds'`;
         asked = { tables: [table], query };
         await sweeping.forget(plusSeconds(AT, 5), 100);

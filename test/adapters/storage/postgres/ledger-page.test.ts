@@ -4,7 +4,6 @@
  */
 
 import { expect } from 'chai';
-import createKnex from 'knex';
 import pg from 'pg';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import type { Run } from '../../../../adapters/storage/postgres/connections.ts';
@@ -61,9 +60,8 @@ describe('The ledger on Postgres', () => {
   beforeEach(() => {
     sent = [];
   });
-  const run: Run = async <Row>(query: Parameters<Run>[0]) => {
-    const native = 'text' in query ? { sql: query.text, bindings: [] } : query.toSQL().toNative();
-    const config = { text: native.sql, values: [...native.bindings] };
+  const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
+    const config = { text: query.text, values: [...values] };
     sent.push(config);
     const result = await client.query(config);
     return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
@@ -72,7 +70,7 @@ describe('The ledger on Postgres', () => {
     await client.query('set local enable_seqscan = off; set local jit = off');
     return work(run);
   };
-  const ledger = postgresLedger({ knex: createKnex({ client: 'pg' }), run, readTogether: transact } as never);
+  const ledger = postgresLedger({ run, readTogether: transact } as never);
 
   async function read(query: Partial<LedgerQuery>): Promise<{ readonly page: LedgerPage; readonly rows: number }> {
     await client.query('begin');
@@ -88,7 +86,7 @@ describe('The ledger on Postgres', () => {
   /** The lines of the query plan that say between which bounds Postgres reads the index. */
   async function indexConditions(query: Partial<LedgerQuery>): Promise<string> {
     await read(query);
-    const [page = { text: '', values: [] }] = sent.filter(({ text }) => text.includes('"ledger"'));
+    const [page = { text: '', values: [] }] = sent.filter(({ text }) => text.includes('from ledger '));
     const { rows } = await client.query({ ...page, text: `explain ${page.text}` });
     return rows
       .map((row) => row['QUERY PLAN'])

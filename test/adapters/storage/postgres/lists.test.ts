@@ -1,11 +1,11 @@
 /** Counts the rows that Postgres reads for a page of tasks or blocks, or to count them: few, beside many others. */
 
 import { expect } from 'chai';
-import createKnex from 'knex';
 import pg from 'pg';
+import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
-import { postgresSponsors, postgresTasks } from '../../../../adapters/storage/postgres/queries.ts';
+import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
@@ -68,17 +68,14 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
     });
 
     const run: Run = async <Row>(query: Parameters<Run>[0], values: Parameters<Run>[1] = []) => {
-      const native = 'text' in query ? { sql: query.text, bindings: values } : query.toSQL().toNative();
-      const result = await client.query({ text: native.sql, values: [...native.bindings] });
+      const result = await client.query({ text: query.text, values: [...values] });
       return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
     };
     const connections = {
-      knex: createKnex({ client: 'pg' }),
       run,
       readTogether: (work: (run: Run) => unknown) => work(run),
     };
-    const tasks = postgresTasks(connections as never, 1000);
-    const sponsors = postgresSponsors(connections as never);
+    const { tasks, sponsors } = queryPorts(postgresAsk(connections as never, 1000));
 
     async function rowsReadBy<Answer>(read: () => Promise<Answer>): Promise<readonly [Answer, number]> {
       await client.query(BEGIN);

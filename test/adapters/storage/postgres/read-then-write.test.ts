@@ -9,7 +9,6 @@ import {
   type Run,
   type Statement,
 } from '../../../../adapters/storage/postgres/connections.ts';
-import type { Built } from '../../../../adapters/storage/rows/column.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { capturedLog } from '../../../support/captured-log.ts';
 import { type FreshDatabase, freshDatabase, TENFOLD_LIMITS } from '../../../support/databases.ts';
@@ -24,8 +23,9 @@ const fails: Prepared = { name: 'fails', text: 'select 1/0' };
 const endsSession: Prepared = { name: 'ends_session', text: 'select pg_terminate_backend(pg_backend_pid())' };
 /** Has the name of a prepared statement and another text: the driver would refuse to send it. */
 const unsendable: Prepared = { ...one, text: 'select 3 as three' };
-const unbuildable: Built = {
-  toSQL: () => {
+const unbuildable: Prepared = {
+  name: undefined,
+  get text(): string {
     throw new Error('no statement can be built');
   },
 };

@@ -6,19 +6,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { Built } from '../../../../adapters/storage/rows/column.ts';
+import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
+import { sweeping } from '../../../../adapters/storage/queries/sweeping.ts';
+import { sqliteAsk, sqliteChange } from '../../../../adapters/storage/sqlite/ask.ts';
 import { type Connection, openConnection } from '../../../../adapters/storage/sqlite/connection.ts';
 import { sqliteDecisions } from '../../../../adapters/storage/sqlite/decide.ts';
 import type { Run } from '../../../../adapters/storage/sqlite/handle.ts';
 import { sqliteLedger } from '../../../../adapters/storage/sqlite/ledger.ts';
 import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
-import {
-  sqliteAgents,
-  sqliteProvisionedUsers,
-  sqliteSponsors,
-  sqliteSweeping,
-  sqliteTasks,
-} from '../../../../adapters/storage/sqlite/queries.ts';
+import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
 import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
@@ -63,7 +59,7 @@ describe('SQLite', () => {
     const recorded =
       (real: Run): Run =>
       (query, values) => {
-        run.add(textOf(query));
+        run.add(query);
         return real(query, values);
       };
     const watched: Connection = {
@@ -73,12 +69,9 @@ describe('SQLite', () => {
     };
     storage = withMethods({
       ...sqliteDecisions(watched),
-      agents: sqliteAgents(watched),
-      tasks: sqliteTasks(watched),
-      sponsors: sqliteSponsors(watched),
-      provisionedUsers: sqliteProvisionedUsers(watched),
+      ...queryPorts(sqliteAsk(watched)),
       ledger: sqliteLedger(watched),
-      sweeping: sqliteSweeping(watched),
+      sweeping: sweeping(sqliteChange(watched), sqliteFreeing),
     } as never);
   });
   beforeEach(() => {
@@ -306,12 +299,8 @@ describe('SQLite', () => {
   for (const [what, [query, step]] of Object.entries(AUDIT)) {
     it(`finds ${what} by the most selective index`, async () => {
       await storage.ledger.page({ ...query, limit: 10, now: NOON });
-      const [text = ''] = [...run].filter((one) => one.includes('`ledger`'));
+      const [text = ''] = [...run].filter((one) => one.includes('from ledger'));
       expect((await planOf(text))[0]).to.equal(step);
     });
   }
 });
-
-function textOf(query: Built | string): string {
-  return typeof query === 'string' ? query : query.toSQL().toNative().sql;
-}

@@ -7,7 +7,6 @@ import { expect } from 'chai';
 import { RESTART_PAUSE_MS } from '../../../../adapters/storage/sqlite/limits.ts';
 import { openSqlite } from '../../../../adapters/storage/sqlite/open.ts';
 import { REPLACED } from '../../../../adapters/storage/sqlite/opened-file.ts';
-import type { DatabaseMethods } from '../../../../adapters/storage/sqlite/worker/main.ts';
 import { connectTo } from '../../../../adapters/storage/sqlite/worker/rpc.ts';
 import { StorageUnavailable } from '../../../../application/ports/decisions.ts';
 import { registeredAgent } from '../../../contract/storage-fixtures.ts';
@@ -58,7 +57,7 @@ describe('A SQLite database', () => {
       const product = await openSqlite({ path }, { clock: { now: () => NOON }, log }, (options) => {
         const worker = new Worker(BEGINNING, { workerData: options });
         workers.push(worker);
-        return connectTo<DatabaseMethods>(worker);
+        return connectTo(worker);
       });
       const storage = withMethods(product);
       await storage.migrate();

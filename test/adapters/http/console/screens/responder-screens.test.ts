@@ -1,10 +1,10 @@
 /** What the screens for people on call say and link to. */
 
 import { expect } from 'chai';
+import { taskTable } from '../../../../../adapters/http/console/parts/task-table.ts';
 import { renderNow } from '../../../../../adapters/http/console/screens/now.ts';
 import { renderPerson } from '../../../../../adapters/http/console/screens/people.ts';
 import { renderStop, type StopTarget } from '../../../../../adapters/http/console/screens/stop.ts';
-import { taskTable } from '../../../../../adapters/http/console/screens/task-table.ts';
 import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../../domain/instant.ts';
 import type { BlockSource } from '../../../../../domain/sponsors/block.ts';

@@ -37,7 +37,7 @@ describe("The person's page", () => {
   }
 
   const views: Readonly<Record<string, MeView>> = {
-    busy: aBusyView({ notice: { kind: 'stopped', tasks: 1 }, next: 'opaque' }),
+    busy: aBusyView({ notice: { kind: 'stopped', amount: 1 }, next: 'opaque' }),
     idle: aView({ live: [], history: [] }),
     paused: aView({ live: [], pausedAt: plusSeconds(now, -90) }),
     blocked: aView({ live: [], blockedByOthers: true, canPause: false }),

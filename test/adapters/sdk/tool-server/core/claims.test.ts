@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { judgeClaims } from '../../../../../adapters/sdk/tool-server/core/claims.ts';
-import type { JsonObject } from '../../../../../domain/tokens/strict-json.ts';
+import { claimsOf } from '../../../../support/claims.ts';
 
 const NOW = 1_789_653_821;
 const SKEW = 60;
@@ -22,7 +22,7 @@ const good = {
 function judge(changes: Readonly<Record<string, unknown>>) {
   const claims = Object.fromEntries(Object.entries({ ...good, ...changes }).filter(([, value]) => value !== undefined));
   const { iss: issuer, aud: audience } = good;
-  return judgeClaims(claims as JsonObject, { issuer, audience, clockSkewSeconds: SKEW, now: NOW });
+  return judgeClaims(claimsOf(claims), { issuer, audience, clockSkewSeconds: SKEW, now: NOW });
 }
 
 const refusals: readonly [string, Readonly<Record<string, unknown>>, string][] = [

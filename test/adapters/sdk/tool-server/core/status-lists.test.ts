@@ -13,6 +13,7 @@ import { noSpan } from '../../../../../adapters/sdk/tool-server/core/span.ts';
 import { type StatusLists, statusLists } from '../../../../../adapters/sdk/tool-server/core/status-lists.ts';
 import { STATUS_LIST_TYPE } from '../../../../../domain/tasks/status-list.ts';
 import { fromSource } from '../../../../../scripts/from-source.ts';
+import { claimsOf } from '../../../../support/claims.ts';
 import { eventually } from '../../../../support/eventually.ts';
 import { byLength } from '../../../../support/length.ts';
 import { answering, type Handler, STATUSES_BESIDE_200 } from '../../../../support/loopback.ts';
@@ -95,7 +96,7 @@ describe('A tool server that polls status lists', () => {
       report: ({ message }) => void problems.push(message),
     });
   }
-  const askFor = async (claims: object) => (await lists.statusOf({ ...claims })).kind;
+  const askFor = async (claims: object) => (await lists.statusOf(claimsOf(claims))).kind;
   const ask = (index: number, listId?: string) => askFor({ status: statusMember(plane, index, listId) });
   const asked = () => plane.asked(PATH);
   const both = async () => [await ask(VALID), await ask(OVER)];
@@ -514,7 +515,7 @@ describe('A tool server that polls status lists', () => {
       ...[at(`${own}/`), at(`${plane.issuer}/status/%2e%2e`), at(`${plane.issuer}/status/${'a'.repeat(65)}`)],
       ...[at(own, -1), at(own, 0.5), at(own, '0'), at(own, null), at(own, 2 ** 53)],
     ]) {
-      expect(await lists.statusOf(claims as never), JSON.stringify(claims)).to.deep.equal({
+      expect(await lists.statusOf(claimsOf(claims)), JSON.stringify(claims)).to.deep.equal({
         ...{ kind: 'unknown', retryAfter: undefined },
       });
     }
@@ -526,7 +527,8 @@ describe('A tool server that polls status lists', () => {
     expect(await kindAt(seconds() - 1)).to.equal('not_active');
     for (const iat of [seconds(), seconds() + 1]) expect(await kindAt(iat)).to.equal('ask');
     expect([await kindAt(seconds(), VALID), await kindAt(seconds(), ENTRIES)]).to.deep.equal(['active', 'not_active']);
-    for (const iat of [undefined, null, `${seconds()}`]) expect(await kindAt(iat)).to.equal('not_active');
+    // The strict reader has refused a token with an iat of another form.
+    expect(await kindAt(undefined)).to.equal('not_active');
   });
 
   it('polls before its list expires, however long maxAgeMs is', async () => {
@@ -615,7 +617,7 @@ describe('A tool server that polls status lists', () => {
   it('repeats the Retry-After of the control plane', async () => {
     plane.answerStatus = raw(503, '', { 'retry-after': '7' });
     const status = { status_list: { idx: 0, uri: listUri(plane) } };
-    expect(await lists.statusOf({ status })).to.deep.equal({ kind: 'unknown', retryAfter: '7' });
+    expect(await lists.statusOf(claimsOf({ status }))).to.deep.equal({ kind: 'unknown', retryAfter: '7' });
   });
 
   it('uses a list with a new key at once after a rotation', async () => {

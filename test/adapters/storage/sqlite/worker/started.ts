@@ -17,7 +17,7 @@ export const PATIENT_MS = 60_000;
 
 export interface Started {
   readonly worker: Worker;
-  readonly client: Client<Serving>;
+  readonly client: Client;
   call<Name extends keyof Serving>(
     method: Name,
     ...args: Parameters<Serving[Name]>
@@ -26,6 +26,7 @@ export interface Started {
 
 export async function started(limit: number = PATIENT_MS): Promise<Started> {
   const worker = servingWorker();
-  const client = await connectTo<Serving>(worker);
-  return { worker, client, call: (method, ...args) => client.call(method, args, limit) };
+  const client = await connectTo(worker);
+  const call = (method: string, ...args: readonly unknown[]) => client.call(method, args, limit);
+  return { worker, client, call: call as Started['call'] };
 }

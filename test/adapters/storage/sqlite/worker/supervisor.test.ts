@@ -6,7 +6,6 @@ import { supervise } from '../../../../../adapters/storage/sqlite/worker/supervi
 import { StorageUnavailable } from '../../../../../application/ports/decisions.ts';
 import { type CapturedLog, capturedLog } from '../../../../support/captured-log.ts';
 import { thrownBy } from '../../../../support/thrown-by.ts';
-import type { Serving } from './serving-thread.ts';
 import { PATIENT_MS, servingWorker } from './started.ts';
 
 describe('A supervised database worker', () => {
@@ -22,11 +21,11 @@ describe('A supervised database worker', () => {
   });
 
   const lasting = (restartAfterMs: number | undefined) =>
-    supervise<Serving>(
+    supervise(
       () => {
         const worker = servingWorker(beginnings.shift());
         workers.push(worker);
-        return connectTo<Serving>(worker);
+        return connectTo(worker);
       },
       { log, restartAfterMs },
     );

@@ -1,0 +1,84 @@
+/** The report of `audit-verify --bundle`. */
+
+import { type BelievedKey, type BundleVerdict, CONSISTENT } from '../../domain/log/bundle-verification.ts';
+import { visibleJson, visibleText } from '../../domain/visible.ts';
+import { counted } from './command.ts';
+
+type Verified = BundleVerdict & { readonly verified: true };
+
+/** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
+export function renderBundleReport(verdict: BundleVerdict, hasPolicy: boolean, json: boolean): string {
+  if (json) return `${visibleJson(JSON.stringify(asJson(verdict, hasPolicy)))}\n`;
+  const text = verdict.verified
+    ? [...verified(verdict, hasPolicy), ...keyLines(verdict, hasPolicy)]
+    : [
+        verdict.fault === 'policy'
+          ? 'The bundle agrees with itself, but does not meet the policy.'
+          : 'The bundle is not intact.',
+        verdict.message,
+      ];
+  // Anybody can write a bundle. A name in it must not add a line to the report, or change how the terminal shows one.
+  return `${text.map(visibleText).join('\n')}\n`;
+}
+
+function verified(
+  { completeness, checkpoints, selection, log, keys }: Verified,
+  hasPolicy: boolean,
+): readonly string[] {
+  const { records, started, ended, not_sealed, not_logged, archived_before } = completeness;
+  const asked = Object.entries(selection).map(([name, value]) => `${name} ${value}`);
+  const lacking = not_sealed + not_logged;
+  const whole = started !== null && ended !== null;
+  const witnesses = keys.filter(({ use }) => use === 'witness').length;
+  return [
+    `${hasPolicy ? 'The bundle is intact' : CONSISTENT}: ${counted(records, 'record')} in ${counted(checkpoints, 'checkpoint')}, of ${asked.join(', ')}.`,
+    ...(selection.task_id === undefined
+      ? []
+      : [
+          whole
+            ? `It has the start of the task (record ${started}) and its end (record ${ended}).`
+            : `It does not have the ${started === null ? 'start' : 'end'} of the task.`,
+        ]),
+    'That no record between them is missing is the word of whoever made the bundle: only the ledger proves it.',
+    ...(lacking > 0 && !whole ? [`When it was made, ${counted(lacking, 'record')} could not be proved yet.`] : []),
+    ...(archived_before === null ? [] : [`When it was made, records before ${archived_before} had been archived.`]),
+    log === undefined
+      ? 'It has no transparency log: the keys of the checkpoints alone vouch for it.'
+      : `Its checkpoints are in the log ${log.origin}, of size ${log.size}, with ${counted(witnesses, 'cosignature')}.`,
+  ];
+}
+
+function keyLines({ keys }: Verified, hasPolicy: boolean): readonly string[] {
+  return [
+    hasPolicy
+      ? 'It meets the policy. These keys verified it:'
+      : 'Without a policy anybody could have made it with keys of their own. Compare the keys that verified it by hand:',
+    ...keys.map(keyLine),
+  ];
+}
+
+const USES = { checkpoint: 'checkpoints', log: 'log', witness: 'witness' } as const;
+
+function keyLine({ use, name, thumbprint, seconds }: BelievedKey): string {
+  const signed = seconds === undefined ? '' : `, signed ${new Date(seconds * 1000).toISOString()}`;
+  return `  ${USES[use]} ${name}: ${thumbprint}${signed}`;
+}
+
+function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unknown> {
+  if (!verdict.verified) {
+    const { fault, line = null, message } = verdict;
+    // Keys that the policy does not name prove nothing.
+    if (fault === 'policy') return { intact: null, policy: 'not_met', sentence: message };
+    return { intact: false, fault: { kind: fault, line, sentence: message } };
+  }
+  const { selection, completeness, checkpoints, log = null, keys } = verdict;
+  const said = keys.map(({ use, name, thumbprint, vkey = null, seconds }) => ({
+    ...{ use, name, thumbprint, vkey },
+    ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
+  }));
+  // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.
+  const found = hasPolicy
+    ? { intact: true, policy: 'met' }
+    : { intact: null, policy: null, verified_with: 'bundle_keys' };
+  return { ...found, selection, ...completeness, checkpoints, log, keys: said };
+}

@@ -1,0 +1,189 @@
+import { formatMark, type Mark } from '../../domain/ledger/checkpoint.ts';
+import { VERIFIED_WITH_RECORDED_KEYS } from '../../domain/ledger/recorded-keys.ts';
+import type { Month } from '../../domain/ledger/time-range.ts';
+import { describeExportFault, type ExportFault, type LateSeals } from '../../domain/ledger/verification.ts';
+import { visibleJson, visibleText } from '../../domain/visible.ts';
+import { counted } from './command.ts';
+
+export type VerificationReport =
+  | {
+      readonly kind: 'ledger';
+      readonly counts: {
+        readonly checkpoints: number;
+        readonly records: number;
+        /** Checkpoints whose records were archived. */
+        readonly archived: number;
+        /** Records that no checkpoint covers yet. */
+        readonly unsealed: number;
+      };
+      /** The keys that are not published, and that the ledger itself names. With one of them the seal is not "intact". */
+      readonly recorded: readonly { readonly kid: string; readonly thumbprint: string }[];
+      readonly lastMark: Mark | undefined;
+      readonly late?: LateSeals | undefined;
+    }
+  | {
+      readonly kind: 'export';
+      readonly month: Month;
+      readonly checkpoints: number;
+      readonly records: number;
+      readonly firstCheckpoint: number | undefined;
+      readonly lastMark: Mark | undefined;
+      readonly late?: LateSeals | undefined;
+    }
+  | {
+      readonly kind: 'broken';
+      readonly fault: ExportFault;
+      /** The verified part before the fault. */
+      readonly verified: {
+        readonly checkpoints: number;
+        readonly records: number;
+        /** Checkpoints whose records were archived. An export has none. */
+        readonly archived?: number;
+        readonly lastMark: Mark | undefined;
+      };
+    };
+
+/** Renders sentences for a person, or one JSON object for a program. The text ends with a line feed. */
+export function renderReport(report: VerificationReport, json: boolean): string {
+  // A key id comes from the data that is verified.
+  return `${json ? visibleJson(JSON.stringify(asJson(report))) : asText(report).map(visibleText).join('\n')}\n`;
+}
+
+function asText(report: VerificationReport): readonly string[] {
+  if (report.kind === 'broken') return brokenText(report);
+  const mark = report.lastMark === undefined ? [] : [formatMark(report.lastMark)];
+  return [...(report.kind === 'ledger' ? ledgerText(report) : exportText(report)), ...lateText(report.late), ...mark];
+}
+
+function lateText(late: LateSeals | undefined): readonly string[] {
+  return late === undefined ? [] : [`Warning: ${lateSentence(late)}`];
+}
+
+function lateSentence({ count, first: { checkpointId, seconds } }: LateSeals): string {
+  const hours = Math.floor(seconds / SECONDS_PER_HOUR);
+  const others = count === 1 ? '' : ` So ${count === 2 ? 'was' : 'were'} ${counted(count - 1, 'later checkpoint')}.`;
+  return `checkpoint ${checkpointId} was closed more than ${counted(hours, 'hour')} after its oldest record.${others} Either the service did not seal for so long, or checkpoints were removed and their records sealed anew.`;
+}
+
+const SECONDS_PER_HOUR = 3600;
+
+/** The mark is part of a sentence: on its own line it would look like the last line of an intact run. */
+function brokenText({ fault, verified }: VerificationReport & { readonly kind: 'broken' }): readonly string[] {
+  const { checkpoints, records, archived = 0, lastMark } = verified;
+  const text = [
+    `The seal is not intact. ${describeExportFault(fault)}`,
+    ...(fault.kind === 'unknown_key' ? [FORMER_KEYS] : []),
+  ];
+  if (lastMark === undefined) return [...text, 'No checkpoint was verified before that.'];
+  return [
+    ...text,
+    `Verified up to checkpoint ${lastMark.checkpointId}: ${countedBoth(checkpoints, records)}.`,
+    ...archivedText(archived),
+    `The last mark before the fault: ${formatMark(lastMark)}`,
+  ];
+}
+
+const FORMER_KEYS =
+  'If it is a former or a new key of the service, give a key set that has it with --jwks; ask the operator on a second way.';
+
+function archivedText(archived: number): readonly string[] {
+  if (archived === 0) return [];
+  return [
+    `The records of ${counted(archived, 'checkpoint')} have been archived: their exports are verified with --archive.`,
+  ];
+}
+
+function ledgerText({
+  counts,
+  recorded,
+  lastMark,
+}: VerificationReport & { readonly kind: 'ledger' }): readonly string[] {
+  const { checkpoints, records, archived, unsealed } = counts;
+  const intactText =
+    lastMark === undefined
+      ? 'The seal is intact: there is no checkpoint yet.'
+      : `The seal is intact: ${verified(checkpoints, records)}.`;
+  return [
+    ...(recorded.length > 0 ? recordedText(recorded, verified(checkpoints, records)) : [intactText]),
+    ...archivedText(archived),
+    ...(unsealed > 0 ? [`Not sealed yet, so not verified: ${counted(unsealed, 'record')}.`] : []),
+  ];
+}
+
+/** An owner of the database can have a key recorded, and rewrite with it all that it signed. */
+function recordedText(recorded: readonly { readonly thumbprint: string }[], what: string): readonly string[] {
+  return [
+    `${VERIFIED_WITH_RECORDED_KEYS}: ${what}.`,
+    'These keys are not published. Compare their thumbprints with a record that you kept elsewhere:',
+    ...recorded.map(({ thumbprint }) => `  ${thumbprint}`),
+  ];
+}
+
+/** Checkpoints removed at either end of an export are not noticed: the rest still verifies. */
+const WHOLE = 'Only its SHA-256 in the record audit.archived, or a mark, proves that nothing was cut off.';
+
+function exportText(report: VerificationReport & { readonly kind: 'export' }): readonly string[] {
+  const { month, checkpoints, records, firstCheckpoint: first } = report;
+  if (first === undefined)
+    return [`The export of ${month} is intact: by its own header there was nothing to export.`, WHOLE];
+  return [
+    `The export of ${month} is intact: ${verified(checkpoints, records)}.`,
+    ...(first > 1
+      ? [`It begins with checkpoint ${first}: only the ledger shows whether that links to checkpoint ${first - 1}.`]
+      : []),
+    WHOLE,
+  ];
+}
+
+function verified(checkpoints: number, records: number): string {
+  return `${countedBoth(checkpoints, records)} verified`;
+}
+
+function countedBoth(checkpoints: number, records: number): string {
+  return `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
+}
+
+function asJson(report: VerificationReport): Record<string, unknown> {
+  if (report.kind === 'broken') {
+    const { kind, ...about } = report.fault;
+    const members = Object.entries(about).map(([name, value]) => [snakeCase(name), value]);
+    const { checkpoints, records, archived, lastMark } = report.verified;
+    return {
+      intact: false,
+      fault: { kind, ...Object.fromEntries(members), sentence: describeExportFault(report.fault) },
+      checkpoints,
+      records,
+      ...(archived === undefined ? {} : { archived_checkpoints: archived }),
+      verified_through: lastMark === undefined ? null : formatMark(lastMark),
+    };
+  }
+  const last = report.lastMark === undefined ? null : formatMark(report.lastMark);
+  const warnings = warningsOf(report.late);
+  if (report.kind === 'ledger') {
+    const { checkpoints, records, archived, unsealed } = report.counts;
+    const { recorded } = report;
+    return {
+      // Neither true nor false: no fault was found, and keys were believed that come from the data.
+      ...(recorded.length === 0 ? { intact: true } : { intact: null, verified_with: 'recorded_keys' }),
+      ...{ checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed },
+      ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
+      ...warnings,
+      last,
+    };
+  }
+  const { month, checkpoints, records, firstCheckpoint } = report;
+  return { intact: true, month, checkpoints, records, first_checkpoint: firstCheckpoint ?? null, ...warnings, last };
+}
+
+function warningsOf(late: LateSeals | undefined): Record<string, unknown> {
+  if (late === undefined) return {};
+  const { count, first } = late;
+  const warning = { kind: 'sealed_late', checkpoint_id: first.checkpointId, seconds: Math.floor(first.seconds), count };
+  return { warnings: [{ ...warning, sentence: capitalized(lateSentence(late)) }] };
+}
+
+const capitalized = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,38 @@
+/**
+ * A one-time message: what a form has just done, for the page that the browser opens next. A cookie carries it, so that no
+ * address does. A forged one could only show the words of a known kind.
+ */
+
+import type { Request, Response } from 'express';
+import { ATTRIBUTES, onlyCookie } from './cookies.ts';
+
+export interface Flash<Kind extends string> {
+  readonly kind: Kind;
+  /** 0 where the words name no number. */
+  readonly amount: number;
+}
+
+export interface FlashCookie<Kind extends string> {
+  give(response: Response, flash: Flash<Kind>): void;
+  /** The message of the request, which the answer removes. */
+  take(request: Request, response: Response): Flash<Kind> | undefined;
+}
+
+/** Seconds: the browser opens the page at once. */
+const LASTS = 60;
+
+export function flashCookie<Kind extends string>(name: `__Host-${string}`, kinds: readonly Kind[]): FlashCookie<Kind> {
+  return {
+    give: (response, { kind, amount }) =>
+      void response.append('Set-Cookie', `${name}=${kind}.${amount}; Max-Age=${LASTS}; ${ATTRIBUTES}`),
+
+    take(request, response) {
+      const cookie = onlyCookie(request.headers.cookie, name) ?? '';
+      const [, word, amount] = /^([a-z_]+)\.(\d{1,9})$/.exec(cookie) ?? [];
+      const kind = kinds.find((each) => each === word);
+      if (kind === undefined) return undefined;
+      response.append('Set-Cookie', `${name}=; Max-Age=0; ${ATTRIBUTES}`);
+      return { kind, amount: Number(amount) };
+    },
+  };
+}

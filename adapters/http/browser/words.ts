@@ -1,0 +1,20 @@
+/** Pieces that pages share. */
+
+import { type Html, html } from './html.ts';
+
+/** A name may hold bidirectional controls: it is isolated, so that it does not reorder the words beside it. */
+export function isolated(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}
+
+/** The host is what people recognise. The path distinguishes two tool servers of one host. */
+export function placeOf(audience: string): string {
+  const { host, pathname, search } = new URL(audience);
+  const path = `${pathname}${search}`;
+  return path === '/' ? host : `${host}${path}`;
+}
+
+/** A form that changes something. It has the form token, so it works from a page of this session only. */
+export function form(formToken: string, path: string, fields: Html): Html {
+  return html`<form method="post" action="${path}"><input type="hidden" name="form_token" value="${formToken}">${fields}</form>`;
+}

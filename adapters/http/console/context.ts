@@ -1,0 +1,155 @@
+/**
+ * What a screen is, and what it gets and gives. A request comes to the router (console-router.ts), which finds its row in the
+ * table (screens.ts), checks the session, the origin and the role, and hands the row a context. A screen reads through the
+ * context and renders a page, which layout.ts puts into the document. A form changes something through the context, and
+ * answers with an address and a notice, or with a refusal. A feed answers a script.
+ */
+
+import type { Request, Response } from 'express';
+import type { ComparedDeclaration } from '../../../application/admin/compare-declarations.ts';
+import type { DelegationQuestion, Delegations } from '../../../application/admin/find-delegations.ts';
+import type { Report } from '../../../application/doctor/shared-examination.ts';
+import type { BlockCount, LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/queries.ts';
+import type { Backlog } from '../../../application/ports/storage.ts';
+import type { FieldError } from '../../../domain/field-error.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
+import type { AdminSurface } from '../admin/admin-router.ts';
+import type { AuditSurface } from '../admin/audit-router.ts';
+import type { AdminRoute } from '../admin/roles.ts';
+import type { Asset } from '../browser/assets.ts';
+import type { FormField } from '../browser/guards.ts';
+import type { Html } from '../browser/html.ts';
+import type { BrowserSession } from '../browser/session.ts';
+import type { Work } from '../routes.ts';
+import type { Notice } from './notices.ts';
+
+/** What a screen or form gets. `holder` is the operator. */
+export interface ScreenContext
+  extends Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> {
+  /** Whether a screen shows what needs the role. The form checks it again. */
+  may(role: OperatorRole): boolean;
+  readonly now: Instant;
+  /** The use cases of `/admin`. In a form, its decisions record the operator, the role and the reason. */
+  readonly admin: AdminSurface;
+  /** The use cases of `/audit`: for an auditor only. */
+  readonly audit: AuditSurface;
+  readonly views: ViewsSurface;
+  readonly overview: OverviewSurface;
+  /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
+  examine(): Promise<Report>;
+  /** Whether the operator's session still lasts, and still has the role of this route. */
+  lasts(): Promise<boolean>;
+}
+
+/** A page. */
+export interface Page {
+  /** 200 by default. */
+  readonly status?: number;
+  /** In place of the screen's. */
+  readonly title?: string;
+  readonly body: Html;
+  readonly scripts?: readonly Asset[];
+  /** A fixed word for the log. */
+  readonly reason?: string;
+}
+
+/** Reads what the screen shows, and renders it. */
+export type ShowPage = (context: ScreenContext, request: Request) => Promise<Page>;
+
+export type FormResult =
+  /** The browser goes there. `to` is a path with its query. */
+  | { readonly kind: 'done'; readonly to: string; readonly notice?: Notice | undefined }
+  /** A page says why, and links back. */
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly title: string;
+      readonly text: string;
+      readonly errors?: readonly FieldError[];
+      readonly back?: string;
+      /** A fixed word for the log. */
+      readonly reason: string;
+    };
+
+/** What a form does. The session, the origin, the role and the reason are checked before. */
+export type ChangeByForm = (context: ScreenContext, field: FormField) => Promise<FormResult>;
+
+/** What a form with a file shows. The session, the origin and the role are checked before. */
+export type ReadFile = (context: ScreenContext, file: Uint8Array) => Promise<Page>;
+
+/** Answers a request of a script. The session and the role are checked before. */
+export type AnswerScript = (context: ScreenContext, request: Request, response: Response) => Promise<void>;
+
+/** One file a screen. Each part has the role of the route of the API that does the same; a refusal is recorded under it. */
+export interface Screen extends Row {
+  readonly title: string;
+  /** Where its forms lead back to, if its own path has parameters. */
+  readonly back?: string;
+  /** Whether every page links to it. */
+  readonly inNavigation: boolean;
+  readonly show: ShowPage;
+  /** After a mistake in one of them, and at its address, the browser comes back to this screen. */
+  readonly forms?: Readonly<Record<string, ScreenForm>>;
+  /** Forms that only read: what they send is too long for an address. They need no reason. */
+  readonly fileForms?: Readonly<Record<string, ScreenFileForm>>;
+  /** What the screen's scripts read. */
+  readonly feeds?: Readonly<Record<string, ScreenFeed>>;
+}
+
+export interface Row {
+  readonly path: string;
+  readonly route: AdminRoute;
+  /** The permits that a request takes (admission): reading must not hold up stops. */
+  readonly work: Work;
+}
+
+export interface ScreenForm extends Row {
+  readonly change: ChangeByForm;
+}
+
+export interface ScreenFileForm extends Row {
+  readonly title: string;
+  readonly read: ReadFile;
+}
+
+export interface ScreenFeed extends Row {
+  /** Whether a request counts as a use of the session. The stream and *Now* ask again by themselves. */
+  readonly renews: boolean;
+  readonly answer: AnswerScript;
+}
+
+/** What *Now* and the kill switch read beside the use cases of the API. */
+export interface OverviewSurface {
+  countLive(of: LiveTasksQuestion['of']): Promise<LiveTaskCount>;
+  countBlocks(): Promise<BlockCount>;
+  liftPendingUntil(sponsorKey: SponsorKey): Promise<Instant | undefined>;
+  backlog(): Promise<Backlog>;
+  readonly hasSink: boolean;
+  /** `Service:Operators:TwoPersonUnblock`. */
+  readonly twoPersons: boolean;
+  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
+  readonly statusLists: number | undefined;
+}
+
+/** Counting stops here: more need no other reaction. */
+export const MOST_COUNTED = 100_000;
+
+/** What the other screens read beside them. */
+export interface ViewsSurface {
+  delegations(question: DelegationQuestion): Promise<Delegations>;
+  /** Compares the agents that a YAML file declares with the registered ones. */
+  compare(file: string, bytes: Uint8Array): Promise<Comparison>;
+  /** Seconds: the longest life of a token that a registration may name. */
+  readonly longestTokenTtl: number;
+  /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
+  readonly statusLists: number | undefined;
+}
+
+export type Comparison =
+  | { readonly kind: 'compared'; readonly agents: readonly ComparedDeclaration[] }
+  /** The file exceeds a limit, and was not parsed. The sentence names the line. */
+  | { readonly kind: 'too_much'; readonly problem: string }
+  /** A sentence for each problem, with its line. */
+  | { readonly kind: 'wrong'; readonly problems: readonly string[] };

@@ -1,0 +1,42 @@
+/** The parts of forms that change something, and how their fields are read. */
+
+import { fieldErrors } from '../../../../domain/field-error.ts';
+import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
+import { MAX_REASON, MIN_REASON } from '../../admin/operators.ts';
+import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import type { FormField } from '../../browser/guards.ts';
+import { type Html, html } from '../../browser/html.ts';
+import type { FormResult } from '../context.ts';
+
+/** The field that every form of a change has. @param id unique in the page */
+export function reasonField(id: string): Html {
+  return html`<p class="field"><label for="${id}">Reason</label>
+<input id="${id}" name="reason" required minlength="${MIN_REASON}" maxlength="${MAX_REASON}" autocomplete="off" aria-describedby="${id}-help">
+<span class="quiet" id="${id}-help">${MIN_REASON} to ${MAX_REASON} characters. The ledger keeps its hash, and auditors read it.</span></p>`;
+}
+
+/** For acts that end tasks or block a person: the operator types `expected`, and the service compares it. */
+export function typedNameField(id: string, expected: string): Html {
+  return html`<p class="field"><label for="${id}">Type <bdi class="code">${expected}</bdi> to confirm</label>
+<input id="${id}" name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false"></p>`;
+}
+
+/** The person whom a form is about, or the refusal. */
+export function sponsorIn(field: FormField): SponsorKey | FormResult {
+  return (
+    parseSponsorKey(field('sponsor_key') ?? '') ?? {
+      ...{ kind: 'refused', status: 400, reason: 'invalid_fields', title: 'This form cannot be read' },
+      ...{ text: 'Nothing was changed.', errors: fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE) },
+    }
+  );
+}
+
+/** The refusal of a form whose typed name is another one than the act is about. */
+export function typedWrong(field: FormField, expected: string, back: string): FormResult | undefined {
+  if (field('typed')?.trim() === expected) return undefined;
+  return {
+    ...{ kind: 'refused', status: 400, reason: 'typed_name_differs', back, title: 'The typed name is another one' },
+    text: 'Nothing was changed. Type the name exactly as the form shows it.',
+    errors: fieldErrors('typed', 'Must be the name that the form shows.'),
+  };
+}

@@ -1,0 +1,53 @@
+/** The four columns of a scope: did the person have it, may the agent, was it asked for, was it granted. */
+
+import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
+import { type Html, html } from '../../browser/html.ts';
+import { code, wide } from './words.ts';
+
+export interface ScopeOrigins {
+  readonly task: Pick<ShownTask, 'scope' | 'grantScope' | 'origin'>;
+  /** As it is registered now. */
+  readonly agent: Pick<Agent, 'allowedScopes'> | undefined;
+}
+
+type Cell = 'yes' | 'no' | 'unknown';
+
+export function scopeTable({ task, agent }: ScopeOrigins): Html {
+  const { scope, grantScope, origin } = task;
+  const names = [
+    ...new Set([...scope, ...(origin?.asked ?? []), ...(agent?.allowedScopes ?? []), ...(origin?.held ?? [])]),
+  ];
+  const rows = names.map((name) => {
+    const isGranted = scope.includes(name);
+    // A granted scope was in all three (specification "Exchange", rule 1).
+    const from = (list: readonly string[] | undefined): Cell =>
+      isGranted || list?.includes(name) ? 'yes' : list === undefined ? 'unknown' : 'no';
+    const allowed: Cell =
+      agent === undefined ? (isGranted ? 'yes' : 'unknown') : agent.allowedScopes.includes(name) ? 'yes' : 'no';
+    const granted = isGranted && !grantScope.includes(name) ? NARROWED : mark(isGranted ? 'yes' : 'no');
+    return html`<tr><th scope="row">${code(name)}</th><td>${mark(from(origin?.held))}</td><td>${mark(allowed)}</td><td>${mark(from(origin?.asked))}</td><td>${granted}</td></tr>`;
+  });
+  return html`${wide(
+    'Where the scope came from',
+    html`<table class="scopes"><thead><tr><th scope="col">Scope</th><th scope="col">Person</th><th scope="col">Agent</th><th scope="col">Asked</th><th scope="col">Granted</th></tr></thead>
+<tbody>${rows}</tbody></table>`,
+  )}
+<p class="quiet">Granted is what the person’s token, the agent’s registration and the request all had. The registration is shown as it is now.${
+    origin === undefined &&
+    ' This task began before the console was configured: what else the person had, and what else was asked for, was not kept.'
+  }</p>`;
+}
+
+function mark(cell: Cell): Html {
+  switch (cell) {
+    case 'yes':
+      return html`<span class="yes">yes</span>`;
+    case 'no':
+      return html`<span class="quiet">no</span>`;
+    case 'unknown':
+      return html`<span class="quiet">not kept</span>`;
+  }
+}
+
+const NARROWED = html`<span class="warned">given up by a renewal</span>`;

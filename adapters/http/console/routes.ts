@@ -1,0 +1,36 @@
+/** How a request to the console's own listener is treated before the application sees it: its row in the table of screens says it. */
+
+import { OTHER, pathOf, type Route, type Work } from '../routes.ts';
+import type { Row } from './context.ts';
+import { feeds, fileForms, forms, screens } from './screens.ts';
+
+const console = (work: Work): Route => ({
+  ...OTHER,
+  surface: 'console',
+  event: 'admin.denied',
+  metric: 'console',
+  takesForm: work !== 'console_sign_in',
+  work,
+});
+
+/** These wait for the identity provider, before anyone has signed in. */
+const SIGN_IN: ReadonlySet<string> = new Set(['/sign-in', '/callback']);
+const SIGN_IN_ROUTE = console('console_sign_in');
+/** Files, the sign-out and unknown paths: they must not hold up stops. */
+const OTHER_ROUTE = console('other');
+
+/** A parameter is one segment of the path. */
+const ROWS = rows().map(({ path, work }) => ({
+  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+  route: console(work),
+}));
+
+function rows(): readonly Row[] {
+  return [screens, forms, fileForms, feeds].flatMap((table) => Object.values<Row>(table));
+}
+
+export function consoleRouteOf(target: string): Route {
+  const path = pathOf(target);
+  if (SIGN_IN.has(path)) return SIGN_IN_ROUTE;
+  return ROWS.find(({ pattern }) => pattern.test(path))?.route ?? OTHER_ROUTE;
+}

@@ -1,0 +1,197 @@
+/** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
+
+import type { Request } from 'express';
+import type { ListedTask } from '../../../../application/ports/queries.ts';
+import type { Agent } from '../../../../domain/agents/agent.ts';
+import { formatDuration } from '../../../../domain/duration.ts';
+import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
+import type { Instant } from '../../../../domain/instant.ts';
+import type { FormField } from '../../browser/guards.ts';
+import { type Html, html, type Insert } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
+import { form, isolated, placeOf } from '../../browser/words.ts';
+import { agentPath, delegationPath, personPath, screenPaths, stopPath, taskPath } from '../addresses.ts';
+import type { ChangeByForm, Page, Screen, ScreenContext } from '../context.ts';
+import { compareSection } from '../parts/comparison.ts';
+import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
+import { reasonField } from '../parts/form-fields.ts';
+import { moment } from '../parts/times.ts';
+import { code, wide } from '../parts/words.ts';
+
+export interface AgentView {
+  readonly agent: Agent;
+  /** The newest live ones. */
+  readonly tasks: readonly ListedTask[];
+  readonly hasMoreTasks: boolean;
+  /** Whether the operator is a registrar. */
+  readonly mayChange: boolean;
+  /** Whether the operator is a responder. */
+  readonly mayStop: boolean;
+  readonly formToken: string;
+  readonly now: Instant;
+}
+
+export function renderAgent(view: AgentView): Html {
+  const { agent, now, formToken } = view;
+  return html`<p class="id">${code(agent.agentId)}</p>
+${
+  agent.enabled
+    ? html`<p class="banner good"><strong>Enabled.</strong> It may get tokens for people.</p>`
+    : html`<p class="banner warn"><strong>Disabled.</strong> It gets no tokens. Those that it has are valid until they end where tool servers do not ask the service.</p>`
+}
+${actions(view)}
+<section aria-labelledby="registration"><h2 id="registration">Registration</h2>
+<dl class="facts">
+<dt>Scopes</dt><dd>${codes(agent.allowedScopes)}</dd>
+<dt>Tool servers</dt><dd><ul class="plain">${agent.allowedAudiences.map((audience) => html`<li><a href="${delegationPath({ audience })}">${code(audience)}</a>${agent.highRiskAudiences.includes(audience) && ' (must ask on every call)'}</li>`)}</ul></dd>
+<dt>Longest task</dt><dd>${duration('en', agent.maxTaskTtl)} <span class="quiet">${formatDuration(agent.maxTaskTtl)}</span></dd>
+<dt>Longest token</dt><dd>${duration('en', agent.maxTokenTtl)} <span class="quiet">${formatDuration(agent.maxTokenTtl)}</span></dd>
+<dt>Delegation depth</dt><dd>at most ${agent.maxDelegationDepth}</dd>
+<dt>Registered</dt><dd>${moment(agent.createdAt, now)}</dd>
+<dt>Changed</dt><dd>${moment(agent.updatedAt, now)}</dd>
+</dl></section>
+<section aria-labelledby="keys"><h2 id="keys">Keys</h2>${keysPart(agent, now)}</section>
+<section aria-labelledby="tasks"><h2 id="tasks">Live tasks</h2>${tasksPart(view)}</section>
+${compareSection(formToken)}`;
+}
+
+function codes(texts: readonly string[]): Html {
+  return html`<ul class="inline">${texts.map((text) => html`<li>${code(text)}</li>`)}</ul>`;
+}
+
+function actions({ agent, mayChange, mayStop, formToken }: AgentView): Insert {
+  if (!mayChange && !mayStop) return undefined;
+  const { agentId, enabled } = agent;
+  const change = enabled ? agentScreen.forms.disableAgent : agentScreen.forms.enableAgent;
+  const label = enabled ? 'Disable this agent' : 'Enable this agent';
+  return html`<div class="actions">
+${
+  mayChange &&
+  html`<details class="ask"><summary class="button">${label}…</summary>
+<p>${enabled ? 'It is refused from its next request on. Its live tasks stay live: stop them too, if that is what you want.' : 'It may start and renew tasks again.'}</p>
+${form(
+  formToken,
+  change.path,
+  html`<input type="hidden" name="agent_id" value="${agentId}">${reasonField('change-reason')}<p><button class="${enabled ? 'danger' : 'main'}">${label}</button></p>`,
+)}</details>`
+}
+${mayStop && html`<p><a class="button stop" href="${stopPath({ agent_id: agentId })}">Stop all its tasks…</a></p>`}
+</div>`;
+}
+
+function keysPart({ keys, keysSince }: Agent, now: Instant): Html {
+  if (keys.kind === 'remote') {
+    return html`<dl class="facts"><dt>Address</dt><dd>${code(keys.uri)}</dd><dt>Named since</dt><dd>${moment(keysSince, now)}</dd></dl>
+<p class="quiet">The agent’s own server publishes the keys there, and may change them at any time.</p>`;
+  }
+  return html`<p>Registered ${moment(keysSince, now)}.</p>
+${wide(
+  'Registered keys',
+  html`<table><thead><tr><th scope="col">kid</th><th scope="col">Type</th><th scope="col">Algorithm</th></tr></thead>
+<tbody>${keys.jwks.keys.map((key) => html`<tr><td>${text(key.kid)}</td><td>${text(key.kty)}${key.crv !== undefined && html` ${text(key.crv)}`}</td><td>${text(key.alg)}</td></tr>`)}</tbody></table>`,
+)}`;
+}
+
+function text(value: unknown): Html {
+  return typeof value === 'string' ? code(value) : html`<span class="quiet">not named</span>`;
+}
+
+function tasksPart({ agent, tasks, hasMoreTasks, now }: AgentView): Html {
+  if (tasks.length === 0) return html`<p>It has no live task.</p>`;
+  return html`${wide(
+    'Live tasks of the agent',
+    html`<table><thead><tr><th scope="col">Task</th><th scope="col">Person</th><th scope="col">Tool server</th><th scope="col">Started</th><th scope="col">Time is up</th></tr></thead>
+<tbody>${tasks.map(
+      ({ taskId, sponsorKey, sponsor, audience, createdAt, expiresAt }) =>
+        html`<tr><td><a href="${taskPath(taskId)}">${code(taskId)}</a></td><td><a href="${personPath(sponsorKey)}">${isolated(sponsor)}</a></td><td>${isolated(placeOf(audience))}</td><td>${moment(createdAt, now)}</td><td>${moment(expiresAt, now)}</td></tr>`,
+    )}</tbody></table>`,
+  )}
+<p>${hasMoreTasks && `These are the newest ${tasks.length}. `}<a href="${delegationPath({ agent_id: agent.agentId })}">See them as a picture</a></p>`;
+}
+
+/** The newest live tasks. */
+const TASKS_OF_AGENT = 50;
+
+async function showAgent(context: ScreenContext, request: Request): Promise<Page> {
+  const query = readFilters(request, []);
+  const agentId = parseAgentId(String(request.params.agentId));
+  if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
+  const [agent, page] =
+    agentId === undefined ? [] : await Promise.all([context.admin.find(agentId), liveTasksOf(context, agentId)]);
+  if (agent === undefined || page === undefined) {
+    return notFound('There is no such agent', 'It was never registered, or has been deleted.', screenPaths.agents);
+  }
+  return {
+    title: agent.displayName,
+    body: renderAgent({
+      ...{ agent, tasks: page.tasks, hasMoreTasks: page.hasMore },
+      ...{ mayChange: context.may('registrar'), mayStop: context.may('responder') },
+      ...{ formToken: context.formToken, now: context.now },
+    }),
+  };
+}
+
+async function liveTasksOf({ admin }: ScreenContext, agentId: AgentId) {
+  const page = await admin.listTasks({ filters: { agentId, state: 'live' }, limit: TASKS_OF_AGENT, cursor: undefined });
+  if (page.kind === 'foreign_cursor') return { tasks: [], hasMore: false };
+  return { tasks: page.items, hasMore: page.nextCursor !== undefined };
+}
+
+/** The form that disables or enables an agent. */
+function changeEnabled(enabled: boolean): ChangeByForm {
+  return async (context: ScreenContext, field: FormField) => {
+    const agentId = parseAgentId(field('agent_id') ?? '');
+    const outcome = agentId && (await context.admin.update(agentId, { enabled }));
+    switch (outcome?.kind) {
+      case 'updated':
+        return {
+          kind: 'done',
+          to: agentPath(outcome.agent.agentId),
+          notice: { kind: enabled ? 'agent_enabled' : 'agent_disabled', amount: 1 },
+        };
+      case 'invalid':
+        return {
+          ...{ kind: 'refused', status: 400, reason: 'invalid_fields', errors: outcome.errors },
+          title: 'The agent was not changed',
+          text: 'Its registration breaks the rules of this service as they are now.',
+          back: agentPath(agentId ?? ''),
+        };
+      case 'kept_changing':
+        return {
+          ...{ kind: 'refused', status: 503, reason: 'agent_kept_changing', back: agentPath(agentId ?? '') },
+          title: 'The agent was not changed',
+          text: 'Other changes of this agent were stored first. Look at it, and try again.',
+        };
+      default:
+        return {
+          ...{ kind: 'refused', status: 404, reason: 'unknown_agent' },
+          title: 'There is no such agent',
+          text: 'Nothing was changed.',
+        };
+    }
+  };
+}
+
+export const agentScreen = {
+  path: '/agents/:agentId',
+  title: 'Agent',
+  route: 'GET /admin/agents/{agent_id}',
+  work: 'other',
+  back: screenPaths.agents,
+  inNavigation: false,
+  show: showAgent,
+  forms: {
+    disableAgent: {
+      path: '/agent/disable',
+      route: 'PATCH /admin/agents/{agent_id}',
+      work: 'revoking',
+      change: changeEnabled(false),
+    },
+    enableAgent: {
+      path: '/agent/enable',
+      route: 'PATCH /admin/agents/{agent_id}',
+      work: 'revoking',
+      change: changeEnabled(true),
+    },
+  },
+} as const satisfies Screen;

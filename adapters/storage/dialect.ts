@@ -1,0 +1,224 @@
+/**
+ * What differs between the engines in the text of a query, as named capabilities: a query asks for one of these, never for
+ * an engine. Values have names in a text (`:task_id`), which `compile` replaces with the parameters of the engine.
+ */
+
+import { toMicrosecondText } from '../../domain/instant.ts';
+import type { BindInstant, Bound } from './rows/column.ts';
+import { type ColumnType, POSTGRES_TYPES, type Table } from './tables.ts';
+
+/** The values of a statement by their names. A name that its text does not have may be `undefined`. */
+export type Values = Readonly<Record<string, Bound | undefined>>;
+
+/** Expressions, each with the name of a value (`{ agent_id: ':agent_id' }`). */
+type Named = Readonly<Record<string, string>>;
+
+/** How an engine reads a page along one index. */
+export interface IndexRange {
+  readonly conditions: readonly string[];
+  readonly order: readonly string[];
+}
+
+export interface Dialect {
+  /** Converts an instant to its stored form. */
+  readonly instant: BindInstant;
+  /** The function that collects values as JSON; without values it returns null. */
+  readonly jsonAgg: string;
+  /** How a condition names a column, so that the engine does not read along its index. */
+  unindexed(column: string): string;
+  /** The rows with all `equal` values that sort before a position. Read backwards along an index of all these columns. */
+  before(equal: Named, position: Named): IndexRange;
+  /** The rows with the value of `name` within the bounds of the following columns. Read along an index of all these columns. */
+  after(
+    name: readonly [column: string, value: string] | undefined,
+    following: readonly string[],
+    at: Bounds,
+  ): IndexRange;
+  /** Selects the columns of the rows with the values of `by`, as a fact of a decision; without columns, whether there is one. */
+  select(table: Table, columns: readonly string[], by: readonly string[], order: readonly string[]): string;
+  /** Inserts rows: on Postgres those of the JSON array `:rows`, on SQLite the row of the named values. */
+  insert(table: Table, conflict: string): string;
+  /** Deletes at most `:limit` rows whose column `until` is at most `:until`, the earliest first. */
+  deleteSome(table: Table, until: string): string;
+  /** A condition that the value before it is one of a select. Each is looked up by itself. */
+  among(select: string): string;
+  /** Ends a subquery that the planner must not turn into a join, for which it may read a whole table. */
+  readonly noJoin: string;
+  /** Rows from a JSON array of objects with these columns, as a table of a query. */
+  jsonRows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
+  /** Locks the rows of a select until the transaction ends. SQLite runs one transaction at a time. */
+  readonly forUpdate: string;
+  /** Returns the parameter of a value. @param names those of the parameters so far, to which it adds the value's name */
+  parameter(name: string, names: string[]): string;
+}
+
+/** Names of values: of the row that comes before the page, and of bounds of the first following column. */
+export interface Bounds {
+  readonly position: readonly string[] | undefined;
+  /** Inclusive. */
+  readonly from: string | undefined;
+  /** Exclusive. */
+  readonly to: string | undefined;
+}
+
+export const sqlite: Dialect = {
+  instant: (instant) => instant,
+  jsonAgg: 'json_group_array',
+  // The planner cannot tell which filter is more selective.
+  unindexed: (column) => `+${column}`,
+  before: (equal, position) => ({
+    conditions: [
+      ...Object.entries(equal).map(([column, value]) => `${column} = ${value}`),
+      `${tuple(Object.keys(position))} < ${tuple(Object.values(position))}`,
+    ],
+    order: Object.keys(position),
+  }),
+  after: (name, following, { position }) => ({
+    conditions: [
+      ...(name === undefined ? [] : [`${name[0]} = ${name[1]}`]),
+      ...(position === undefined ? [] : [`${tuple(following)} > ${tuple(position)}`]),
+    ],
+    order: following,
+  }),
+  select({ name }, columns, by, order) {
+    const found = columns.length === 0 ? '1' : columns.join(', ');
+    const sorted = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
+    return `select ${found} from ${name} where ${by.map((column) => `${column} = :${column}`).join(' and ')}${sorted}`;
+  },
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns);
+    const values = names.map((column) => `:${column}`);
+    return `insert into ${name} (${names.join(', ')}) values (${values.join(', ')})${conflict}`;
+  },
+  deleteSome({ name, key }, until) {
+    const keys = key.join(', ');
+    return `delete from ${name} where (${keys}) in (
+    select ${keys} from ${name} where ${until} <= :until order by ${until} limit :limit)`;
+  },
+  among: (select) => `in (${select})`,
+  noJoin: '',
+  jsonRows(json, columns) {
+    const found = Object.keys(columns).map((column) => `value ->> '${column}' as ${column}`);
+    return `(select ${found.join(', ')} from json_each(${json}))`;
+  },
+  forUpdate: '',
+  parameter(name, names) {
+    names.push(name);
+    return '?';
+  },
+};
+
+/**
+ * With `agent_id = $1` the planner may read the rows of all agents in the order of time, because it assumes an even spread.
+ * So bounds on the columns of the index replace the equality, and the order begins with the column.
+ */
+export const postgres: Dialect = {
+  instant: toMicrosecondText,
+  jsonAgg: 'json_agg',
+  unindexed: (column) => column,
+  before(equal, position) {
+    const columns = Object.keys(equal);
+    const values = Object.values(equal);
+    const order = [...columns, ...Object.keys(position)];
+    return {
+      conditions: [
+        `${columns[0]} >= ${values[0]} and ${columns[0]} <= ${values[0]}`,
+        ...(columns.length > 1 ? [`${tuple(columns)} >= ${tuple(values)}`] : []),
+        `${tuple(order)} < ${tuple([...values, ...Object.values(position)])}`,
+      ],
+      order,
+    };
+  },
+  after(name, following, { position, from, to }) {
+    if (name === undefined) return sqlite.after(name, following, { position, from, to });
+    const [column, value] = name;
+    const [first] = following;
+    const order = [column, ...following];
+    const begin =
+      position !== undefined
+        ? `${tuple(order)} > ${tuple([value, ...position])}`
+        : from !== undefined
+          ? `(${column}, ${first}) >= (${value}, ${from})`
+          : `${column} >= ${value}`;
+    const end = to === undefined ? `${column} <= ${value}` : `(${column}, ${first}) < (${value}, ${to})`;
+    // The index is partial (`is not null`). The planner does not infer that condition from a bound on several columns.
+    return { conditions: [`${column} is not null`, begin, end], order };
+  },
+  // The rows of a fact come as JSON, which would change the form of instants and of other JSON.
+  select({ name, alias, columns: types }, columns, by, order) {
+    const asText = (column: string) => types[column] === 'instant' || types[column] === 'json';
+    const found = columns.map((column) => (asText(column) ? `${column}::text` : column)).join(', ');
+    const having = by.map((column) => `${alias}.${column} = :${column}`).join(' and ');
+    const sorted = order.length === 0 ? '' : ` order by ${order.map((column) => `${alias}.${column}`).join(', ')}`;
+    return `select ${found === '' ? '1 as found' : found} from ${name} ${alias} where ${having}${sorted}`;
+  },
+  // As JSON, a JSON column is a text within the JSON.
+  insert({ name, columns }, conflict) {
+    const names = Object.keys(columns).join(', ');
+    const values = Object.entries(columns).map(([column, type]) =>
+      type === 'json' ? `(${column} #>> '{}')::json` : column,
+    );
+    return `insert into ${name} (${names})
+    select ${values.join(', ')} from json_populate_recordset(null::${name}, :rows::json) ${conflict}`;
+  },
+  // By `ctid`: with keys the planner would join, and read the whole table for each batch. A concurrent logout may postpone
+  // the time of a selected row, which must then stay. So the outer condition repeats the comparison: Postgres before 17.7
+  // does not check the `ctid` of a changed row again.
+  deleteSome: ({ name }, until) =>
+    `delete from ${name} where ctid ${postgres.among(
+      `select ctid from ${name} where ${until} <= :until order by ${until} limit :limit`,
+    )} and ${until} <= :until`,
+  among: (select) => `= any (array(${select}))`,
+  noJoin: 'offset 0',
+  jsonRows(json, columns) {
+    const typed = Object.entries(columns).map(([column, type]) => `${column} ${POSTGRES_TYPES[type]}`);
+    return `(select * from json_to_recordset(${json}::json) as q (${typed.join(', ')}))`;
+  },
+  forUpdate: 'for update',
+  parameter(name, names) {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  },
+};
+
+function tuple(parts: readonly string[]): string {
+  return parts.length === 1 ? `${parts[0]}` : `(${parts.join(', ')})`;
+}
+
+/** A statement in the text of an engine, with the names of the values of its parameters. */
+export interface Compiled {
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+/** Not the type of a cast (`::text`). */
+const NAMED_VALUE = /(?<!:):([a-z]\w*)/g;
+
+/** Texts are few: those of the code, with the parts that depend on which filters are set. */
+const compiled = new Map<Dialect, Map<string, Compiled>>([
+  [sqlite, new Map()],
+  [postgres, new Map()],
+]);
+
+export function compile(text: string, dialect: Dialect): Compiled {
+  const known = compiled.get(dialect)?.get(text);
+  if (known !== undefined) return known;
+  const names: string[] = [];
+  const statement = { text: text.replace(NAMED_VALUE, (_, name: string) => dialect.parameter(name, names)), names };
+  compiled.get(dialect)?.set(text, statement);
+  return statement;
+}
+
+/** The text for a row `q` of keys on Postgres: each value is a column of that row. */
+export function byKeys(text: string): string {
+  return text.replace(NAMED_VALUE, 'q.$1');
+}
+
+/** The values in the order of the parameters. */
+export function inOrder(names: readonly string[], values: Values): readonly Bound[] {
+  return names.map((name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`a statement has no value for :${name}`);
+    return value;
+  });
+}

@@ -1,0 +1,77 @@
+/** Statements that append to the ledger on Postgres, in the caller's transaction. */
+
+import type { EndedTasks } from '../../../application/decisions/effect.ts';
+import type { LedgerEntry } from '../../../domain/ledger/record.ts';
+import { actDetail, type OperatorAct } from '../../../domain/operators/operator-act.ts';
+import { entryColumns, entryValues } from '../rows/ledger-row.ts';
+import { actColumns, actRow } from '../rows/operator-act-row.ts';
+import { bindInstant } from './column-types.ts';
+import type { Statement } from './connections.ts';
+
+/** With `pg_catalog`, because the owner runs it too (`archives.ts`). */
+const appendRecords = {
+  name: 'append_records',
+  text: `select append_records(array(
+    select entry from pg_catalog.json_populate_recordset(null::ledger_entry, $1::json) entry
+  ))`,
+};
+
+/** Appends in the caller's transaction, which then holds the fence until it ends. */
+export function appendEntries(entries: readonly LedgerEntry[]): Statement {
+  const rows = entries.map((entry) => {
+    const [at = null, ...values] = entryValues(entry, bindInstant);
+    return Object.fromEntries([
+      ['at', at],
+      ...entryColumns.slice(1).map((column, nth) => [column, values[nth] ?? null]),
+    ]);
+  });
+  return { query: appendRecords, values: [JSON.stringify(rows)] };
+}
+
+/** Records of an ended task repeat the task's columns, so Postgres builds them: 1 sums up renewals, 2 is the end. */
+const appendTaskEnds = {
+  name: 'append_task_ends',
+  text: `select append_records(array(
+      select row(
+          $2::timestamptz, part.event, t.task_id, t.agent_id, t.sponsor, t.audience, t.scope, null, t.delegation_depth,
+          'allow', part.reason, part.count, null
+        )::ledger_entry
+      from rows from (json_to_recordset($1::json) as (task_id text, event text, reason text))
+        with ordinality as ended (task_id, event, reason, nth)
+      cross join lateral (select * from tasks where task_id = ended.task_id offset 0) t
+      cross join lateral (
+        select sum(unrecorded)::integer as renewals from task_grants where task_id = ended.task_id offset 0
+      ) g
+      cross join lateral (
+        values (1, $3::text, null, g.renewals), (2, ended.event, ended.reason, null)
+      ) part (nth, event, reason, count)
+      where part.nth = 2 or g.renewals > 0
+      order by ended.nth, part.nth
+    ))`,
+};
+
+/** Appends the records of ended tasks in the caller's transaction. */
+export function appendEnds({ tasks, at, renewalsEvent }: EndedTasks): Statement {
+  const ended = tasks.map(({ taskId, end }) => ({ task_id: taskId, ...end.record }));
+  return { query: appendTaskEnds, values: [JSON.stringify(ended), bindInstant(at), renewalsEvent] };
+}
+
+/**
+ * Appends an act's record, and keeps the act. The number of the first record must be read before: with no record yet, this
+ * append becomes the first.
+ */
+const appendAct = {
+  name: 'append_act',
+  text: `with first as materialized (select nullif(current_setting('mandate.first_record', true), '') as seq)
+    insert into operator_acts (seq, explains, ${actColumns.join(', ')})
+      select append_records(array[row(
+          act.at, 'operator.acted', null, null, null, null, null, null, null, 'allow', null, null,
+          $2::text || coalesce(first.seq, '') || $3::text
+        )::ledger_entry]), first.seq::bigint, ${actColumns.map((column) => `act.${column}`).join(', ')}
+      from first, json_populate_record(null::operator_acts, $1::json) act`,
+};
+
+/** The last append of the caller's transaction. */
+export function appendOperatorAct(act: OperatorAct): Statement {
+  return { query: appendAct, values: [JSON.stringify(actRow(act, bindInstant)), ...actDetail(act)] };
+}

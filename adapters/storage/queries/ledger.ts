@@ -1,0 +1,140 @@
+/** The audit query (specification "GET /audit"): all filters combined with AND, ordered by time and number. */
+
+import { ENDED_NOTHING } from '../../../application/decisions/log-out.ts';
+import type { LedgerPage, LedgerPosition, LedgerQuery } from '../../../application/ports/ledger.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Dialect } from '../dialect.ts';
+import { type LedgerRow, ledgerColumns, SEALED_BY, toLedgerRecord } from '../rows/ledger-row.ts';
+import type { Query } from './query.ts';
+
+const COLUMNS = ledgerColumns.join(', ');
+
+type NameColumn = 'task_id' | 'sponsor' | 'agent_id' | 'event' | 'audience';
+
+/** Most records are of this event. Its index would cost each exchange, and a page finds such records soon in any order. */
+const FREQUENT_EVENT = 'token.issued';
+
+/**
+ * The column along whose index a page is read, the most selective one, and the others. Denials are few, and have their own
+ * index by time.
+ */
+function namesOf(query: LedgerQuery): readonly [first: NameColumn | undefined, others: readonly NameColumn[]] {
+  const { taskId, sponsor, agentId, audience, event, decision } = query;
+  const isIndexed = event !== FREQUENT_EVENT;
+  const present = (...names: readonly (readonly [NameColumn, string | undefined])[]) =>
+    names.flatMap(([column, value]) => (value === undefined ? [] : [column]));
+  const indexed = present(
+    ['task_id', taskId],
+    ['sponsor', sponsor],
+    ['agent_id', agentId],
+    ['event', isIndexed ? event : undefined],
+  );
+  const others = present(['audience', audience], ['event', isIndexed ? undefined : event]);
+  if (decision === 'deny') return [undefined, [...indexed, ...others]];
+  return [indexed[0], [...indexed.slice(1), ...others]];
+}
+
+function selectPage(dialect: Dialect, query: LedgerQuery): string {
+  const { from, to, decision, after, mostRead } = query;
+  const [first, others] = namesOf(query);
+  const range = dialect.after(first && [first, `:${first}`], ['ts', 'seq'], {
+    position: after === undefined ? undefined : [':after_at', ':after_seq'],
+    from: from === undefined ? undefined : ':from',
+    to: to === undefined ? undefined : ':to',
+  });
+  const order = range.order.join(', ');
+  const read = [
+    ...range.conditions,
+    // Literals, because with parameters the planner would not use the partial indexes.
+    ...(first === 'event' ? [`event <> '${FREQUENT_EVENT}'`] : []),
+    ...(decision === 'deny' ? ["decision = 'deny'"] : []),
+    ...(from === undefined ? [] : ['ts >= :from']),
+    ...(to === undefined ? [] : ['ts < :to']),
+  ];
+  const filters = [
+    ...others.map((column) => `${dialect.unindexed(column)} = :${column}`),
+    ...(decision === 'allow' ? ["decision = 'allow'"] : []),
+  ];
+  if (mostRead === undefined || filters.length === 0) {
+    return `select ${COLUMNS}, ${SEALED_BY} from ledger ${where([...read, ...filters])}
+      order by ${order} limit :limit`;
+  }
+  const matches = filters.join(' and ');
+  return `select ${COLUMNS}, ${SEALED_BY}, (${matches}) as matches, nth = :most_read as is_last_read
+    from (
+      select ${COLUMNS}, row_number() over (order by ${order}) as nth from ledger ${where(read)}
+        order by ${order} limit :most_read
+    ) ledger
+    where (${matches}) or nth = :most_read
+    order by ${order} limit :limit`;
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
+}
+
+/** A row of a page. If the query limits how many records are read, the last one of these is there even if it does not match. */
+export interface PageRow extends LedgerRow {
+  readonly matches?: boolean | number | null;
+  readonly is_last_read?: boolean | number;
+}
+
+/** A page, or one that reads a limited number of records. Has one record more than the page: it tells that another page follows. */
+export const pageRows: Query<LedgerQuery, readonly PageRow[]> = {
+  text: selectPage,
+  values: ({ taskId, sponsor, agentId, audience, event, from, to, after, limit, mostRead }, { instant }) => ({
+    task_id: taskId,
+    sponsor,
+    agent_id: agentId,
+    audience,
+    event,
+    from: from === undefined ? undefined : instant(from),
+    to: to === undefined ? undefined : instant(to),
+    after_at: after === undefined ? undefined : instant(after.at),
+    after_seq: after?.seq,
+    limit: limit + 1,
+    most_read: mostRead,
+  }),
+  read: (rows: readonly PageRow[]) => rows,
+};
+
+/** Limited, the page is read in the order of an index, up to its limit. */
+export function pageQuery({ mostRead }: LedgerQuery): Query<LedgerQuery, readonly PageRow[]> {
+  return mostRead === undefined ? pageRows : limitedPageRows;
+}
+
+export const limitedPageRows: Query<LedgerQuery, readonly PageRow[]> = { ...pageRows, plan: 'in_order' };
+
+/** The instant before which all records were archived. */
+export const archivedBefore: Query<undefined, Instant | undefined> = {
+  name: 'archived_before',
+  text: 'select max(archived_before) as archived_before from ledger_archives',
+  read: ([row]: readonly { readonly archived_before: Instant | null }[]) => row?.archived_before ?? undefined,
+};
+
+/** Whether a logout since then ended nothing (`ENDED_NOTHING`). */
+export const logoutEndedNothing: Query<Instant, boolean> = {
+  name: 'condition_ended_nothing',
+  text: `select 1 as found from ledger where event = 'sponsor.signal' and reason = :reason and ts >= :since limit 1`,
+  values: (since, { instant }) => ({ reason: ENDED_NOTHING, since: instant(since) }),
+  read: (rows: readonly unknown[]) => rows.length > 0,
+};
+
+/** The position from which the next page continues; `undefined` on the last page. */
+export function endOfPage(rows: readonly PageRow[], limit: number): LedgerPosition | undefined {
+  const last = rows.at(-1);
+  const end = matching(rows).length > limit ? matching(rows)[limit - 1] : last?.is_last_read ? last : undefined;
+  return end && { at: end.ts, seq: end.seq };
+}
+
+export function toPage(rows: readonly PageRow[], limit: number, archived: Instant | undefined): LedgerPage {
+  return {
+    records: matching(rows).slice(0, limit).map(toLedgerRecord),
+    next: endOfPage(rows, limit),
+    archivedBefore: archived,
+  };
+}
+
+function matching(rows: readonly PageRow[]): readonly PageRow[] {
+  return rows.filter(({ matches = true }) => Boolean(matches));
+}

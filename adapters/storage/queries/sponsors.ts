@@ -1,0 +1,90 @@
+/** Queries of the people and their blocks. */
+
+import type { BlockCount, BlocksQuestion, Sponsors } from '../../../application/ports/queries.ts';
+import type { SponsorKey } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';
+import { type BlockRow, toBlock } from '../rows/block-row.ts';
+import { LATEST, storable } from '../rows/column.ts';
+import type { Ask, Query } from './query.ts';
+
+const COLUMNS = 'sponsor_key, source, kind, blocked_at';
+
+export const findBlocks: Query<SponsorKey, readonly SponsorBlock[]> = {
+  name: 'find_blocks',
+  text: `select ${COLUMNS} from sponsor_blocks where sponsor_key = :sponsor_key order by blocked_at, source`,
+  values: (sponsorKey) => ({ sponsor_key: storable('sponsor_key', sponsorKey) }),
+  read: (rows: readonly BlockRow[]) => rows.map(toBlock),
+};
+
+/** The end of a page before the first: later than every block. */
+const LAST = { blockedAt: LATEST, sponsorKey: '', source: '' } as const;
+
+export const listBlocks: Query<BlocksQuestion, readonly SponsorBlock[]> = {
+  plan: 'in_order',
+  text(dialect, { source }) {
+    const ofSource = { blocked_at: ':blocked_at', sponsor_key: ':sponsor_key' };
+    const { conditions, order } =
+      source === undefined
+        ? {
+            // The row comparison alone tells Postgres nothing about `blocked_at`.
+            conditions: [
+              'blocked_at <= :blocked_at',
+              '(blocked_at, sponsor_key, source) < (:blocked_at, :sponsor_key, :last_source)',
+            ],
+            order: ['blocked_at', 'sponsor_key', 'source'],
+          }
+        : dialect.before({ source: ':source' }, ofSource);
+    return `select ${COLUMNS} from sponsor_blocks
+      where ${conditions.join(' and ')}
+      order by ${order.map((column) => `${column} desc`).join(', ')} limit :limit`;
+  },
+  values({ source, after = LAST, limit }, { instant }) {
+    const { blockedAt, sponsorKey, source: lastSource } = after;
+    return { source, blocked_at: instant(blockedAt), sponsor_key: sponsorKey, last_source: lastSource, limit };
+  },
+  read: (rows: readonly BlockRow[]) => rows.map(toBlock),
+};
+
+interface BlockCountRow {
+  readonly source: BlockSource;
+  readonly blocks: number;
+  readonly people: number;
+}
+
+/** A person may have a block of each source, so the people are counted apart. */
+export const countBlocks: Query<number, BlockCount> = {
+  name: 'count_blocks',
+  text: `with counted as (select sponsor_key, source from sponsor_blocks limit :most)
+    select source, count(*) as blocks, (select count(distinct sponsor_key) from counted) as people
+      from counted group by source`,
+  values: (most) => ({ most }),
+  read: (rows: readonly BlockCountRow[]) => ({
+    people: rows[0]?.people ?? 0,
+    bySource: Object.fromEntries(rows.map(({ source, blocks }) => [source, blocks])),
+  }),
+};
+
+interface AtTime {
+  readonly sponsorKey: SponsorKey;
+  readonly now: Instant;
+}
+
+export const liftPendingUntil: Query<AtTime, Instant | undefined> = {
+  name: 'pending_lift',
+  text: 'select forget_at from pending_unblocks where sponsor_key = :sponsor_key and forget_at > :now',
+  values: ({ sponsorKey, now }, { instant }) => ({
+    sponsor_key: storable('sponsor_key', sponsorKey),
+    now: instant(now),
+  }),
+  read: ([row]: readonly { readonly forget_at: Instant }[]) => row?.forget_at,
+};
+
+export function sponsors(ask: Ask): Sponsors {
+  return {
+    findBlocks: (sponsorKey) => ask(findBlocks, sponsorKey),
+    list: (question) => ask(listBlocks, question),
+    countBlocks: (most) => ask(countBlocks, most),
+    liftPendingUntil: (sponsorKey, now) => ask(liftPendingUntil, { sponsorKey, now }),
+  };
+}

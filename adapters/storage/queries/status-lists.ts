@@ -1,0 +1,88 @@
+/** Queries of the status lists. */
+
+import type { StatusLists, StatusListUsage, StoredStatusList } from '../../../application/ports/queries.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Ask, Query } from './query.ts';
+
+/** Lists of indices as JSON: a row for each of 100,000 would cost far more. */
+interface StatusListRow {
+  readonly entries: number;
+  readonly ended: string;
+  readonly suspended: string;
+  readonly with_revoked_token: string;
+}
+
+/**
+ * One statement, so that a task whose status changes meanwhile is not lost between two reads. Each part begins with the few
+ * tasks that it is about.
+ */
+export const findStatusList: Query<string, StoredStatusList | undefined> = {
+  name: 'find_status_list',
+  plan: 'by_index',
+  // A look-up for each revoked token of the list: for a join Postgres would read all tasks of the list.
+  text: ({ jsonAgg }) => `select l.entries,
+      coalesce((
+        select ${jsonAgg}(t.status_index) from tasks t where t.status_list = l.list_id and t.state <> 'live'
+      ), '[]') as ended,
+      coalesce((
+        select ${jsonAgg}(t.status_index) from agents a cross join tasks t
+          where not a.enabled and t.agent_id = a.agent_id and t.state = 'live' and t.status_list = l.list_id
+      ), '[]') as suspended,
+      coalesce((
+        select ${jsonAgg}(t.status_index) from (
+          select (
+              select o.status_index from tasks o
+                where o.task_id = r.task_id and o.state = 'live' and o.status_list = l.list_id
+            ) as status_index
+            from revoked_tokens r where r.status_list = l.list_id
+        ) t where t.status_index is not null
+      ), '[]') as with_revoked_token
+    from status_lists l where l.list_id = :list_id`,
+  values: (listId) => ({ list_id: listId }),
+  read: ([row]: readonly StatusListRow[]) =>
+    row && {
+      entries: row.entries,
+      ended: JSON.parse(row.ended),
+      suspended: JSON.parse(row.suspended),
+      withRevokedToken: JSON.parse(row.with_revoked_token),
+    },
+};
+
+export const listStatusLists: Query<undefined, readonly string[]> = {
+  name: 'list_status_lists',
+  text: 'select list_id from status_lists order by created_at, list_id',
+  read: (rows: readonly { readonly list_id: string }[]) => rows.map((row) => row.list_id),
+};
+
+interface StatusListUsageRow {
+  readonly list_id: string;
+  readonly audience: string;
+  readonly entries: number;
+  readonly held: number;
+  readonly created_at: Instant;
+}
+
+/** Reads one index: `tasks_status_index`. */
+export const statusListUsage: Query<undefined, readonly StatusListUsage[]> = {
+  name: 'status_list_usage',
+  plan: 'by_index',
+  text: `select l.list_id, l.audience, l.entries, l.created_at,
+      (select count(*) from tasks t where t.status_list = l.list_id and t.status_index is not null) as held
+    from status_lists l order by l.created_at, l.list_id`,
+  read: (rows: readonly StatusListUsageRow[]) =>
+    rows.map((row) => ({
+      listId: row.list_id,
+      audience: row.audience,
+      entries: row.entries,
+      held: row.held,
+      createdAt: row.created_at,
+    })),
+};
+
+export function statusLists(ask: Ask): StatusLists {
+  return {
+    find: (listId) => ask(findStatusList, listId),
+    list: () => ask(listStatusLists, undefined),
+    usage: () => ask(statusListUsage, undefined),
+  };
+}

@@ -1,0 +1,129 @@
+/** Queries of tasks, their grants and tokens. `own-tasks.ts` and `task-list.ts` have the lists. */
+
+import type { LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/queries.ts';
+import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/identifiers.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';
+import type { TokenFacts } from '../../../domain/tasks/task-token.ts';
+import { readScope, storable } from '../rows/column.ts';
+import { type TaskRow, type TaskStateRow, taskColumns, toRevocation, toTask, toTaskState } from '../rows/task-row.ts';
+import { ownTasks } from './own-tasks.ts';
+import type { Ask, Query } from './query.ts';
+import { findListedTask, listTasks } from './task-list.ts';
+
+/** A grant joined with its task. */
+interface GrantRow extends TaskRow {
+  readonly grant_scope: string;
+  readonly renewals: number;
+  readonly revoked_at: Instant | null;
+}
+
+const GRANT_COLUMNS = `${taskColumns.map((column) => `t.${column}`).join(', ')}, g.scope as grant_scope, g.renewals, g.revoked_at`;
+
+interface GrantName {
+  readonly agentId: AgentId;
+  readonly grantHash: GrantHash;
+}
+
+export const findGrant: Query<GrantName, Grant | undefined> = {
+  name: 'find_grants',
+  key: { grant_hash: 'text', agent_id: 'text' },
+  text: `select ${GRANT_COLUMNS} from task_grants g join tasks t using (task_id)
+    where g.grant_hash = :grant_hash and t.agent_id = :agent_id`,
+  values: ({ agentId, grantHash }) => ({ grant_hash: grantHash, agent_id: agentId }),
+  read: ([row]: readonly GrantRow[]) =>
+    row && {
+      task: toTask(row),
+      taskState: toTaskState(row),
+      revokedAt: row.revoked_at ?? undefined,
+      scope: readScope(row.grant_scope),
+      renewals: row.renewals,
+    },
+};
+
+export const findSponsor: Query<TaskId, SponsorKey | undefined> = {
+  name: 'find_sponsor',
+  text: 'select sponsor_key from tasks where task_id = :task_id',
+  values: (taskId) => ({ task_id: taskId }),
+  read: ([row]: readonly { readonly sponsor_key: SponsorKey }[]) => row?.sponsor_key,
+};
+
+interface TokenFactsRow extends TaskStateRow {
+  readonly expires_at: Instant;
+  readonly enabled: boolean | number | null;
+  readonly token_revoked_at: Instant | null;
+  readonly token_reason: RevocationReason | null;
+}
+
+const TOKEN_FACTS =
+  't.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason';
+
+interface TokenName {
+  readonly tokenId: TokenId;
+  readonly taskId: TaskId;
+}
+
+export const tokenFacts: Query<TokenName, TokenFacts | undefined> = {
+  name: 'token_facts',
+  key: { task_id: 'text', jti: 'text' },
+  text: `select ${TOKEN_FACTS} from tasks t
+    left join agents a using (agent_id) left join revoked_tokens r on r.jti = :jti where t.task_id = :task_id`,
+  values: ({ tokenId, taskId }) => ({ task_id: taskId, jti: tokenId }),
+  read: ([row]: readonly TokenFactsRow[]) =>
+    row && {
+      tokenRevocation: toRevocation(row.token_revoked_at, row.token_reason),
+      taskState: toTaskState(row),
+      taskExpiresAt: row.expires_at,
+      agentEnabled: Boolean(row.enabled),
+    },
+};
+
+interface LiveTaskCountRow {
+  readonly tasks: number;
+  readonly last_expiry: Instant | null;
+  readonly longest_token_ttl: number | null;
+}
+
+/**
+ * Only the count of all may use the index by expiry (`ended_at is null`). For one agent or person Postgres might choose it,
+ * and read all live tasks.
+ */
+function ofWhom(of: LiveTasksQuestion['of']): string {
+  if (of === undefined) return 't.ended_at is null';
+  return 'agentId' in of ? 't.agent_id = :agent_id' : 't.sponsor_key = :sponsor_key';
+}
+
+export const countLiveTasks: Query<LiveTasksQuestion, LiveTaskCount> = {
+  plan: 'by_index',
+  text: (
+    _,
+    { of },
+  ) => `select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+    from (
+      select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+        where t.state = 'live' and t.expires_at > :now and ${ofWhom(of)} limit :most
+    ) counted`,
+  values: ({ of, now, most }, { instant }) => ({
+    now: instant(now),
+    most,
+    agent_id: of !== undefined && 'agentId' in of ? of.agentId : undefined,
+    sponsor_key: of !== undefined && 'sponsorKey' in of ? storable('sponsor_key', of.sponsorKey) : undefined,
+  }),
+  read: ([row]: readonly LiveTaskCountRow[]) => ({
+    tasks: row?.tasks ?? 0,
+    lastExpiry: row?.last_expiry ?? undefined,
+    longestTokenTtl: row?.longest_token_ttl ?? undefined,
+  }),
+};
+
+export function tasks(ask: Ask): Tasks {
+  return {
+    findGrant: (agentId, grantHash) => ask(findGrant, { agentId, grantHash }),
+    findSponsor: (taskId) => ask(findSponsor, taskId),
+    tokenFacts: (tokenId, taskId) => ask(tokenFacts, { tokenId, taskId }),
+    ofSponsor: (sponsorKey, question) => ask(ownTasks, { sponsorKey, question }),
+    list: (question) => ask(listTasks, question),
+    findListed: (taskId, now) => ask(findListedTask, { taskId, now }),
+    countLive: (question) => ask(countLiveTasks, question),
+  };
+}

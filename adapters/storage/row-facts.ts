@@ -1,0 +1,211 @@
+/**
+ * The facts of decisions (application/decisions/fact.ts) that one select answers: rows by key (`tables.ts`), or a text for
+ * both engines. The engines answer the other facts themselves, because these lock rows or take several statements.
+ */
+
+import type { About, Answer, FactName } from '../../application/decisions/fact.ts';
+import type { AgentId, SponsorKey, TaskId, UserId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { oldestFirst } from '../../domain/sponsors/block.ts';
+import type { Dialect, Values } from './dialect.ts';
+import { type AgentRow, toAgent } from './rows/agent-row.ts';
+import { type BlockRow, toBlock } from './rows/block-row.ts';
+import { readScope, storable } from './rows/column.ts';
+import { type LogKeyRow, toLogKey } from './rows/log-key-row.ts';
+import type { TaskRow } from './rows/task-row.ts';
+import { type ColumnType, columnsOf, type Table, tables } from './tables.ts';
+
+export interface RowFact<Name extends FactName = FactName> {
+  /** The values of the text with their types. */
+  readonly keys: Readonly<Record<string, ColumnType>>;
+  text(dialect: Dialect): string;
+  values(about: About<Name>, dialect: Dialect): Values;
+  /** The columns of the rows that are instants. */
+  readonly instants: readonly string[];
+  read(rows: readonly never[]): Answer<Name>;
+}
+
+/** Rows by key, or by the columns `by`. */
+function rows<Name extends FactName, Row>(
+  table: Table,
+  columns: readonly (keyof Row & string)[],
+  values: RowFact<Name>['values'],
+  read: (rows: readonly Row[]) => Answer<Name>,
+  { by = table.key, order = [] }: { readonly by?: readonly string[]; readonly order?: readonly string[] } = {},
+): RowFact<Name> {
+  return {
+    keys: Object.fromEntries(by.map((column) => [column, table.columns[column] ?? 'text'])),
+    text: (dialect) => dialect.select(table, columns, by, order),
+    values,
+    instants: columns.filter((column) => table.columns[column] === 'instant'),
+    read,
+  };
+}
+
+/** The rows of a text, none of whose columns is an instant. */
+function selected<Name extends FactName, Row>(
+  keys: RowFact<Name>['keys'],
+  text: string,
+  values: RowFact<Name>['values'],
+  read: (rows: readonly Row[]) => Answer<Name>,
+): RowFact<Name> {
+  return { keys, text: () => text, values, instants: [], read };
+}
+
+const isThere = (found: readonly unknown[]): boolean => found.length > 0;
+
+const bySponsor = (sponsorKey: SponsorKey) => ({ sponsor_key: storable('sponsor_key', sponsorKey) });
+
+export const rowFacts = {
+  agent: rows<'agent', AgentRow>(
+    tables.agents,
+    columnsOf(tables.agents),
+    (agentId) => ({ agent_id: agentId }),
+    ([row]) => row && toAgent(row),
+  ),
+
+  agent_revision: rows<'agent_revision', AgentRow>(
+    tables.agents,
+    ['revision'],
+    (agentId) => ({ agent_id: agentId }),
+    ([row]) => row?.revision,
+  ),
+
+  agent_has_tasks: selected<'agent_has_tasks', unknown>(
+    { agent_id: 'text' },
+    'select 1 as found from tasks t where t.agent_id = :agent_id limit 1',
+    (agentId) => ({ agent_id: agentId }),
+    isThere,
+  ),
+
+  blocks: rows<'blocks', BlockRow & { readonly stated_at: Instant }>(
+    tables.sponsor_blocks,
+    columnsOf(tables.sponsor_blocks),
+    bySponsor,
+    (found) => found.map((row) => ({ ...toBlock(row), statedAt: row.stated_at })).sort(oldestFirst),
+    { by: ['sponsor_key'] },
+  ),
+
+  assertion_spent: selected<'assertion_spent', unknown>(
+    { agent_id: 'text', jti: 'text', latest_forget_at: 'instant' },
+    // The second row is there only for seven minutes after a restore (`restores.ts`): one more lookup by the primary key.
+    `select 1 as found from spent_assertions s where s.agent_id = :agent_id and s.jti = :jti
+      union all select 1 from spent_assertions r
+        where r.agent_id = '' and r.jti = '' and r.forget_at >= :latest_forget_at`,
+    ({ agentId, jti, latestForgetAt }, { instant }) => ({
+      agent_id: agentId,
+      jti: storable('jti', jti),
+      latest_forget_at: instant(latestForgetAt),
+    }),
+    isThere,
+  ),
+
+  logout: rows<'logout', { stated_at: Instant; forget_at: Instant }>(
+    tables.logouts,
+    ['stated_at', 'forget_at'],
+    ({ kind, name }) => ({ kind, name: storable('name', name) }),
+    ([row]) => row && { statedAt: row.stated_at, forgetAt: row.forget_at },
+  ),
+
+  live_task_without_session: selected<'live_task_without_session', unknown>(
+    { subject: 'text', at: 'instant' },
+    `select 1 as found from tasks t
+      where t.sponsor = :subject and t.session_id is null and t.state = 'live' and t.expires_at > :at limit 1`,
+    ({ subject, at }, { instant }) => ({ subject: storable('sponsor', subject), at: instant(at) }),
+    isThere,
+  ),
+
+  task_state: rows<'task_state', TaskRow>(
+    tables.tasks,
+    ['state', 'expires_at'],
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row && { state: row.state, expiresAt: row.expires_at },
+  ),
+
+  task_sponsor: rows<'task_sponsor', TaskRow>(
+    tables.tasks,
+    ['sponsor_key'],
+    (taskId) => ({ task_id: taskId }),
+    ([row]) => row?.sponsor_key,
+  ),
+
+  grant: rows<
+    'grant',
+    { task_id: TaskId; scope: string; renewals: number; unrecorded: number; revoked_at: Instant | null }
+  >(
+    tables.task_grants,
+    ['task_id', 'scope', 'renewals', 'unrecorded', 'revoked_at'],
+    (grantHash) => ({ grant_hash: grantHash }),
+    ([row]) =>
+      row && {
+        taskId: row.task_id,
+        scope: readScope(row.scope),
+        renewals: row.renewals,
+        unrecorded: row.unrecorded,
+        revokedAt: row.revoked_at ?? undefined,
+      },
+  ),
+
+  grant_agent: selected<'grant_agent', { agent_id: AgentId }>(
+    { grant_hash: 'text' },
+    'select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = :grant_hash',
+    (grantHash) => ({ grant_hash: grantHash }),
+    ([row]) => row?.agent_id,
+  ),
+
+  token_revoked: rows<'token_revoked', object>(tables.revoked_tokens, [], (tokenId) => ({ jti: tokenId }), isThere),
+
+  signal_accepted: rows<'signal_accepted', object>(
+    tables.accepted_signals,
+    [],
+    ({ receiver, issuer, jti }) => ({ receiver, issuer: storable('issuer', issuer), jti: storable('jti', jti) }),
+    isThere,
+  ),
+
+  user_revision: rows<'user_revision', { revision: number }>(
+    tables.provisioned_users,
+    ['revision'],
+    (userId) => ({ user_id: userId }),
+    ([row]) => row?.revision,
+  ),
+
+  user_named: rows<'user_named', { user_id: UserId }>(
+    tables.provisioned_users,
+    ['user_id'],
+    (name) => ({ user_name_key: storable('user_name_key', name) }),
+    ([row]) => row?.user_id,
+    { by: ['user_name_key'] },
+  ),
+
+  log_keys: rows<'log_keys', LogKeyRow>(
+    tables.log_keys,
+    columnsOf(tables.log_keys),
+    (use) => ({ use }),
+    (found) => found.map(toLogKey),
+    { by: ['use'], order: ['active_from', 'kid'] },
+  ),
+
+  inactive_users: selected<'inactive_users', { user_id: UserId }>(
+    { sponsor_key: 'text' },
+    'select user_id from provisioned_users u where u.sponsor_key = :sponsor_key and not u.active order by u.user_id',
+    bySponsor,
+    (found) => found.map((row) => row.user_id),
+  ),
+
+  other_users: selected<'other_users', Answer<'other_users'>>(
+    { sponsor_key: 'text', except_id: 'text' },
+    `select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
+      where u.sponsor_key = :sponsor_key and u.user_id <> :except_id`,
+    ({ sponsorKey, except }) => ({ sponsor_key: storable('sponsor_key', sponsorKey), except_id: except }),
+    ([row]) => row ?? { users: 0, inactive: 0 },
+  ),
+
+  pending_unblock: rows<'pending_unblock', { iss: string; sub: string; operator_key: string; forget_at: Instant }>(
+    tables.pending_unblocks,
+    ['iss', 'sub', 'operator_key', 'forget_at'],
+    bySponsor,
+    ([row]) => row && { issuer: row.iss, subject: row.sub, operatorKey: row.operator_key, forgetAt: row.forget_at },
+  ),
+} satisfies { readonly [Name in FactName]?: RowFact<Name> };
+
+export type RowFactName = keyof typeof rowFacts;

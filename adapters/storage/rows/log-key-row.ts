@@ -1,0 +1,30 @@
+/** Converts between keys of the transparency log and rows of the `log_keys` table. */
+
+import type { Instant } from '../../../domain/instant.ts';
+import type { LogKey } from '../../../domain/log/log-key.ts';
+import type { RowOf, tables } from '../tables.ts';
+import { storable } from './column.ts';
+
+export interface LogKeyRow {
+  readonly use: LogKey['use'];
+  readonly kid: string;
+  readonly thumbprint: string;
+  readonly public_key: string;
+  readonly active_from: Instant;
+  readonly active_to: Instant | null;
+}
+
+export function toLogKey({ use, kid, thumbprint, public_key, active_from, active_to }: LogKeyRow): LogKey {
+  return { use, kid, thumbprint, publicKey: public_key, from: active_from, to: active_to ?? undefined };
+}
+
+export function logKeyRow(key: LogKey): RowOf<typeof tables.log_keys> {
+  return {
+    use: key.use,
+    kid: storable('kid', key.kid),
+    thumbprint: key.thumbprint,
+    public_key: storable('public_key', key.publicKey),
+    active_from: key.from,
+    active_to: key.to ?? null,
+  };
+}

@@ -1,0 +1,15 @@
+/** Runs queries and commands (`../queries/query.ts`) in the caller's transaction on SQLite. */
+
+import { compile, inOrder, sqlite } from '../dialect.ts';
+import type { Command, Query } from '../queries/query.ts';
+import type { Rows } from '../rows/column.ts';
+import type { Run } from './handle.ts';
+
+export function answer<Question, Answer>(run: Run, query: Query<Question, Answer>, question: Question): Answer {
+  return query.read(perform<never, Question>(run, query, question).rows, question);
+}
+
+export function perform<Row, Input>(run: Run, { text: source, values }: Command<Input>, input: Input): Rows<Row> {
+  const { text, names } = compile(typeof source === 'string' ? source : source(sqlite, input), sqlite);
+  return run<Row>(text, inOrder(names, values?.(input, sqlite) ?? {}));
+}

@@ -1,0 +1,233 @@
+import { createReadStream } from 'node:fs';
+import { flag, type KeySource, once, readKeySource } from '../../adapters/cli/argument.ts';
+import { renderBundleReport } from '../../adapters/cli/bundle-report.ts';
+import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
+import { progressBar } from '../../adapters/cli/progress-bar.ts';
+import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
+import { renderReport, type VerificationReport } from '../../adapters/cli/verification-report.ts';
+import { storedExport } from '../../adapters/platform/export-folder.ts';
+import { eventLoopTurn } from '../../adapters/platform/system-clock.ts';
+import { sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { type BundleVerdict, verifyBundle } from '../../adapters/sdk/audit/bundle.ts';
+import { type LedgerVerification, verifyLedger } from '../../application/ledger/verify.ts';
+import { verifyExport } from '../../application/ledger/verify-export.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
+import { type Mark, parseMark } from '../../domain/ledger/checkpoint.ts';
+import { parseBundlePolicy } from '../../domain/log/bundle-policy.ts';
+import type { SettingSources } from '../settings/given-settings.ts';
+import { readSettingsSection } from '../settings/read-settings.ts';
+import { StartupError } from '../startup-error.ts';
+import { auditorKeys, knownKeys, openLedger, recordedJwks, textOfFile } from './audit-sources.ts';
+import { processSettings, runReport, validSection } from './run-command.ts';
+
+export interface VerifyRequest {
+  readonly marks: readonly Mark[];
+  /** The file to verify instead of the ledger. */
+  readonly archive: string | undefined;
+  /** The evidence bundle to verify instead of the ledger. */
+  readonly bundle: string | undefined;
+  /** The policy that the bundle must meet: a file. */
+  readonly policy: string | undefined;
+  /** `undefined`: the configured keys. */
+  readonly jwks: KeySource | undefined;
+  /** Also believes keys that the ledger itself names. */
+  readonly recordedKeys: boolean;
+  readonly json: boolean;
+}
+
+export function auditVerifyCommand(run = auditVerify): Command {
+  return command({
+    usage: 'audit-verify [marks]',
+    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
+    examples: [
+      {
+        line: 'audit-verify',
+        meaning: 'Verify the whole ledger; the last line is a mark to keep. Reads Service:Database and Service:Signing',
+      },
+      { line: 'audit-verify 7:ROOT,9:ROOT', meaning: 'The same, and check kept marks' },
+      {
+        line: 'audit-verify --archive FILE --jwks https://mandate.example/.well-known/jwks.json',
+        meaning: 'Verify only an export, without any setting',
+      },
+      {
+        line: 'audit-verify --bundle evidence.json --policy policy.json',
+        meaning: 'Verify only an evidence bundle, without any setting or network',
+      },
+    ],
+    exitCodes: {
+      [exitCode.done]: 'no fault was found. The first line says whether the seal is intact, or whose keys verified it',
+      [exitCode.failed]: 'the ledger, the file or the keys could not be read',
+      [exitCode.usage]: 'an argument is malformed',
+      [NOT_INTACT]: 'the seal is not intact, or the policy is not met: the report names the first fault',
+    },
+    options: (parser) =>
+      parser
+        .positional('marks', {
+          type: 'string',
+          describe: 'Marks of earlier runs, comma-separated, each a checkpoint id, a colon and a root',
+          coerce: once('The list of marks', readMarks),
+        })
+        .option('archive', {
+          type: 'string',
+          describe: 'Verify this export instead of the ledger',
+          coerce: once('--archive', (path) => path),
+        })
+        .option('jwks', {
+          type: 'string',
+          describe: 'The published keys: a file or an https URL. By default the configured signing keys',
+          coerce: once('--jwks', readKeySource),
+        })
+        .option('recorded-keys', {
+          ...flag,
+          describe: 'Also believe keys that the ledger itself names. An owner of the database can have one recorded',
+        })
+        .option('bundle', {
+          type: 'string',
+          describe: 'Verify this evidence bundle instead of the ledger',
+          coerce: once('--bundle', (path) => path),
+        })
+        .option('policy', {
+          type: 'string',
+          describe: 'A JSON file with the keys that the bundle must be signed with',
+          coerce: once('--policy', (path) => path),
+        })
+        .option('json', { ...flag, describe: 'Report as one JSON object' })
+        .check(({ marks, archive, jwks, bundle, policy, 'recorded-keys': recordedKeys }) => {
+          if (recordedKeys && (archive ?? bundle) !== undefined) return NO_RECORDED_KEYS;
+          if (bundle === undefined) return policy === undefined || '--policy is for --bundle.';
+          const others = [marks, archive, jwks].filter((each) => each !== undefined);
+          return others.length === 0 || 'A bundle has its own keys. Marks, --archive and --jwks are not for --bundle.';
+        }),
+    run: ({ marks, archive, bundle, policy, jwks, 'recorded-keys': recordedKeys, json }, settings) =>
+      run({ marks: marks ?? [], archive, bundle, policy, jwks, recordedKeys, json }, settings),
+  });
+}
+
+const NO_RECORDED_KEYS =
+  '--recorded-keys is for the ledger. An export brings no keys, and those of a bundle are named by --policy.';
+
+function readMarks(text: string): readonly Mark[] {
+  return text.split(',').map((each) => {
+    const mark = parseMark(each);
+    if (mark === undefined) {
+      throw new Error('A mark is a checkpoint id, a colon and a root of 64 lowercase hexadecimal digits.');
+    }
+    return mark;
+  });
+}
+
+/** The exit code if the seal is not intact. */
+export const NOT_INTACT = 3;
+
+/** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
+export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {
+  return runReport(async (log) => {
+    if (request.bundle !== undefined) return bundleReport(request.bundle, request.policy, request.json);
+    const bar = progressBar(process.stderr, () => performance.now());
+    const means = {
+      hash: sha256Bytes,
+      verifier: await auditorKeys(request.jwks, processSettings(overrides)),
+      turn: eventLoopTurn,
+      marks: request.marks,
+      interval: sealingInterval(processSettings(overrides)),
+      progress: process.stderr.isTTY ? bar.show : undefined,
+    };
+    try {
+      const report =
+        request.archive === undefined
+          ? await ledgerReport(means, { overrides, log, recordedKeys: request.recordedKeys })
+          : await exportReport(request.archive, means);
+      bar.clear();
+      process.stdout.write(renderReport(report, request.json));
+      return report.kind === 'broken' ? NOT_INTACT : exitCode.done;
+    } finally {
+      bar.clear();
+    }
+  });
+}
+
+/** Reads no setting, and uses no network. */
+async function bundleReport(path: string, policyPath: string | undefined, json: boolean): Promise<number> {
+  const policy = policyPath === undefined ? undefined : await textOfFile(policyPath, '--policy');
+  const demands = policy === undefined ? undefined : parseBundlePolicy(sha256Bytes, policy);
+  if (typeof demands === 'string') throw new StartupError([demands]);
+  const verdict = await verdictOn(path, policy);
+  process.stdout.write(renderBundleReport(verdict, policy !== undefined, json));
+  return verdict.verified ? exitCode.done : NOT_INTACT;
+}
+
+class NotUtf8 extends Error {
+  override readonly name = 'NotUtf8';
+}
+
+async function verdictOn(path: string, policy: string | undefined): Promise<BundleVerdict> {
+  try {
+    return await verifyBundle(textOfBundle(path), { policy });
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    return { verified: false, fault: 'malformed', line: undefined, message: error.message };
+  }
+}
+
+/** A byte that is no UTF-8 must not read as another one. */
+async function* textOfBundle(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoded = (bytes?: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new NotUtf8('The text of the file is not UTF-8.');
+    }
+  };
+  try {
+    for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) yield decoded(bytes);
+    yield decoded();
+  } catch (error) {
+    if (error instanceof NotUtf8) throw error;
+    throw new StartupError(['--bundle names a file that cannot be read.']);
+  }
+}
+
+type Means = Omit<LedgerVerification, 'ledger'>;
+
+interface LedgerAccess {
+  readonly overrides: readonly SettingArgument[];
+  readonly log: Log;
+  readonly recordedKeys: boolean;
+}
+
+async function ledgerReport(means: Means, { overrides, log, recordedKeys }: LedgerAccess): Promise<VerificationReport> {
+  const settings = validSection(processSettings(overrides), 'Service:Database');
+  const storage = await openLedger(settings, log);
+  try {
+    const recorded = recordedKeys ? knownKeys(recordedJwks(await storage.transparencyLog.keys())) : [];
+    const outcome = await verifyLedger({ ...means, ledger: storage.checkpoints, recorded });
+    if (outcome.kind === 'intact') return { ...outcome, kind: 'ledger' };
+    const { fault, lastMark, counts } = outcome;
+    const { checkpoints, records, archived } = counts;
+    return { kind: 'broken', fault, verified: { checkpoints, records, archived, lastMark } };
+  } finally {
+    await storage.close();
+  }
+}
+
+async function exportReport(path: string, means: Means): Promise<VerificationReport> {
+  const verdict = await verifyExport(storedExport(path), means);
+  if (verdict.kind === 'broken') {
+    const { last, ...counts } = verdict.verified;
+    return { kind: 'broken', fault: verdict.fault, verified: { ...counts, lastMark: last } };
+  }
+  const { header, first, last, late } = verdict;
+  return { ...header, kind: 'export', firstCheckpoint: first?.checkpointId, lastMark: last, late };
+}
+
+/** Only a warning depends on it: if the settings are unreadable, the default counts. */
+function sealingInterval(settings: SettingSources): number | undefined {
+  for (const sources of [settings, NO_SETTINGS]) {
+    const read = readSettingsSection(sources, 'Service:Audit:Checkpoint');
+    if (read.kind === 'valid') return read.settings['Service:Audit:Checkpoint:Interval'];
+  }
+  return undefined;
+}
+
+const NO_SETTINGS: SettingSources = { environment: {}, overrides: [] };

@@ -1,0 +1,54 @@
+/** What the log says at the start about settings that are valid, and may not be meant so. */
+
+import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
+import { NetworkFailure } from '../application/ports/network.ts';
+import type { Log } from '../application/ports/telemetry.ts';
+import { transmitterChoice } from './settings/alternatives.ts';
+import { ambiguousAudiences, repeatedSecrets } from './settings/rules.ts';
+import type { Settings } from './settings/settings.ts';
+import { StartupError } from './startup-error.ts';
+
+/** @throws StartupError for a proxy that cannot be used */
+export function remarkOn(settings: Settings, log: Log): void {
+  warnOfRepeatedSecrets(settings, log);
+  warnOfAmbiguousAudiences(settings, log);
+  warnOfEventSubjects(settings, log);
+  announceProxy(settings, log);
+}
+
+function warnOfRepeatedSecrets(settings: Settings, log: Log): void {
+  for (const keys of repeatedSecrets(settings)) {
+    log.warn('one secret is in several settings: its holder can use all of them', {
+      settings: keys.join(', '),
+    });
+  }
+}
+
+function warnOfAmbiguousAudiences(settings: Settings, log: Log): void {
+  for (const setting of ambiguousAudiences(settings)) {
+    log.warn(
+      "an audience is the same as Service:UpstreamIdp:Audience: a token of the provider for it can pass as a person's access token",
+      { setting },
+    );
+  }
+}
+
+/** Specification "POST /events": the value of a subject is the sponsor key, for any configured claim. */
+function warnOfEventSubjects(settings: Settings, log: Log): void {
+  if (transmitterChoice(settings) === undefined || settings['Service:UpstreamIdp:SponsorKeyClaim'] === 'sub') return;
+  log.warn(
+    'Service:UpstreamIdp:SponsorKeyClaim is not sub: in security events, the sub of an iss_sub subject must be the value of that claim',
+  );
+}
+
+/** @throws StartupError for a proxy that cannot be used: every request to the identity provider would fail */
+function announceProxy(settings: Settings, log: Log): void {
+  const provider = settings['Service:UpstreamIdp:Issuer'] ?? settings['Service:UpstreamIdp:MetadataUrl'];
+  if (provider === undefined) return;
+  try {
+    const proxy = proxyFromEnvironment(new URL(provider));
+    if (proxy !== undefined) log.info('the identity provider is asked through a proxy', { proxy: proxy.host });
+  } catch (error) {
+    throw error instanceof NetworkFailure ? new StartupError([error.message]) : error;
+  }
+}

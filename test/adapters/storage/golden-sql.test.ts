@@ -1,0 +1,149 @@
+/**
+ * The SQL of every query, fact and effect that both engines share is, as each engine gets it, in a file beside this test, so that a change of it is read in review.
+ * With MANDATE_WRITE_SQL=1 the test writes these files.
+ */
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { byKeys, compile, type Dialect, postgres, sqlite } from '../../../adapters/storage/dialect.ts';
+import type { Command } from '../../../adapters/storage/queries/query.ts';
+import { rowEffects } from '../../../adapters/storage/row-effects.ts';
+import { rowFacts } from '../../../adapters/storage/row-facts.ts';
+import { schemaInMemory } from '../../../adapters/storage/sqlite/migrate.ts';
+import { NOON } from '../../support/domain-fixtures.ts';
+
+const STORAGE = new URL('../../../adapters/storage/', import.meta.url);
+/** They hold no query. */
+const WITHOUT_QUERY = ['query.ts', 'ports.ts'];
+const ENGINES = { postgres, sqlite };
+
+const page = { after: undefined, limit: 10, now: NOON };
+const tasks = { ...page, state: 'revoked', mostRead: 100 };
+const NAMES = { sponsorKey: 'person', agentId: 'agent', audience: 'https://api.example' };
+const FIRST = { blockedAt: NOON, sponsorKey: 'person', source: 'scim' };
+
+/** The questions on which the text of a query depends, by what they are about. Without any, the text is always the same. */
+const QUESTIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  listAgents: { 'all agents': {}, 'a page': { after: 'agent', limit: 10 } },
+  listUsers: {
+    'all users': { skip: 0, limit: 10 },
+    'users of a name': { match: { attribute: 'userName', value: 'ada' }, skip: 0, limit: 10 },
+    'users of an external id': { match: { attribute: 'externalId', value: '7' }, skip: 0, limit: 10 },
+  },
+  listBlocks: {
+    'of all sources': { after: FIRST, limit: 10 },
+    'of a source': { source: 'scim', after: FIRST, limit: 10 },
+  },
+  listActs: {
+    'all acts': { limit: 10 },
+    'of an operator, before a number': { subject: 'rita', before: 9, limit: 10 },
+    'about a record': { seq: 9, limit: 10 },
+  },
+  countLiveTasks: {
+    'of all': { of: undefined, now: NOON, most: 10 },
+    'of an agent': { of: { agentId: 'agent' }, now: NOON, most: 10 },
+    'of a person': { of: { sponsorKey: 'person' }, now: NOON, most: 10 },
+  },
+  listTasks: {
+    'of all people': tasks,
+    'of a person': { ...tasks, sponsorKey: 'person' },
+    'live, of an audience': { ...tasks, state: 'live', audience: 'https://api.example' },
+    'expired, of a person, an agent and an audience': { ...tasks, ...NAMES, state: 'expired' },
+  },
+  lockedSessions: {
+    'one session': { of: 'me', which: { kind: 'one', sessionHash: 'hash' } },
+    'of a person': { of: 'me', which: { kind: 'person', subject: 'ada' } },
+    'of a session and a person': { of: 'me', which: { kind: 'session', sessionId: 'sid', subject: 'ada' } },
+  },
+  pageRows: {
+    'all records': { limit: 10 },
+    'denials of an agent, after a position': {
+      agentId: 'agent',
+      decision: 'deny',
+      after: { at: NOON, seq: 9 },
+      limit: 10,
+    },
+    'of a person within a period': { sponsor: 'ada', from: NOON, to: NOON, limit: 10 },
+    'of a task, after a position': { taskId: 'task', after: { at: NOON, seq: 9 }, limit: 10 },
+  },
+  limitedPageRows: {
+    'of an event and an audience': { event: 'task.revoked', audience: 'https://api.example', limit: 10, mostRead: 100 },
+    'of an agent, allowed': { agentId: 'agent', decision: 'allow', from: NOON, limit: 10, mostRead: 100 },
+  },
+};
+
+/** The text of a statement for each engine. */
+type Texts = Readonly<Record<keyof typeof ENGINES, string>>;
+type Titled = readonly [title: string, texts: Texts];
+
+function textsOf(text: (dialect: Dialect) => string): Texts {
+  return { postgres: compile(text(postgres), postgres).text, sqlite: compile(text(sqlite), sqlite).text };
+}
+
+function queriesOf(module: object): readonly Titled[] {
+  // An export is a query, a command, or a list of commands.
+  const exported = Object.entries(module).flatMap(([name, value]): [string, unknown][] =>
+    Array.isArray(value) ? value.map((each) => [each.name, each]) : [[name, value]],
+  );
+  const queries = exported.filter(
+    (one): one is [string, Command<unknown>] => typeof one[1] === 'object' && one[1] !== null && 'text' in one[1],
+  );
+  return queries.flatMap(([name, { text }]) =>
+    Object.entries(QUESTIONS[name] ?? { '': undefined }).map(([what, question]): Titled => {
+      const title = what === '' ? name : `${name}: ${what}`;
+      return [title, textsOf((dialect) => (typeof text === 'string' ? text : text(dialect, question)))];
+    }),
+  );
+}
+
+const facts = Object.entries(rowFacts).map(([name, { text }]): Titled => {
+  const texts = textsOf(text);
+  return [name, { ...texts, postgres: byKeys(text(postgres)) }];
+});
+const effects = Object.entries(rowEffects).map(([name, { text }]): Titled => [name, textsOf(text)]);
+
+const SOURCES: Readonly<Record<string, () => Promise<readonly Titled[]>>> = {
+  'row-facts.ts': async () => facts,
+  'row-effects.ts': async () => effects,
+  ...Object.fromEntries(
+    readdirSync(new URL('queries/', STORAGE))
+      .filter((name) => !WITHOUT_QUERY.includes(name))
+      .map((name) => [
+        `queries/${name}`,
+        async () => queriesOf(await import(new URL(`queries/${name}`, STORAGE).href)),
+      ]),
+  ),
+};
+
+/** The lines of the source, without their indentation. */
+function evenly(sql: string): string {
+  return sql.trim().replace(/\s*\n\s*/g, '\n  ');
+}
+
+for (const [source, read] of Object.entries(SOURCES)) {
+  describe(`The SQL of adapters/storage/${source}`, () => {
+    let titled: readonly Titled[];
+    before(async () => {
+      titled = await read();
+    });
+
+    it('is that of the file beside this test', () => {
+      const sql = titled
+        .map(([title, texts]) => {
+          const ofEngines = Object.entries(texts).map(([engine, text]) => `-- ${engine}\n${evenly(text)};\n`);
+          return `-- ${title}\n${ofEngines.join('')}`;
+        })
+        .join('\n');
+      const beside = new URL(source.replace('.ts', '.sql'), import.meta.url);
+      if (process.env.MANDATE_WRITE_SQL === '1') writeFileSync(beside, sql);
+      expect(titled).not.to.have.length(0);
+      expect(sql).to.equal(readFileSync(beside, 'utf8'));
+    });
+
+    it('can be prepared by SQLite', () => {
+      const schema = schemaInMemory();
+      for (const [, texts] of titled) schema.prepare(texts.sqlite);
+      schema.close();
+    });
+  });
+}

@@ -1,0 +1,55 @@
+-- findStatusList
+-- postgres
+select l.entries,
+  coalesce((
+  select json_agg(t.status_index) from tasks t where t.status_list = l.list_id and t.state <> 'live'
+  ), '[]') as ended,
+  coalesce((
+  select json_agg(t.status_index) from agents a cross join tasks t
+  where not a.enabled and t.agent_id = a.agent_id and t.state = 'live' and t.status_list = l.list_id
+  ), '[]') as suspended,
+  coalesce((
+  select json_agg(t.status_index) from (
+  select (
+  select o.status_index from tasks o
+  where o.task_id = r.task_id and o.state = 'live' and o.status_list = l.list_id
+  ) as status_index
+  from revoked_tokens r where r.status_list = l.list_id
+  ) t where t.status_index is not null
+  ), '[]') as with_revoked_token
+  from status_lists l where l.list_id = $1;
+-- sqlite
+select l.entries,
+  coalesce((
+  select json_group_array(t.status_index) from tasks t where t.status_list = l.list_id and t.state <> 'live'
+  ), '[]') as ended,
+  coalesce((
+  select json_group_array(t.status_index) from agents a cross join tasks t
+  where not a.enabled and t.agent_id = a.agent_id and t.state = 'live' and t.status_list = l.list_id
+  ), '[]') as suspended,
+  coalesce((
+  select json_group_array(t.status_index) from (
+  select (
+  select o.status_index from tasks o
+  where o.task_id = r.task_id and o.state = 'live' and o.status_list = l.list_id
+  ) as status_index
+  from revoked_tokens r where r.status_list = l.list_id
+  ) t where t.status_index is not null
+  ), '[]') as with_revoked_token
+  from status_lists l where l.list_id = ?;
+
+-- listStatusLists
+-- postgres
+select list_id from status_lists order by created_at, list_id;
+-- sqlite
+select list_id from status_lists order by created_at, list_id;
+
+-- statusListUsage
+-- postgres
+select l.list_id, l.audience, l.entries, l.created_at,
+  (select count(*) from tasks t where t.status_list = l.list_id and t.status_index is not null) as held
+  from status_lists l order by l.created_at, l.list_id;
+-- sqlite
+select l.list_id, l.audience, l.entries, l.created_at,
+  (select count(*) from tasks t where t.status_list = l.list_id and t.status_index is not null) as held
+  from status_lists l order by l.created_at, l.list_id;

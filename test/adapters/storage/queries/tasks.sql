@@ -1,0 +1,63 @@
+-- countLiveTasks: of all
+-- postgres
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > $1 and t.ended_at is null limit $2
+  ) counted;
+-- sqlite
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > ? and t.ended_at is null limit ?
+  ) counted;
+
+-- countLiveTasks: of an agent
+-- postgres
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > $1 and t.agent_id = $2 limit $3
+  ) counted;
+-- sqlite
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > ? and t.agent_id = ? limit ?
+  ) counted;
+
+-- countLiveTasks: of a person
+-- postgres
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > $1 and t.sponsor_key = $2 limit $3
+  ) counted;
+-- sqlite
+select count(*) as tasks, max(expires_at) as last_expiry, max(max_token_ttl) as longest_token_ttl
+  from (
+  select t.expires_at, a.max_token_ttl from tasks t left join agents a on a.agent_id = t.agent_id
+  where t.state = 'live' and t.expires_at > ? and t.sponsor_key = ? limit ?
+  ) counted;
+
+-- findGrant
+-- postgres
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at from task_grants g join tasks t using (task_id)
+  where g.grant_hash = $1 and t.agent_id = $2;
+-- sqlite
+select t.task_id, t.agent_id, t.sponsor_key, t.sponsor, t.session_id, t.parent_task_id, t.audience, t.scope, t.held_scope, t.asked_scope, t.delegation_depth, t.created_at, t.expires_at, t.status_list, t.status_index, t.state, t.ended_at, t.end_reason, g.scope as grant_scope, g.renewals, g.revoked_at from task_grants g join tasks t using (task_id)
+  where g.grant_hash = ? and t.agent_id = ?;
+
+-- findSponsor
+-- postgres
+select sponsor_key from tasks where task_id = $1;
+-- sqlite
+select sponsor_key from tasks where task_id = ?;
+
+-- tokenFacts
+-- postgres
+select t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
+  left join agents a using (agent_id) left join revoked_tokens r on r.jti = $1 where t.task_id = $2;
+-- sqlite
+select t.state, t.ended_at, t.end_reason, t.expires_at, a.enabled, r.revoked_at as token_revoked_at, r.reason as token_reason from tasks t
+  left join agents a using (agent_id) left join revoked_tokens r on r.jti = ? where t.task_id = ?;

@@ -1,0 +1,131 @@
+-- spend_assertion
+-- postgres
+insert into spent_assertions (agent_id, jti, forget_at)
+  select agent_id, jti, forget_at from json_populate_recordset(null::spent_assertions, $1::json);
+-- sqlite
+insert into spent_assertions (agent_id, jti, forget_at) values (?, ?, ?);
+
+-- accept_signal
+-- postgres
+insert into accepted_signals (receiver, issuer, jti, forget_at)
+  select receiver, issuer, jti, forget_at from json_populate_recordset(null::accepted_signals, $1::json);
+-- sqlite
+insert into accepted_signals (receiver, issuer, jti, forget_at) values (?, ?, ?, ?);
+
+-- put_block
+-- postgres
+insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at)
+  select sponsor_key, source, kind, blocked_at, stated_at from json_populate_recordset(null::sponsor_blocks, $1::json)
+  on conflict (sponsor_key, source) do update set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at;
+-- sqlite
+insert into sponsor_blocks (sponsor_key, source, kind, blocked_at, stated_at) values (?, ?, ?, ?, ?)
+  on conflict (sponsor_key, source) do update set kind = excluded.kind, blocked_at = excluded.blocked_at, stated_at = excluded.stated_at;
+
+-- remove_block
+-- postgres
+delete from sponsor_blocks where sponsor_key = $1 and source = $2;
+-- sqlite
+delete from sponsor_blocks where sponsor_key = ? and source = ?;
+
+-- put_pending_unblock
+-- postgres
+insert into pending_unblocks (sponsor_key, iss, sub, operator_key, forget_at)
+  select sponsor_key, iss, sub, operator_key, forget_at from json_populate_recordset(null::pending_unblocks, $1::json)
+  on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at;
+-- sqlite
+insert into pending_unblocks (sponsor_key, iss, sub, operator_key, forget_at) values (?, ?, ?, ?, ?)
+  on conflict (sponsor_key) do update set iss = excluded.iss, sub = excluded.sub, operator_key = excluded.operator_key, forget_at = excluded.forget_at;
+
+-- remove_pending_unblock
+-- postgres
+delete from pending_unblocks where sponsor_key = $1;
+-- sqlite
+delete from pending_unblocks where sponsor_key = ?;
+
+-- put_logout
+-- postgres
+insert into logouts (kind, name, stated_at, forget_at)
+  select kind, name, stated_at, forget_at from json_populate_recordset(null::logouts, $1::json)
+  on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at;
+-- sqlite
+insert into logouts (kind, name, stated_at, forget_at) values (?, ?, ?, ?)
+  on conflict (kind, name) do update set stated_at = excluded.stated_at, forget_at = excluded.forget_at;
+
+-- insert_session
+-- postgres
+insert into sessions (session_hash, kind, iss, sub, sponsor_key, roles, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token)
+  select session_hash, kind, iss, sub, sponsor_key, roles, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token from json_populate_recordset(null::sessions, $1::json);
+-- sqlite
+insert into sessions (session_hash, kind, iss, sub, sponsor_key, roles, sid, authenticated_at, created_at, last_used_at, expires_at, sealed_id_token) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- renew_session
+-- postgres
+update sessions set last_used_at = $1, expires_at = $2 where session_hash = $3;
+-- sqlite
+update sessions set last_used_at = ?, expires_at = ? where session_hash = ?;
+
+-- close_session
+-- postgres
+delete from sessions where session_hash = $1;
+-- sqlite
+delete from sessions where session_hash = ?;
+
+-- insert_agent
+-- postgres
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since)
+  select agent_id, display_name, allowed_scopes, (allowed_audiences #>> '{}')::json, (high_risk_audiences #>> '{}')::json, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, (jwks #>> '{}')::json, enabled, revision, created_at, updated_at, keys_since from json_populate_recordset(null::agents, $1::json);
+-- sqlite
+insert into agents (agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- replace_agent
+-- postgres
+update agents set display_name = $1, allowed_scopes = $2, allowed_audiences = $3, high_risk_audiences = $4, max_task_ttl = $5, max_token_ttl = $6, max_delegation_depth = $7, jwks_uri = $8, jwks = $9, enabled = $10, revision = $11, created_at = $12, updated_at = $13, keys_since = $14 where agent_id = $15;
+-- sqlite
+update agents set display_name = ?, allowed_scopes = ?, allowed_audiences = ?, high_risk_audiences = ?, max_task_ttl = ?, max_token_ttl = ?, max_delegation_depth = ?, jwks_uri = ?, jwks = ?, enabled = ?, revision = ?, created_at = ?, updated_at = ?, keys_since = ? where agent_id = ?;
+
+-- remove_agent
+-- postgres
+delete from agents where agent_id = $1;
+-- sqlite
+delete from agents where agent_id = ?;
+
+-- insert_user
+-- postgres
+insert into provisioned_users (user_id, user_name, user_name_key, external_id, active, sponsor_key, revision, created_at, modified_at)
+  select user_id, user_name, user_name_key, external_id, active, sponsor_key, revision, created_at, modified_at from json_populate_recordset(null::provisioned_users, $1::json);
+-- sqlite
+insert into provisioned_users (user_id, user_name, user_name_key, external_id, active, sponsor_key, revision, created_at, modified_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- replace_user
+-- postgres
+update provisioned_users set user_name = $1, user_name_key = $2, external_id = $3, active = $4, sponsor_key = $5, revision = $6, created_at = $7, modified_at = $8 where user_id = $9;
+-- sqlite
+update provisioned_users set user_name = ?, user_name_key = ?, external_id = ?, active = ?, sponsor_key = ?, revision = ?, created_at = ?, modified_at = ? where user_id = ?;
+
+-- remove_user
+-- postgres
+delete from provisioned_users where user_id = $1;
+-- sqlite
+delete from provisioned_users where user_id = ?;
+
+-- insert_status_list
+-- postgres
+insert into status_lists (list_id, audience, entries, created_at, closed_at)
+  select list_id, audience, entries, created_at, closed_at from json_populate_recordset(null::status_lists, $1::json);
+-- sqlite
+insert into status_lists (list_id, audience, entries, created_at, closed_at) values (?, ?, ?, ?, ?);
+
+-- close_status_list
+-- postgres
+update status_lists set closed_at = $1 where list_id = $2;
+-- sqlite
+update status_lists set closed_at = ? where list_id = ?;
+
+-- put_log_key
+-- postgres
+insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to)
+  select use, kid, thumbprint, public_key, active_from, active_to from json_populate_recordset(null::log_keys, $1::json)
+  on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to;
+-- sqlite
+insert into log_keys (use, kid, thumbprint, public_key, active_from, active_to) values (?, ?, ?, ?, ?, ?)
+  on conflict (use, kid, thumbprint) do update set active_from = excluded.active_from, active_to = excluded.active_to;

@@ -1,0 +1,121 @@
+-- agent
+-- postgres
+select agent_id, display_name, allowed_scopes, allowed_audiences::text, high_risk_audiences::text, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks::text, enabled, revision, created_at::text, updated_at::text, keys_since::text from agents a where a.agent_id = q.agent_id;
+-- sqlite
+select agent_id, display_name, allowed_scopes, allowed_audiences, high_risk_audiences, max_task_ttl, max_token_ttl, max_delegation_depth, jwks_uri, jwks, enabled, revision, created_at, updated_at, keys_since from agents where agent_id = ?;
+
+-- agent_revision
+-- postgres
+select revision from agents a where a.agent_id = q.agent_id;
+-- sqlite
+select revision from agents where agent_id = ?;
+
+-- agent_has_tasks
+-- postgres
+select 1 as found from tasks t where t.agent_id = q.agent_id limit 1;
+-- sqlite
+select 1 as found from tasks t where t.agent_id = ? limit 1;
+
+-- blocks
+-- postgres
+select sponsor_key, source, kind, blocked_at::text, stated_at::text from sponsor_blocks b where b.sponsor_key = q.sponsor_key;
+-- sqlite
+select sponsor_key, source, kind, blocked_at, stated_at from sponsor_blocks where sponsor_key = ?;
+
+-- assertion_spent
+-- postgres
+select 1 as found from spent_assertions s where s.agent_id = q.agent_id and s.jti = q.jti
+  union all select 1 from spent_assertions r
+  where r.agent_id = '' and r.jti = '' and r.forget_at >= q.latest_forget_at;
+-- sqlite
+select 1 as found from spent_assertions s where s.agent_id = ? and s.jti = ?
+  union all select 1 from spent_assertions r
+  where r.agent_id = '' and r.jti = '' and r.forget_at >= ?;
+
+-- logout
+-- postgres
+select stated_at::text, forget_at::text from logouts l where l.kind = q.kind and l.name = q.name;
+-- sqlite
+select stated_at, forget_at from logouts where kind = ? and name = ?;
+
+-- live_task_without_session
+-- postgres
+select 1 as found from tasks t
+  where t.sponsor = q.subject and t.session_id is null and t.state = 'live' and t.expires_at > q.at limit 1;
+-- sqlite
+select 1 as found from tasks t
+  where t.sponsor = ? and t.session_id is null and t.state = 'live' and t.expires_at > ? limit 1;
+
+-- task_state
+-- postgres
+select state, expires_at::text from tasks t where t.task_id = q.task_id;
+-- sqlite
+select state, expires_at from tasks where task_id = ?;
+
+-- task_sponsor
+-- postgres
+select sponsor_key from tasks t where t.task_id = q.task_id;
+-- sqlite
+select sponsor_key from tasks where task_id = ?;
+
+-- grant
+-- postgres
+select task_id, scope, renewals, unrecorded, revoked_at::text from task_grants g where g.grant_hash = q.grant_hash;
+-- sqlite
+select task_id, scope, renewals, unrecorded, revoked_at from task_grants where grant_hash = ?;
+
+-- grant_agent
+-- postgres
+select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = q.grant_hash;
+-- sqlite
+select t.agent_id from task_grants g join tasks t using (task_id) where g.grant_hash = ?;
+
+-- token_revoked
+-- postgres
+select 1 as found from revoked_tokens r where r.jti = q.jti;
+-- sqlite
+select 1 from revoked_tokens where jti = ?;
+
+-- signal_accepted
+-- postgres
+select 1 as found from accepted_signals s where s.receiver = q.receiver and s.issuer = q.issuer and s.jti = q.jti;
+-- sqlite
+select 1 from accepted_signals where receiver = ? and issuer = ? and jti = ?;
+
+-- user_revision
+-- postgres
+select revision from provisioned_users u where u.user_id = q.user_id;
+-- sqlite
+select revision from provisioned_users where user_id = ?;
+
+-- user_named
+-- postgres
+select user_id from provisioned_users u where u.user_name_key = q.user_name_key;
+-- sqlite
+select user_id from provisioned_users where user_name_key = ?;
+
+-- log_keys
+-- postgres
+select use, kid, thumbprint, public_key, active_from::text, active_to::text from log_keys k where k.use = q.use order by k.active_from, k.kid;
+-- sqlite
+select use, kid, thumbprint, public_key, active_from, active_to from log_keys where use = ? order by active_from, kid;
+
+-- inactive_users
+-- postgres
+select user_id from provisioned_users u where u.sponsor_key = q.sponsor_key and not u.active order by u.user_id;
+-- sqlite
+select user_id from provisioned_users u where u.sponsor_key = ? and not u.active order by u.user_id;
+
+-- other_users
+-- postgres
+select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
+  where u.sponsor_key = q.sponsor_key and u.user_id <> q.except_id;
+-- sqlite
+select count(*) as users, count(*) filter (where not active) as inactive from provisioned_users u
+  where u.sponsor_key = ? and u.user_id <> ?;
+
+-- pending_unblock
+-- postgres
+select iss, sub, operator_key, forget_at::text from pending_unblocks p where p.sponsor_key = q.sponsor_key;
+-- sqlite
+select iss, sub, operator_key, forget_at from pending_unblocks where sponsor_key = ?;

@@ -1,0 +1,306 @@
+/**
+ * Every decision of the catalogue, with inputs that let it write. The matrices of this folder run each: whichever of its
+ * writes fails (failing-writes.test.ts), and beside each decision that it excludes (exclusion.test.ts).
+ */
+
+import { activateKeys } from '../../application/decisions/activate-keys.ts';
+import { append } from '../../application/decisions/append.ts';
+import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
+import type { Decision } from '../../application/decisions/decision.ts';
+import { endOwnTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
+import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from '../../application/decisions/find.ts';
+import { liftBlock } from '../../application/decisions/lift-block.ts';
+import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
+import { openStatusList } from '../../application/decisions/open-status-list.ts';
+import { openTask } from '../../application/decisions/open-task.ts';
+import { type Explained, recordAct, refuseOperator } from '../../application/decisions/operator-act.ts';
+import { type BlockPlacement, placeBlock, placePause, refusePause } from '../../application/decisions/place-block.ts';
+import { refuse } from '../../application/decisions/refuse.ts';
+import { renewGrant } from '../../application/decisions/renew-grant.ts';
+import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
+import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
+import { closeSession, openSession, useSession } from '../../application/decisions/sessions.ts';
+import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
+import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
+import { addAgent, changeAgent, deleteAgent, disableAgent } from '../../application/decisions/write-agent.ts';
+import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
+import { plusSeconds } from '../../domain/instant.ts';
+import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
+import type { SponsorBlock } from '../../domain/sponsors/block.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import {
+  anEntry,
+  anOpening,
+  aRefusal,
+  aRenewal,
+  aRevocation,
+  aTokenRevocation,
+  newSponsorKey,
+} from './storage-fixtures.ts';
+import {
+  anAct,
+  aSession,
+  aUser,
+  changedUser,
+  DUE,
+  LATER,
+  lifting,
+  type Part,
+  REMEMBERED,
+  ROOM,
+  type World,
+} from './world.ts';
+
+export interface Row {
+  readonly decision: Decision<never, unknown>;
+  /** What must be stored before. */
+  readonly parts: readonly Part[];
+  input(world: World): never;
+}
+
+function row<Input, Verdict>(
+  decision: Decision<Input, Verdict>,
+  parts: readonly Part[],
+  input: (world: World) => Input,
+): Row {
+  return { decision, parts, input } as Row;
+}
+
+const ending =
+  (selection: (world: World) => TasksEnd['selection']) =>
+  (world: World): TasksEnd & Explained => ({
+    selection: selection(world),
+    at: LATER,
+    reason: 'operator_kill_switch',
+    act: anAct('DELETE tasks'),
+  });
+
+/** Remembered logouts refuse it (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
+const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task>) => (world: World) => {
+  const opening = anOpening(world[who], { sponsorKey: world.sponsorKey, sponsor: world.subject, ...changes(world) });
+  const refuseLoggedOut = { issuedAt: NOON, earliest: opening.task.createdAt };
+  return { ...opening, assertion: world.assertionOf(opening.task.agentId), refuseLoggedOut };
+};
+
+const occurrence = (what: string, { jti }: World) => ({
+  issuer: 'https://idp.example/realms/main',
+  jti: `${what} ${jti}`,
+  forgetAt: plusSeconds(LATER, 661),
+  at: LATER,
+});
+
+const logout = (
+  what: string,
+  loggedOut: (world: World) => LogoutSignal['loggedOut'],
+  changes: Partial<LogoutSignal> = {},
+) =>
+  row(logOut, ['task', 'session'], (world) => ({
+    ...occurrence(what, world),
+    loggedOut: loggedOut(world),
+    closes: { operator: REMEMBERED },
+    ...changes,
+  }));
+
+const placing =
+  (source: SponsorBlock['source']) =>
+  (world: World): BlockPlacement => ({
+    block: { sponsorKey: world.sponsorKey, source, kind: 'disabled', blockedAt: LATER },
+    reason: 'sponsor_blocked',
+    act: source === 'admin' ? anAct('PUT block') : undefined,
+  });
+
+const event =
+  (what: 'disabled' | 'enabled') =>
+  (world: World): SecuritySignal => ({
+    ...occurrence(what, world),
+    action: {
+      sponsorKey: world.sponsorKey,
+      statedAt: plusSeconds(NOON, 60),
+      reasons: [`ssf_account_${what}`],
+      lift: what === 'enabled',
+      block: what === 'enabled' ? undefined : 'disabled',
+      end: what === 'enabled' ? undefined : 'ssf_account_disabled',
+    },
+  });
+
+const renewal = (scope: readonly string[]) => (world: World) =>
+  aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
+
+const denied = anEntry('admin.denied', { decision: 'deny', detail: 'é 😀' });
+
+export const everyDecision: Readonly<Record<string, Row>> = {
+  'an exchange': row(
+    openTask,
+    ['owner'],
+    exchange('owner', ({ sessionId }) => ({ sessionId })),
+  ),
+  'an exchange without a session': row(
+    openTask,
+    ['owner'],
+    exchange('owner', () => ({ sessionId: undefined })),
+  ),
+  'a delegated exchange for another person': row(
+    openTask,
+    ['idle', 'task'],
+    exchange('idle', ({ live }) => ({
+      parentTaskId: live.task.taskId,
+      sponsorKey: newSponsorKey(),
+      sponsor: 'another',
+      sessionId: undefined,
+    })),
+  ),
+  'a refresh': row(renewGrant, ['task'], (world) => renewal(world.live.task.scope)(world)),
+  'a refresh that narrows': row(renewGrant, ['task'], renewal(['jira:read'])),
+  'a refusal': row(refuse, ['owner'], ({ owner, sponsorKey, assertionOf }) => ({
+    entry: aRefusal('scope_widened', { agentId: owner.agentId }),
+    sponsorKey,
+    assertion: assertionOf(owner.agentId),
+  })),
+  'the use of an assertion': row(spendAssertion, [], ({ owner, jti }) => ({
+    agentId: owner.agentId,
+    jti,
+    forgetAt: plusSeconds(NOON, 360),
+  })),
+  'a revocation by grant': row(revokeGrant, ['task'], ({ live, owner, assertionOf }) =>
+    aRevocation(live, { assertion: assertionOf(owner.agentId) }),
+  ),
+  'a revocation of a token': row(revokeSingleToken, ['task'], ({ live, owner, assertionOf }) => {
+    const { jti: tokenId = 'jti' as never } = live.entry;
+    return aTokenRevocation(live, { tokenId, assertion: assertionOf(owner.agentId) });
+  }),
+
+  'the end of a task': row(
+    endTasks,
+    ['task'],
+    ending(({ live: { task }, sponsorKey }) => ({ kind: 'task', taskId: task.taskId, sponsorKey })),
+  ),
+  "the end of an agent's tasks": row(
+    endTasks,
+    ['task'],
+    ending(({ owner }) => ({ kind: 'agent', agentId: owner.agentId })),
+  ),
+  "the end of a person's tasks": row(
+    endTasks,
+    ['task'],
+    ending(({ sponsorKey }) => ({ kind: 'sponsor', sponsorKey })),
+  ),
+  'the end of an agent for a person': row(
+    endTasks,
+    ['task'],
+    ending(({ sponsorKey, owner }) => ({ kind: 'sponsor_agent', sponsorKey, agentId: owner.agentId })),
+  ),
+  "a person's own end": row(endOwnTasks, ['task'], ({ sponsorKey }) => ({
+    selection: { kind: 'sponsor' as const, sponsorKey },
+    at: LATER,
+    reason: 'sponsor_stopped' as const,
+  })),
+
+  "an operator's block": row(placeBlock, ['task'], placing('admin')),
+  'a pause': row(placePause, ['task'], placing('self')),
+  'the lift of a block': row(liftBlock, ['block'], (world) => lifting(world, 'olga')),
+  'the first request of two for a lift': row(liftBlock, ['block'], (world) =>
+    lifting(world, 'olga', { earliest: NOON }),
+  ),
+  'the second request of two for a lift': row(liftBlock, ['asked'], (world) =>
+    lifting(world, 'olga', { earliest: NOON }),
+  ),
+  'a security event that disables': row(applySecurityEvent, ['task'], event('disabled')),
+  'a security event that enables': row(applySecurityEvent, [], event('enabled')),
+
+  'a logout of the session': logout('of session', ({ sessionId }) => ({
+    kind: 'session',
+    sessionId,
+    subject: undefined,
+  })),
+  'a remembered logout of the session': logout(
+    'of session, remembered',
+    ({ sessionId }) => ({ kind: 'session', sessionId, subject: undefined }),
+    { remember: REMEMBERED },
+  ),
+  'a logout of the person': logout('of person', ({ subject }) => ({ kind: 'person', subject })),
+  'a remembered logout of the person': logout('of person, remembered', ({ subject }) => ({ kind: 'person', subject }), {
+    remember: REMEMBERED,
+  }),
+  'a remembered logout of the person and another session': logout(
+    'of both',
+    ({ subject, name }) => ({ kind: 'session', sessionId: name, subject }),
+    { remember: REMEMBERED, endsTasksWithoutSession: true },
+  ),
+  'a sign-in': row(openSession, ['session'], ({ subject, sessionId, session }) => ({
+    session: aSession({ subject, sessionId }),
+    issuedAt: NOON,
+    replaces: session.sessionHash,
+  })),
+  'a use of a session': row(useSession, ['session'], ({ session: { sessionHash } }) => ({
+    sessionHash,
+    lastUsedAt: plusSeconds(NOON, 61),
+    expiresAt: plusSeconds(NOON, 961),
+  })),
+  'a sign-out': row(closeSession, ['session'], ({ session: { kind, sessionHash } }) => ({
+    kind,
+    sessionHash,
+    at: LATER,
+  })),
+
+  'a registration': row(addAgent, [], ({ newcomer: agent }) => ({
+    agent,
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+  })),
+  'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
+    agent: { ...owner, displayName: 'Another', revision: 2 },
+    entry: anEntry('agent.updated'),
+  })),
+  'the disabling of an agent': row(disableAgent, ['owner'], ({ owner }) => ({
+    agent: { ...owner, enabled: false, revision: 2 },
+    entry: anEntry('agent.updated'),
+    act: anAct('PATCH agent'),
+  })),
+  'the removal of an agent': row(deleteAgent, ['idle'], ({ idle: { agentId } }) => ({
+    agentId,
+    entry: anEntry('agent.deleted'),
+    refusal: aRefusal('agent_has_tasks'),
+  })),
+
+  'the creation of a user': row(addUser, ['task'], ({ sponsorKey, name: userName }) => {
+    const user = aUser({ sponsorKey, userName, active: false });
+    return { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM };
+  }),
+  'the deactivation of a user': row(changeUser, ['user', 'task'], ({ user: stored, name: userName }) => {
+    const user = changedUser(stored, { active: false, userName });
+    return { stored, user, statements: statementsOf(stored, user), at: LATER };
+  }),
+  'a change of a user to another person': row(changeUser, ['user', 'task'], ({ user: stored, subject }) => {
+    const user = changedUser(stored, { sponsorKey: `new ${subject}` as SponsorBlock['sponsorKey'] });
+    return { stored, user, statements: statementsOf(stored, user), at: LATER };
+  }),
+  'the removal of a user': row(deleteUser, ['user', 'task'], ({ user: stored }) => ({
+    stored,
+    statements: statementsOf(stored, undefined),
+    at: LATER,
+  })),
+
+  'the opening of a status list': row(openStatusList, ['list'], ({ list: { audience }, jti }) => ({
+    audience,
+    listId: jti,
+    entries: 2,
+    at: LATER,
+  })),
+  'a change of the keys': row(activateKeys, ['key'], ({ keys: [, second] }) => ({
+    active: [second],
+    earlier: [],
+    at: LATER,
+  })),
+  'an expiry': row(expireDueTasks, ['due'], () => ({ overBy: DUE, at: DUE, limit: 1000 })),
+  'a deletion of ended tasks': row(deleteEndedTasks, ['expired'], () => ({ endedBy: DUE, limit: 1000 })),
+  'a record': row(append, [], () => denied),
+  'a record of an act': row(recordAct, [], () => anAct('POST nothing')),
+  'a refusal of an operator': row(refuseOperator, [], () => denied),
+  'a refusal of a pause': row(refusePause, [], () => denied),
+
+  'a look-up of an agent': row(findAgent, ['owner'], ({ owner }) => owner),
+  'a look-up of a person': row(findTaskSponsor, ['task'], ({ live }) => live.task),
+  'a look-up of a person by a person': row(findOwnTaskSponsor, ['task'], ({ live }) => live.task),
+  'a look-up of a user': row(userExists, ['user'], ({ user }) => user),
+};

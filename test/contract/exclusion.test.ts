@@ -1,0 +1,212 @@
+/**
+ * Pairs of decisions that exclude each other, derived from their locks and from the rows that their facts lock: the second
+ * waits for the first and sees all its writes, so the two end as they would one after the other. Each runs on its own
+ * process on Postgres. test/application/decisions has the locks of each decision.
+ */
+
+import { expect } from 'chai';
+import type { Questions } from '../../application/decisions/fact.ts';
+import { exclusive, LOCK_ORDER, type Lock } from '../../application/decisions/lock.ts';
+import type { OutsideConnection } from '../support/databases.ts';
+import { byLength } from '../support/length.ts';
+import type { Storage } from '../support/storage.ts';
+import { lockAppends } from './append-lock.ts';
+import { everyDecision, type Row } from './every-decision.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { repetitions } from './repetitions.ts';
+import { recordsAfter } from './storage-fixtures.ts';
+import { aWorld, store, type World } from './world.ts';
+
+/** How many callers decide the same at once. */
+const CALLERS = 20;
+const ROUNDS = repetitions(1, 20);
+
+type Options = Parameters<typeof aWorld>[0];
+
+/** The locks of the decision, and the rows that its facts lock (application/decisions/lock.ts). */
+function locksOf({ decision, input }: Row, world: World): readonly Lock[] {
+  const given = input(world);
+  const asked = Object.values(decision.asks(given) satisfies Questions).flat();
+  const { live, child, session, sessionId } = world;
+  const rows = asked.flatMap((question) => {
+    if (question?.fact === 'sessions') return [exclusive('session', `row ${session.sessionHash}`)];
+    if (question?.fact !== 'live_tasks') return [];
+    const { selection } = question.about;
+    if (selection.kind === 'session_or_none' && selection.sessionId !== sessionId) return [];
+    const tasks = [live, child].map(({ task }) => exclusive('task', task.taskId));
+    return [...tasks, exclusive('grant', live.grantHash)];
+  });
+  return [...decision.locks(given), ...rows];
+}
+
+function excludes(one: readonly Lock[], other: readonly Lock[]): readonly Lock[] {
+  return one.filter(({ on, key, mode }) =>
+    other.some((lock) => lock.on === on && lock.key === key && [lock.mode, mode].includes('exclusive')),
+  );
+}
+
+interface Pair {
+  readonly title: string;
+  readonly options: Options;
+  readonly first: Row;
+  readonly second: Row;
+  /** The classes of the locks that exclude one of the two. */
+  readonly classes: ReadonlySet<Lock['on']>;
+}
+
+function pairsIn(options: Options, world = ''): readonly Pair[] {
+  const values = aWorld(options);
+  const rows = Object.entries(everyDecision).map(([title, row]) => ({ title, row, locks: locksOf(row, values) }));
+  return rows.flatMap((one) =>
+    rows.flatMap((other): readonly Pair[] => {
+      const classes = new Set(excludes(one.locks, other.locks).map(({ on }) => on));
+      const title = `${one.title}, then ${other.title}${world}`;
+      return classes.size === 0 ? [] : [{ title, options, first: one.row, second: other.row, classes }];
+    }),
+  );
+}
+
+const plain = pairsIn({});
+
+/** The pairs that this class of locks excludes, and excludes in no plain world. */
+function onlyBy(on: Lock['on'], pairs: readonly Pair[]): readonly Pair[] {
+  const byIt = plain.filter(({ classes }) => classes.has(on));
+  return pairs.filter(
+    ({ first, second, classes }) =>
+      classes.has(on) && !byIt.some((pair) => pair.first === first && pair.second === second),
+  );
+}
+
+const all = [
+  ...plain,
+  ...onlyBy('sponsor', pairsIn({ subIsKey: true }, ', of a person whose sub is the sponsor key')),
+  ...onlyBy('assertion', pairsIn({ oneAssertion: true }, ', with the same assertion')),
+];
+
+const TOKENS: readonly string[] = ['open_task', 'renew_grant'];
+const issuesToken = ({ decision }: Row) => TOKENS.includes(decision.name);
+const REQUESTS: readonly (Row | undefined)[] = [everyDecision['an exchange'], everyDecision['a refresh']];
+const isOfRequest = ({ first, second }: Pair) => REQUESTS.includes(first) && !issuesToken(second);
+
+/** Each pair of which one issues a token, and one pair of each other two decisions. */
+function representative(pairs: readonly Pair[]): readonly Pair[] {
+  const seen = new Set<string>();
+  return pairs.filter(({ first, second }) => {
+    if (first === second) return false;
+    if (issuesToken(first) !== issuesToken(second)) return true;
+    const names = [first, second].map(({ decision }) => decision.name).sort();
+    const isNew = !seen.has(names.join());
+    seen.add(names.join());
+    return isNew;
+  });
+}
+
+interface Outcome {
+  readonly verdicts: readonly string[];
+  /** Event, reason and count of each record, in order. */
+  readonly records: readonly string[];
+}
+
+onEveryDatabase('decisions that exclude each other', ({ storage, database, outside, kind }) => {
+  let other: Storage;
+  let connection: OutsideConnection;
+  before(async () => {
+    // SQLite does not order the decisions of two processes.
+    other = kind.engine === 'postgres' ? await database().open() : storage();
+  });
+  after(async () => {
+    if (other !== storage()) await other.close();
+  });
+  beforeEach(async () => {
+    connection = await outside();
+  });
+
+  async function prepared({ options, first, second }: Pair) {
+    const world = aWorld(options);
+    await store(storage(), world, connection, [...first.parts, ...second.parts]);
+    const deciding = (process: Storage, { decision, input }: Row) => {
+      const given = input(world);
+      return () => process.decide(decision, given);
+    };
+    const before = await storage().ledger.settledThrough();
+    const outcome = async (verdicts: readonly unknown[]): Promise<Outcome> => {
+      const records = await recordsAfter(storage(), before);
+      const named = records.map(({ event, reason, count }) => [event, reason, count].join(' '));
+      return { verdicts: verdicts.map(world.anonymous), records: named };
+    };
+    return { one: deciding(storage(), first), two: deciding(other, second), outcome, deciding };
+  }
+
+  /** Runs the second after the first. Also returns the number of records of the first. */
+  async function serially(pair: Pair): Promise<readonly [Outcome, number]> {
+    const { one, two, outcome } = await prepared(pair);
+    const first = await one();
+    const { records } = await outcome([]);
+    return [await outcome([first, await two()]), records.length];
+  }
+
+  /** Starts the second once the first holds its locks and waits for the ledger's fence. */
+  async function secondWaits(pair: Pair): Promise<Outcome> {
+    const { one, two, outcome } = await prepared(pair);
+    const lock = await lockAppends(kind, connection);
+    const first = one();
+    await lock.untilWaiting(1);
+    const second = two();
+    await lock.untilBlocked(2);
+    await lock.release();
+    return outcome(await Promise.all([first, second]));
+  }
+
+  /** Starts both at once. They must end as in one of the two orders. */
+  async function race(pair: Pair, inOrder: Outcome, rounds = 1): Promise<void> {
+    const [reversed] = await serially({ ...pair, first: pair.second, second: pair.first });
+    for (let round = 0; round < rounds; round++) {
+      const { one, two, outcome } = await prepared(pair);
+      const { verdicts, records } = await outcome(await Promise.all([one(), two()]));
+      expect([verdicts, records.toSorted()]).to.deep.be.oneOf([
+        [inOrder.verdicts, inOrder.records.toSorted()],
+        [reversed.verdicts.toReversed(), reversed.records.toSorted()],
+      ]);
+    }
+  }
+
+  for (const pair of byLength({ short: representative(all), full: all })) {
+    it(`wait for each other: ${pair.title}`, async () => {
+      const [inOrder, recorded] = await serially(pair);
+      if (recorded > 0) expect(await secondWaits(pair)).to.deep.equal(inOrder);
+      // A decision without a record does not wait for the fence, so it cannot be held while it has its locks.
+      else await race(pair, inOrder);
+    });
+  }
+
+  for (const pair of byLength({ short: plain.filter(isOfRequest), full: all })) {
+    it(`race: ${pair.title}`, async function () {
+      this.timeout(30_000 + ROUNDS * 1_000);
+      const [inOrder] = await serially(pair);
+      await race(pair, inOrder, ROUNDS);
+    });
+  }
+
+  for (const pair of plain.filter(({ first, second }) => first === second)) {
+    it(`do at once what ${CALLERS} callers ask, as if one came first: ${pair.title}`, async () => {
+      const [{ verdicts, records }, recorded] = await serially(pair);
+      const repeated = <Each>([of, ...more]: readonly Each[]) => [
+        of,
+        ...Array.from({ length: CALLERS - 1 }, () => more).flat(),
+      ];
+      const { deciding, outcome } = await prepared(pair);
+      const callers = Array.from({ length: CALLERS }, (_, nth) => deciding(nth % 2 ? other : storage(), pair.first));
+      const actual = await outcome(await Promise.all(callers.map((decide) => decide())));
+      expect(actual.verdicts.toSorted()).to.deep.equal(repeated(verdicts).toSorted());
+      const ofFirst = records.slice(0, recorded);
+      const ofOthers = Array.from({ length: CALLERS - 1 }, () => records.slice(recorded)).flat();
+      expect(actual.records.toSorted()).to.deep.equal([...ofFirst, ...ofOthers].toSorted());
+    });
+  }
+});
+
+describe('The pairs of decisions that exclude each other', () => {
+  it('include one for each class of locks', () => {
+    expect(new Set(all.flatMap(({ classes }) => [...classes]))).to.deep.equal(new Set(LOCK_ORDER));
+  });
+});

@@ -1,0 +1,63 @@
+/**
+ * Each decision is one transaction: if the database refuses any of its writes, or passes over its records without an error,
+ * the decision fails and changes nothing.
+ */
+
+import { expect } from 'chai';
+import { catalogue } from '../../application/decisions/catalogue.ts';
+import { StorageUnavailable } from '../../application/ports/decisions.ts';
+import { thrownBy } from '../support/thrown-by.ts';
+import { everyDecision } from './every-decision.ts';
+import { allRows, CHANGED, type Fault, type Rows, whileWritesFail, writesBetween } from './failing-writes.ts';
+import { onEveryDatabase } from './on-every-database.ts';
+import { aWorld, store } from './world.ts';
+
+describe('The decisions of the matrices', () => {
+  it('are all decisions of the catalogue', () => {
+    const used = new Set(Object.values(everyDecision).map(({ decision }) => decision.name));
+    expect(used).to.deep.equal(new Set(catalogue.map(({ name }) => name)));
+  });
+});
+
+onEveryDatabase('a decision whose write fails', ({ storage, outside, kind }) => {
+  const written = new Set<string>();
+  before(() => storage().outbox.setQueueing(true));
+
+  for (const [title, { decision, parts, input }] of Object.entries(everyDecision)) {
+    it(`changes nothing, whichever write it is: ${title}`, async () => {
+      const sql = await outside();
+      const prepared = async () => {
+        const world = aWorld();
+        await store(storage(), world, sql, parts);
+        const decide = () => storage().decide(decision, input(world));
+        return { decide, before: await allRows(sql), anonymous: world.anonymous };
+      };
+      const first = await prepared();
+      const verdict = first.anonymous(await first.decide());
+      const writes = writesBetween(first.before, await allRows(sql));
+      for (const { table } of writes) written.add(table);
+      const swallowed: readonly Fault[] = writes.some(({ table }) => table === 'ledger')
+        ? [{ table: 'ledger', swallowed: true }]
+        : [];
+      for (const fault of [...writes, ...swallowed]) {
+        const { decide, before, anonymous } = await prepared();
+        const failure = await whileWritesFail(kind, sql, fault, () => thrownBy(decide()));
+        const what = JSON.stringify(fault);
+        expect(failure, what).to.be.instanceOf(fault.swallowed ? StorageUnavailable : Error);
+        expectSame(await allRows(sql), before, what);
+        expect(anonymous(await decide()), `${what}: the same decision afterwards`).to.equal(verdict);
+      }
+    });
+  }
+
+  it('was tried with a write to every table', () => {
+    expect(written).to.deep.equal(new Set(Object.keys(CHANGED)));
+  });
+});
+
+function expectSame(after: Rows, before: Rows, what: string): void {
+  // Deep equality of chai takes most of the time of this file.
+  for (const table of Object.keys(CHANGED)) {
+    expect(JSON.stringify(after[table]), `${what}: ${table}`).to.equal(JSON.stringify(before[table]));
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * One person with everything that decisions are about: agents, a live task with a delegated one, a user, a session, a block.
+ * `world` only makes up the values. `store` stores those parts that a decision needs.
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ulid } from 'ulid';
+import { activateKeys } from '../../application/decisions/activate-keys.ts';
+import type { SpentAssertion } from '../../application/decisions/assertion.ts';
+import { liftBlock } from '../../application/decisions/lift-block.ts';
+import { openStatusList } from '../../application/decisions/open-status-list.ts';
+import { openTask } from '../../application/decisions/open-task.ts';
+import { openSession } from '../../application/decisions/sessions.ts';
+import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
+import type { Agent } from '../../domain/agents/agent.ts';
+import { type AgentId, makeUserId, type UserId } from '../../domain/identifiers.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LogKey } from '../../domain/log/log-key.ts';
+import type { OperatorAct } from '../../domain/operators/operator-act.ts';
+import { newSession, type Session, type SessionHash } from '../../domain/sessions/session.ts';
+import type { ProvisionedUser } from '../../domain/signals/provisioned-user.ts';
+import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
+import type { OutsideConnection } from '../support/databases.ts';
+import { anAgent, NOON } from '../support/domain-fixtures.ts';
+import type { Storage } from '../support/storage.ts';
+import { insertBlockOnly } from './insert-block-only.ts';
+import {
+  anAssertion,
+  anEntry,
+  anOpening,
+  aRefusal,
+  newAgentId,
+  newSponsorKey,
+  renewTimes,
+} from './storage-fixtures.ts';
+
+/** When decisions end tasks, and place blocks. No fixture has another time that is equal. */
+export const LATER = instantFromMicros(NOON + 90_000_007);
+/** The expiry of the task that is due: earlier than every other expiry and end. */
+export const DUE = plusSeconds(NOON, 10);
+export const REMEMBERED = { statedAt: plusSeconds(NOON, 80), forgetAt: plusSeconds(LATER, 86_400) } as const;
+export const ROOM = 1_000_000;
+
+export type World = ReturnType<typeof aWorld>;
+
+/**
+ * @param subIsKey whether the person's `sub` is also their sponsor key
+ * @param oneAssertion whether all requests of the agent with the live task carry the same assertion
+ */
+export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
+  const newAgent = (name: string) => anAgent({ agentId: newAgentId(name), revision: 1 });
+  /** `owner` has the live task, `idle` has none, `newcomer` is not registered. */
+  const [owner, idle, newcomer] = [newAgent('owner'), newAgent('idle'), newAgent('newcomer')];
+  const sponsorKey = newSponsorKey();
+  const subject: string = subIsKey ? sponsorKey : `ada-${randomUUID()}`;
+  const sessionId = `session-${randomUUID()}`;
+  const name = `Ada.${randomUUID()}`;
+  const live = anOpening(owner, { sponsorKey, sponsor: subject, sessionId });
+  const jti = randomUUID();
+  const audience = `https://${randomUUID()}.example`;
+  return {
+    owner,
+    idle,
+    newcomer,
+    sponsorKey,
+    subject,
+    sessionId,
+    name,
+    live,
+    jti,
+    audience,
+    child: anOpening(owner, { parentTaskId: live.task.taskId, delegationDepth: 2 }),
+    due: anOpening(owner, { expiresAt: DUE }),
+    /** One entry, which a task has. */
+    list: { audience, listId: randomBytes(16).toString('base64url'), entries: 1, at: NOON },
+    user: aUser({ sponsorKey }),
+    session: aSession({ subject, sponsorKey, sessionId }),
+    keys: [aKey(`first-${name}`), aKey(`second-${name}`)] as const,
+    assertionOf: (agentId: AgentId): SpentAssertion =>
+      oneAssertion ? anAssertion(agentId, jti) : anAssertion(agentId),
+    /** The text with a fixed name in place of each random value, for comparisons of two worlds. */
+    anonymous: (value: unknown): string =>
+      [sponsorKey, subject, sessionId, name].reduce(
+        (text, made, nth) => text.replaceAll(made, `made-up ${nth}`),
+        String(JSON.stringify(value)),
+      ),
+  };
+}
+
+export type Part =
+  | 'owner'
+  | 'idle'
+  | 'task'
+  | 'due'
+  | 'expired'
+  | 'user'
+  | 'session'
+  | 'block'
+  | 'asked'
+  | 'key'
+  | 'list';
+
+/** The parts that a part needs. */
+const NEEDS: Readonly<Partial<Record<Part, readonly Part[]>>> = {
+  task: ['owner'],
+  due: ['owner'],
+  expired: ['due'],
+  asked: ['block'],
+  list: ['owner'],
+};
+
+/** In the order in which they are stored: a block would refuse the task. */
+const STORE: {
+  readonly [Each in Part]: (storage: Storage, world: World, outside: OutsideConnection) => Promise<unknown>;
+} = {
+  owner: (storage, { owner }) => registered(storage, owner),
+  idle: (storage, { idle }) => registered(storage, idle),
+  task: async (storage, { live, child }) => {
+    for (const opening of [live, child]) await opened(storage.decide(openTask, opening));
+    // One of them has its own record.
+    await renewTimes(storage, live, 3);
+  },
+  due: async (storage, { due }) => {
+    while ((await storage.decide(deleteEndedTasks, { endedBy: DUE, limit: 1000 })) > 0);
+    await opened(storage.decide(openTask, due));
+    await renewTimes(storage, due, 3);
+  },
+  expired: (storage) => storage.decide(expireDueTasks, { overBy: DUE, at: DUE, limit: 1000 }),
+  user: (storage, { user }) =>
+    storage.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: NOON }, ROOM),
+  session: (storage, { session }) => storage.decide(openSession, { session, issuedAt: NOON, replaces: undefined }),
+  block: (storage, { sponsorKey }, outside) =>
+    insertBlockOnly(storage, outside, { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON }),
+  asked: (storage, world) => storage.decide(liftBlock, lifting(world, 'rita', { earliest: NOON })),
+  key: (storage, { keys: [first] }) => storage.decide(activateKeys, { active: [first], earlier: [], at: NOON }),
+  list: async (storage, { list, owner }) => {
+    await storage.decide(openStatusList, list);
+    await opened(storage.decide(openTask, { ...anOpening(owner, { audience: list.audience }), statusDraws: [0] }));
+  },
+};
+
+export async function store(storage: Storage, world: World, outside: OutsideConnection, parts: readonly Part[]) {
+  const all = new Set(parts);
+  for (const part of all) for (const needed of NEEDS[part] ?? []) all.add(needed);
+  for (const part of Object.keys(STORE) as Part[]) if (all.has(part)) await STORE[part](storage, world, outside);
+}
+
+async function registered(storage: Storage, agent: Agent): Promise<void> {
+  await storage.agents.register(agent, anEntry('agent.registered'), aRefusal('agent_already_exists'));
+}
+
+async function opened(outcome: Promise<{ readonly kind: string }>): Promise<void> {
+  const { kind } = await outcome;
+  if (kind !== 'opened') throw new Error(`the task was not opened: ${kind}`);
+}
+
+export function aUser(changes: Partial<ProvisionedUser> = {}): ProvisionedUser {
+  return {
+    userId: makeUserId(ulid()) as UserId,
+    userName: `Ada.${randomUUID()}@Example.org`,
+    externalId: `00u-${randomUUID()}`,
+    active: true,
+    sponsorKey: newSponsorKey(),
+    revision: 1,
+    createdAt: NOON,
+    modifiedAt: instantFromMicros(NOON + 3),
+    ...changes,
+  };
+}
+
+/** The user after a change, as the use case computes it. */
+export function changedUser(stored: ProvisionedUser, changes: Partial<ProvisionedUser>): ProvisionedUser {
+  return { ...stored, revision: stored.revision + 1, modifiedAt: LATER, ...changes };
+}
+
+export function aSession(changes: Partial<Session> = {}): Session {
+  const holder = {
+    issuer: 'https://idp.example/é',
+    subject: `ada-${randomUUID()}-é😀`,
+    sponsorKey: newSponsorKey(),
+    roles: ['auditor', 'responder'],
+    sessionId: `sid-${randomUUID()}`,
+    authenticatedAt: plusSeconds(NOON, -30),
+    sealedIdToken: `sealed-${randomUUID()}`,
+  } as const;
+  const name = { kind: 'operator', sessionHash: `hash-${randomUUID()}` as SessionHash } as const;
+  return { ...newSession(name, holder, NOON, 900), ...changes };
+}
+
+export function aKey(name: string, use: LogKey['use'] = 'checkpoint'): Omit<LogKey, 'from' | 'to'> {
+  return { use, kid: `kid-${name}`, thumbprint: `thumbprint-${name}`, publicKey: `{"key":"${name} é"}` };
+}
+
+export function anAct(route: string, subject = 'olga'): OperatorAct {
+  return {
+    operator: { kind: 'person', issuer: 'https://idp.example/é', subject, sponsorKey: `key of ${subject}`, roles: [] },
+    role: 'responder',
+    route,
+    reason: 'An incident: “é”',
+    at: LATER,
+    sealed: { salt: `salt of ${subject}`, hash: 'a'.repeat(64) },
+  };
+}
+
+/** An operator lifts the block of the part `block`. @param twoPersons as in `BlockLift` */
+export function lifting({ sponsorKey }: World, operator: string, twoPersons?: { readonly earliest: typeof NOON }) {
+  const entry = anEntry('sponsor.unblocked', { at: LATER, sponsor: sponsorKey, reason: 'operator_unblocked' });
+  const refusal = { ...entry, decision: 'deny', reason: 'sponsor_block_not_owned' } as const;
+  return { sponsorKey, source: 'admin', entry, refusal, twoPersons, act: anAct('DELETE block', operator) } as const;
+}
