@@ -19,7 +19,7 @@ const WORKERS = ['main', 'check-pages'].map((name) =>
   fileURLToPath(new URL(`../adapters/storage/sqlite/worker/${name}.ts`, import.meta.url)),
 );
 /** What pages load. Their code looks for them in the folder beside it. */
-const ASSETS = ['me/page', 'browser', 'console'].map((folder) =>
+const ASSETS = ['me', 'browser', 'console'].map((folder) =>
   fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
 );
 /** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */

@@ -6,7 +6,7 @@ import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
-import { answerFaults, answerNotice } from './page/notice.ts';
+import { answerFaults, answerNotice } from './notice.ts';
 
 export interface MeSignIn extends SignInSurface {
   readonly log: Log;

@@ -1,0 +1,28 @@
+/** The document of every page. */
+
+import { type Html, html } from './html.ts';
+
+export interface Head {
+  readonly language: string;
+  readonly title: string;
+  /** The address of the icon. */
+  readonly icon: string;
+  /** The addresses of the style sheets. */
+  readonly styles: readonly string[];
+}
+
+export function documentOf({ language, title, icon, styles }: Head, body: Html): string {
+  return `${html`<!doctype html>
+<html lang="${language}" dir="ltr">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="${icon}">
+${styles.map((style) => html`<link rel="stylesheet" href="${style}">\n`)}</head>
+<body>
+${body}
+</body>
+</html>
+`}`;
+}
