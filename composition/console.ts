@@ -48,7 +48,13 @@ function screens(parts: ConsoleNeeds, origin: string, provider: SignIn): Console
   const sessionsWithin = (trace: Trace | undefined) =>
     consoleSessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
   return {
-    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
+    origin,
+    admin,
+    audit,
+    clock,
+    log,
+    overview: overview(parts),
+    views: consoleViews(parts),
     sessions: {
       find: (cookies, trace) => sessionsWithin(trace).find(cookies, trace),
       peek: (cookies, trace) => sessionsWithin(trace).peek(cookies, trace),
@@ -105,7 +111,10 @@ function consoleSignIn(
   const { settings } = parts;
   const { roleClaim } = operatorClaims(settings);
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${origin}/callback`, signedOutUri: `${origin}/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${origin}/callback`,
+    signedOutUri: `${origin}/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
@@ -133,7 +142,9 @@ function signInSurface(parts: ConsoleNeeds, origin: string, provider: SignIn): T
   return traceable(parts, (storage) => {
     const sessions = sessionsOf(parts, storage);
     return {
-      ...{ origin, provider, randomness },
+      origin,
+      provider,
+      randomness,
       findSession: consoleSessions(parts, storage, provider).find,
       async open(signedIn, earlier, trace) {
         const { issuer, person } = signedIn;

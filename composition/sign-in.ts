@@ -29,7 +29,10 @@ export function pageSignIn(parts: MeNeeds, clientSecret: Secret | undefined): Si
   if (clientId === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback`, signedOutUri: `${issuer}/me/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${issuer}/me/callback`,
+    signedOutUri: `${issuer}/me/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
@@ -42,7 +45,10 @@ export function signInSurface(parts: MeNeeds, provider: SignIn): Traceable<MeSig
   return traceable(parts, (storage) => {
     const sessions = sessionsOf(parts, storage);
     return {
-      ...{ origin: settings['Service:Issuer'], provider, randomness, log },
+      origin: settings['Service:Issuer'],
+      provider,
+      randomness,
+      log,
       findSession: meSessions(parts, storage, provider).find,
       async open({ person, issuer, ...signIn }, earlier) {
         const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);

@@ -48,7 +48,11 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     say: (response, notice) => answerNotice(response, { ...notice, base }),
   };
   const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
-    ...{ surface: forRequest(surface, request), person: session.holder, session, base, options },
+    surface: forRequest(surface, request),
+    person: session.holder,
+    session,
+    base,
+    options,
   });
 
   const show =
@@ -134,7 +138,11 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const notice = flash.take(request, response);
   const view: MeView = {
     ...options,
-    ...{ base, person: person.subject, now: options.clock.now(), formToken: session.formToken, notice },
+    base,
+    person: person.subject,
+    now: options.clock.now(),
+    formToken: session.formToken,
+    notice,
     live: page.tasks.filter(({ state }) => state === 'live'),
     history: page.tasks.filter(({ state }) => state !== 'live'),
     next: page.nextAfter && formatAfter(page.nextAfter),

@@ -15,7 +15,10 @@ export interface MeSignIn extends SignInSurface {
 export function meSignInRouter(surface: Traceable<MeSignIn>): Router {
   const base = issuerPath(surface.origin);
   return signInRouter(surface, {
-    ...{ cookies: meCookies, home: 'me', base, mount: '/me' },
+    cookies: meCookies,
+    home: 'me',
+    base,
+    mount: '/me',
     say: (response, notice) => answerNotice(response, { ...notice, base }),
     faults: answerFaults(surface.log, base),
   });

@@ -4,9 +4,9 @@
  * it until then.
  */
 
-import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import type { LedgerRecord } from '../ledger/record.ts';
-import type { Task, TaskState } from './task.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import type { Task, TaskState } from '../../../domain/tasks/task.ts';
 
 export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
   readonly state: TaskState;
