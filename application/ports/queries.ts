@@ -205,7 +205,7 @@ export interface BlocksQuestion {
 export type BlockPosition = Pick<SponsorBlock, 'sponsorKey' | 'source' | 'blockedAt'>;
 
 export interface ActsQuestion {
-  /** Acts whose own record has this number, or that explain it: their records lie between their first one and their own. */
+  /** The act whose own record has this number, or the act whose records span it. */
   readonly seq?: number | undefined;
   /** The `sub` of the operator. */
   readonly subject?: string | undefined;
