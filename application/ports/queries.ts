@@ -205,7 +205,7 @@ export interface BlocksQuestion {
 export type BlockPosition = Pick<SponsorBlock, 'sponsorKey' | 'source' | 'blockedAt'>;
 
 export interface ActsQuestion {
-  /** The act whose own record has this number, or the act whose records span it. */
+  /** Acts whose own record has this number, or whose records span it. */
   readonly seq?: number | undefined;
   /** The `sub` of the operator. */
   readonly subject?: string | undefined;
