@@ -98,8 +98,7 @@ export function concurrencyLimiter(limits: ConcurrencyLimits, now: () => number)
         settle(undefined);
         return undefined;
       }
-      const waiter = append(queue, now(), settle);
-      return { leave: () => remove(queue, waiter) };
+      return append(queue, now(), settle);
     },
     expire,
     get isFull() {
@@ -125,13 +124,17 @@ function permit(giveBack: () => void): Permit {
   };
 }
 
-function append(queue: Queue, since: number, settle: Waiter['settle']): Waiter {
+function append(queue: Queue, since: number, settle: Waiter['settle']): QueueEntry {
   const waiter: Waiter = { since, settle, previous: queue.last, next: undefined, isQueued: true };
   if (queue.last === undefined) queue.first = waiter;
   else queue.last.next = waiter;
   queue.last = waiter;
   queue.length += 1;
-  return waiter;
+  return {
+    leave() {
+      remove(queue, waiter);
+    },
+  };
 }
 
 /** Does nothing if the waiter has left the queue. */
