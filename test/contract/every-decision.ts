@@ -267,6 +267,10 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     const user = aUser({ sponsorKey, userName, active: false });
     return { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM };
   }),
+  'the creation of a user of another person with that name': row(addUser, [], ({ name }) => {
+    const user = aUser({ userName: name.toUpperCase() });
+    return { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM };
+  }),
   'the deactivation of a user': row(changeUser, ['user', 'task'], ({ user: stored, name: userName }) => {
     const user = changedUser(stored, { active: false, userName });
     return { stored, user, statements: statementsOf(stored, user), at: LATER };

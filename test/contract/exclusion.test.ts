@@ -93,7 +93,7 @@ function representative(pairs: readonly Pair[]): readonly Pair[] {
   const seen = new Set<string>();
   return pairs.filter(({ first, second }) => {
     if (first === second) return false;
-    if (issuesToken(first) !== issuesToken(second)) return true;
+    if (issuesToken(first) || issuesToken(second)) return true;
     const names = [first, second].map(({ decision }) => decision.name).sort();
     const isNew = !seen.has(names.join());
     seen.add(names.join());
@@ -103,7 +103,7 @@ function representative(pairs: readonly Pair[]): readonly Pair[] {
 
 interface Outcome {
   readonly verdicts: readonly string[];
-  /** Event, reason and count of each record, in order. */
+  /** Event, reason, count and person of each record, in order. */
   readonly records: readonly string[];
 }
 
@@ -131,7 +131,9 @@ onEveryDatabase('decisions that exclude each other', ({ storage, database, outsi
     const before = await storage().ledger.settledThrough();
     const outcome = async (verdicts: readonly unknown[]): Promise<Outcome> => {
       const records = await recordsAfter(storage(), before);
-      const named = records.map(({ event, reason, count }) => [event, reason, count].join(' '));
+      const named = records.map(({ event, reason, count, sponsor }) =>
+        world.anonymous([event, reason, count, sponsor]),
+      );
       return { verdicts: verdicts.map(world.anonymous), records: named };
     };
     return { one: deciding(storage(), first), two: deciding(other, second), outcome, deciding };
@@ -187,7 +189,7 @@ onEveryDatabase('decisions that exclude each other', ({ storage, database, outsi
     });
   }
 
-  for (const pair of plain.filter(({ first, second }) => first === second)) {
+  for (const pair of all.filter(({ first, second }) => first === second)) {
     it(`do at once what ${CALLERS} callers ask, as if one came first: ${pair.title}`, async () => {
       const [{ verdicts, records }, recorded] = await serially(pair);
       const repeated = <Each>([of, ...more]: readonly Each[]) => [

@@ -69,7 +69,7 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     live,
     jti,
     audience,
-    child: anOpening(owner, { parentTaskId: live.task.taskId, delegationDepth: 2 }),
+    child: anOpening(owner, { parentTaskId: live.task.taskId, sponsor: 'grace', delegationDepth: 2 }),
     due: anOpening(owner, { expiresAt: DUE }),
     /** One entry, which a task has. */
     list: { audience, listId: randomBytes(16).toString('base64url'), entries: 1, at: NOON },
