@@ -275,6 +275,10 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     const user = changedUser(stored, { active: false, userName });
     return { stored, user, statements: statementsOf(stored, user), at: LATER };
   }),
+  'the reactivation of a user': row(changeUser, ['away'], ({ away: stored }) => {
+    const user = changedUser(stored, { active: true });
+    return { stored, user, statements: statementsOf(stored, user), at: LATER };
+  }),
   'a change of a user to another person': row(changeUser, ['user', 'task'], ({ user: stored, subject }) => {
     const user = changedUser(stored, { sponsorKey: `new ${subject}` as SponsorBlock['sponsorKey'] });
     return { stored, user, statements: statementsOf(stored, user), at: LATER };

@@ -6,7 +6,7 @@ import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { findStatusList } from '../../adapters/storage/queries/status-lists.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
-import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
+import { expireDueTasks } from '../../application/decisions/sweep.ts';
 import { listOpener, openListedTask } from '../../application/token/open-listed-task.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
@@ -113,13 +113,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(await held()).to.equal(0);
   });
 
-  it('are of no task that was opened without draws', async () => {
-    const { audience } = await openedList(16);
-    const opening = anOpening(agent, { audience });
-    expect(await storage().decide(openTask, opening)).to.deep.equal({ kind: 'opened' });
-    expect(await statusOf(opening)).to.equal(undefined);
-  });
-
   it('are found without luck once all draws are taken, the last one too; then there is none', async () => {
     for (const start of [0, 5, 15]) {
       const { audience, listId } = await openedList(16);
@@ -138,18 +131,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       expect((await storage().statusLists.find(another.listId))?.entries).to.equal(32);
       expect(listId).not.to.equal(another.listId);
     }
-  });
-
-  it("are of a list of the task's own audience", async () => {
-    await openedList(16);
-    expect((await draw(newAudience(), [1])).verdict).to.deep.equal({ kind: 'no_status_index' });
-  });
-
-  it('need a new list only if no open one has room', async () => {
-    const { audience } = await openedList(16);
-    const next = { audience, listId: newListId(), entries: 16, at: AT };
-    expect(await storage().decide(openStatusList, next)).to.equal('in_place');
-    expect(await storage().statusLists.find(next.listId)).to.equal(undefined);
   });
 
   it('are never shared by two tasks that are opened at once with the same candidates, also by two replicas', async () => {
@@ -278,22 +259,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([]);
     // The oldest open list comes first.
     expect((await drawn(audience, [1])).status).to.deep.equal({ listId, index: 0 });
-  });
-
-  it('keep an ended task from its deletion', async () => {
-    const expiresAt = plusSeconds(NOON, 500);
-    const { audience } = await openedList(16);
-    const opening = await drawn(audience, [3], { expiresAt });
-    await storage().tasks.end(
-      { kind: 'task', taskId: opening.task.taskId },
-      { at: AT, reason: 'operator_kill_switch' },
-    );
-    const remove = () => storage().decide(deleteEndedTasks, { endedBy: AT, limit: 1000 });
-    await remove();
-    expect(await statusOf(opening)).not.to.equal(undefined);
-    await sweep(expiresAt);
-    await remove();
-    expect(await storage().tasks.findGrant(agent.agentId, opening.grantHash)).to.equal(undefined);
   });
 
   it('of an unused list are no more after a day and an hour: it is closed, then deleted', async () => {

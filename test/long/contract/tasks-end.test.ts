@@ -1,2 +1,0 @@
-import '../../support/full-length.ts';
-import '../../contract/tasks-end.test.ts';
