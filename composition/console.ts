@@ -47,7 +47,13 @@ function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface
   const sessionsWithin = (trace: Trace | undefined) =>
     consoleSessions(parts, (trace && storageWithin?.(trace)) ?? storage, provider);
   return {
-    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
+    origin,
+    admin,
+    audit,
+    clock,
+    log,
+    overview: overview(parts),
+    views: consoleViews(parts),
     sessions: {
       find: (cookies, trace) => sessionsWithin(trace).find(cookies, trace),
       peek: (cookies, trace) => sessionsWithin(trace).peek(cookies, trace),
@@ -102,7 +108,10 @@ function consoleSignIn(
   const { settings } = parts;
   const { roleClaim } = operatorClaims(settings);
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${origin}/callback`, signedOutUri: `${origin}/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${origin}/callback`,
+    signedOutUri: `${origin}/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',
@@ -130,7 +139,9 @@ function signInSurface(parts: Parts, origin: string, provider: SignIn): Traceabl
   return traceable(parts, (storage) => {
     const sessions = sessionsOf(parts, storage);
     return {
-      ...{ origin, provider, randomness },
+      origin,
+      provider,
+      randomness,
       findSession: consoleSessions(parts, storage, provider).find,
       async open(signedIn, earlier, trace) {
         const { issuer, person } = signedIn;

@@ -27,7 +27,10 @@ export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): Sign
   if (clientId === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback`, signedOutUri: `${issuer}/me/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${issuer}/me/callback`,
+    signedOutUri: `${issuer}/me/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,
@@ -40,7 +43,10 @@ export function signInSurface(parts: Parts, provider: SignIn): Traceable<MeSignI
   return traceable(parts, (storage) => {
     const sessions = sessionsOf(parts, storage);
     return {
-      ...{ origin: settings['Service:Issuer'], provider, randomness, log },
+      origin: settings['Service:Issuer'],
+      provider,
+      randomness,
+      log,
       findSession: meSessions(parts, storage, provider).find,
       async open({ person, issuer, ...signIn }, earlier) {
         const secret = await beginSession(sessions, { ...person, issuer, roles: [] }, signIn, earlier);

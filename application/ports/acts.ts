@@ -3,7 +3,7 @@
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
 
 export interface ActsQuestion {
-  /** Acts whose own record has this number, or that explain it: their records lie between their first one and their own. */
+  /** Acts whose own record has this number, or whose records span it. */
   readonly seq?: number | undefined;
   /** The `sub` of the operator. */
   readonly subject?: string | undefined;

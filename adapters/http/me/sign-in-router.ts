@@ -6,7 +6,7 @@ import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
-import { answerFaults, answerNotice } from './page/notice.ts';
+import { answerFaults, answerNotice } from './notice.ts';
 
 export interface MeSignIn extends SignInSurface {
   readonly log: Log;
@@ -15,7 +15,10 @@ export interface MeSignIn extends SignInSurface {
 export function meSignInRouter(surface: Traceable<MeSignIn>): Router {
   const base = issuerPath(surface.origin);
   return signInRouter(surface, {
-    ...{ cookies: meCookies, home: 'me', base, mount: '/me' },
+    cookies: meCookies,
+    home: 'me',
+    base,
+    mount: '/me',
     say: (response, notice) => answerNotice(response, { ...notice, base }),
     faults: answerFaults(surface.log, base),
   });

@@ -168,7 +168,13 @@ async function readNow({ admin, audit, overview, now, may }: ScreenContext): Pro
     may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
   ]);
   return {
-    ...{ now, live, blocked, backlog, denials, hasSink: overview.hasSink, mayStop: may('responder') },
+    now,
+    live,
+    blocked,
+    backlog,
+    denials,
+    hasSink: overview.hasSink,
+    mayStop: may('responder'),
     newest: newest.kind === 'page' ? newest.items : [],
   };
 }

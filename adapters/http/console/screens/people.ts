@@ -155,8 +155,15 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promi
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);
   const view = {
-    ...{ now, sponsorKey, blocks, live, formToken, mayRespond: context.may('responder') },
-    ...{ twoPersons: overview.twoPersons, pendingUntil, newest: newest.kind === 'page' ? newest.items : [] },
+    now,
+    sponsorKey,
+    blocks,
+    live,
+    formToken,
+    mayRespond: context.may('responder'),
+    twoPersons: overview.twoPersons,
+    pendingUntil,
+    newest: newest.kind === 'page' ? newest.items : [],
   };
   return { title: 'Person', body: renderPerson(view) };
 }

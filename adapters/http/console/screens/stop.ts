@@ -198,7 +198,10 @@ const stopPerson: ChangeByForm = async ({ admin }, field) => {
 function ended(outcome: StopOutcome | undefined): FormResult {
   if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
   return {
-    ...{ kind: 'refused', status: 404, reason: 'not_found', title: 'There is nothing to end' },
+    kind: 'refused',
+    status: 404,
+    reason: 'not_found',
+    title: 'There is nothing to end',
     text: 'The task or the agent does not exist. Nothing was changed.',
   };
 }

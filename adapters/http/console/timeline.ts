@@ -2,10 +2,10 @@
  * The life of a task in time: a bar for the task and for each of its tokens (`tokenEnd`), and what was decided about it.
  */
 
-import { type Instant, instantFromSeconds, toSeconds } from '../instant.ts';
-import type { LedgerRecord } from '../ledger/record.ts';
-import { endReasonOf, tokenEnd } from './lifetime.ts';
-import type { Task, TaskState } from './task.ts';
+import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { endReasonOf, tokenEnd } from '../../../domain/tasks/lifetime.ts';
+import type { Task, TaskState } from '../../../domain/tasks/task.ts';
 
 export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
   readonly state: TaskState;

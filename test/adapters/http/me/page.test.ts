@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { renderMe, renderMessage, renderResume } from '../../../../../adapters/http/me/page/page.ts';
-import { type Language, languages, type MeView } from '../../../../../adapters/http/me/page/view.ts';
-import { makeTaskId } from '../../../../../domain/identifiers.ts';
-import { plusSeconds } from '../../../../../domain/instant.ts';
+import { renderMe, renderMessage, renderResume } from '../../../../adapters/http/me/page.ts';
+import { type Language, languages, type MeView } from '../../../../adapters/http/me/view.ts';
+import { makeTaskId } from '../../../../domain/identifiers.ts';
+import { plusSeconds } from '../../../../domain/instant.ts';
 import {
   accessibilityFaults,
   browse,
@@ -11,8 +11,8 @@ import {
   devices,
   looksByLength,
   screenshot,
-} from '../../../../support/browser.ts';
-import { agentIdOf } from '../../../../support/domain-fixtures.ts';
+} from '../../../support/browser.ts';
+import { agentIdOf } from '../../../support/domain-fixtures.ts';
 import { aBusyView, anEndedTask, aTask, aView, now } from './fixtures.ts';
 import { type ServedPage, servePage } from './served-page.ts';
 

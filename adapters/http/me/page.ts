@@ -1,16 +1,21 @@
 /** The person's page: what acts for them, and the forms that stop it. Every form works without the script. */
 
-import type { MyTask } from '../../../../application/me/my-tasks.ts';
-import { toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html, type Insert } from '../../browser/html.ts';
-import { form as formOf, isolated, placeOf } from '../../browser/words.ts';
+import type { MyTask } from '../../../application/me/my-tasks.ts';
+import { toMillisecondText } from '../../../domain/instant.ts';
+import { documentOf } from '../browser/document.ts';
+import { type Html, html, type Insert } from '../browser/html.ts';
+import { form as formOf, isolated, placeOf } from '../browser/words.ts';
 import { assets } from './assets.ts';
-import { type MessageKind, type Texts, texts } from './texts.ts';
+import { de } from './texts/de.ts';
+import { en } from './texts/en.ts';
+import type { MessageKind, Texts } from './texts/texts.ts';
 import { moment } from './times.ts';
 import type { Language, MeView } from './view.ts';
 
 /** The field of a form that stops one agent. Its address names no agent, because servers and browsers keep addresses. */
 export const AGENT_FIELD = 'agent_id';
+
+const texts: Readonly<Record<Language, Texts>> = { en, de };
 
 /** @returns a whole document */
 export function renderMe(view: MeView, language: Language): string {
@@ -39,7 +44,7 @@ ${view.signsOutEverywhere && signOutEverywhere(view, words)}
 <template id="over"><h1>${words.title}</h1>${overMessage(base, words)}</template>
 <script type="module" src="${base}${assets.script.path}"></script>
 <script type="module" src="${base}${assets.renewal.path}"></script>`;
-  return documentOf({ base, language, title: words.title }, body);
+  return pageOf({ base, language, title: words.title }, body);
 }
 
 /** The page that lifts the pause, after the person has signed in again. */
@@ -59,7 +64,7 @@ ${resumeButton(view, words.resumeNow)}
 <a class="button" href="${view.base}/me">${words.back}</a>
 </div>
 </main>`;
-  return documentOf({ base: view.base, language, title: words.resume }, body);
+  return pageOf({ base: view.base, language, title: words.resume }, body);
 }
 
 /** A page about no task: an error, or an end. The page `signing_out` opens its link. @param to where its link leads */
@@ -70,7 +75,7 @@ export function renderMessage(kind: MessageKind, language: Language, base: strin
 <p>${text}</p>
 <p><a class="button main" href="${to.startsWith('/') ? base : ''}${to}">${action}</a></p>
 </main>`;
-  return documentOf({ base, language, title, opens: kind === 'signing_out' ? to : undefined }, body);
+  return pageOf({ base, language, title, opens: kind === 'signing_out' ? to : undefined }, body);
 }
 
 interface Head {
@@ -81,25 +86,16 @@ interface Head {
   readonly opens?: string | undefined;
 }
 
-function documentOf({ base, language, title, opens }: Head, body: Html): string {
-  return `${html`<!doctype html>
-<html lang="${language}" dir="ltr">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
-<link rel="icon" href="${base}${assets.mark.path}">
-<link rel="stylesheet" href="${base}${assets.common.path}">
-<link rel="stylesheet" href="${base}${assets.style.path}">
-</head>
-<body>
-<div class="page">
+function pageOf({ base, language, title, opens }: Head, body: Html): string {
+  const { mark, common, style } = assets;
+  const styles = [common, style].map(({ path }) => `${base}${path}`);
+  return documentOf(
+    { language, title, icon: `${base}${mark.path}`, styles, opens },
+    html`<div class="page">
 <a class="skip button" href="#main">${texts[language].skip}</a>
 ${body}
-</div>
-</body>
-</html>
-`}`;
+</div>`,
+  );
 }
 
 function whatAgentsMay(view: MeView): { mayBegin: boolean; mayPause: boolean } {

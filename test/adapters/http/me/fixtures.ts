@@ -1,10 +1,10 @@
 /** Views of the person's page. */
 
-import type { MeView } from '../../../../../adapters/http/me/page/view.ts';
-import type { MyTask } from '../../../../../application/me/my-tasks.ts';
-import { makeTaskId } from '../../../../../domain/identifiers.ts';
-import { instantFromMillis, plusSeconds } from '../../../../../domain/instant.ts';
-import { agentIdOf } from '../../../../support/domain-fixtures.ts';
+import type { MeView } from '../../../../adapters/http/me/view.ts';
+import type { MyTask } from '../../../../application/me/my-tasks.ts';
+import { makeTaskId } from '../../../../domain/identifiers.ts';
+import { instantFromMillis, plusSeconds } from '../../../../domain/instant.ts';
+import { agentIdOf } from '../../../support/domain-fixtures.ts';
 
 export const now = instantFromMillis(Date.UTC(2026, 10, 23, 14, 5));
 

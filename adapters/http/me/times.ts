@@ -1,8 +1,8 @@
 /** Times and lengths of time in the language of the page. assets/me.js repeats this with the person's own clock. */
 
-import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
-import { type Html, html } from '../../browser/html.ts';
-import { relative } from '../../browser/times.ts';
+import { type Instant, secondsBetween, toMillisecondText } from '../../../domain/instant.ts';
+import { type Html, html } from '../browser/html.ts';
+import { relative } from '../browser/times.ts';
 import type { Language } from './view.ts';
 
 /** Distance and time of day, with the date if it is another one. In UTC: only the script knows the person's time zone. */

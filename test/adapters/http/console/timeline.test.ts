@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';
-import type { LedgerRecord } from '../../../domain/ledger/record.ts';
-import { type TimedTask, type TokenTtl, timelineOf } from '../../../domain/tasks/timeline.ts';
+import { type TimedTask, type TokenTtl, timelineOf } from '../../../../adapters/http/console/timeline.ts';
+import { instantFromSeconds, plusSeconds } from '../../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
 
 const START = instantFromSeconds(1_800_000_000);
 const at = (seconds: number) => plusSeconds(START, seconds);

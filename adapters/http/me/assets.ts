@@ -1,6 +1,6 @@
 /** The files that the page loads. */
 
-import { readAsset, readCommonStyle, readMark, readRenewal } from '../../browser/assets.ts';
+import { readAsset, readCommonStyle, readMark, readRenewal } from '../browser/assets.ts';
 
 export const ASSETS_BASE = '/me';
 

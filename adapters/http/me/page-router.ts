@@ -4,23 +4,23 @@
  */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { MyTasksCursor } from '../../../../application/me/my-tasks.ts';
-import type { MyStopSelection } from '../../../../application/me/stop-my-tasks.ts';
-import type { Clock } from '../../../../application/ports/runtime.ts';
-import { parseAgentId, parseTaskId } from '../../../../domain/identifiers.ts';
-import { isSignInDated } from '../../../../domain/sessions/sign-in-age.ts';
-import type { MePerson } from '../../../../domain/sponsors/me-person.ts';
-import { serveAssets } from '../../browser/assets.ts';
-import { flashCookie } from '../../browser/flash.ts';
-import { type FormField, type Guard, sessionOfForm, sessionOfPage } from '../../browser/guards.ts';
-import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../../browser/page-headers.ts';
-import type { BrowserSession } from '../../browser/session.ts';
-import { queryParameters } from '../../message/head.ts';
-import { issuerPath } from '../../routes.ts';
-import { forRequest, type Traceable } from '../../traceable.ts';
-import { meCookies } from '../cookies.ts';
-import { formatAfter, type MeSurface, parseAfter } from '../me-router.ts';
+import type { MyTasksCursor } from '../../../application/me/my-tasks.ts';
+import type { MyStopSelection } from '../../../application/me/stop-my-tasks.ts';
+import type { Clock } from '../../../application/ports/runtime.ts';
+import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import { isSignInDated } from '../../../domain/sessions/sign-in-age.ts';
+import type { MePerson } from '../../../domain/sponsors/me-person.ts';
+import { serveAssets } from '../browser/assets.ts';
+import { flashCookie } from '../browser/flash.ts';
+import { type FormField, type Guard, sessionOfForm, sessionOfPage } from '../browser/guards.ts';
+import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../browser/page-headers.ts';
+import type { BrowserSession } from '../browser/session.ts';
+import { queryParameters } from '../message/head.ts';
+import { issuerPath } from '../routes.ts';
+import { forRequest, type Traceable } from '../traceable.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
+import { meCookies } from './cookies.ts';
+import { formatAfter, type MeSurface, parseAfter } from './me-router.ts';
 import { answerFaults, answerNotice, languageOf, type Notice as NoticePage } from './notice.ts';
 import { AGENT_FIELD, renderMe, renderResume } from './page.ts';
 import { type MeView, type Notice, noticeKinds } from './view.ts';
@@ -47,7 +47,11 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     say: (response, notice) => answerNotice(response, { ...notice, base }),
   };
   const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
-    ...{ surface: forRequest(surface, request), person: session.holder, session, base, options },
+    surface: forRequest(surface, request),
+    person: session.holder,
+    session,
+    base,
+    options,
   });
 
   const show =
@@ -134,7 +138,11 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const notice = flash.take(request, response);
   const view: MeView = {
     ...options,
-    ...{ base, person: person.sponsorKey, now: options.clock.now(), formToken: session.formToken, notice },
+    base,
+    person: person.sponsorKey,
+    now: options.clock.now(),
+    formToken: session.formToken,
+    notice,
     live: page.tasks.filter(({ state }) => state === 'live'),
     history: page.tasks.filter(({ state }) => state !== 'live'),
     next: page.nextAfter && formatAfter(page.nextAfter),

@@ -2,13 +2,13 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Response } from 'express';
-import type { Log } from '../../../../application/ports/telemetry.ts';
-import { trimOws } from '../../../../domain/trim-ows.ts';
-import { answerFaultsWithPages } from '../../browser/faults.ts';
-import { PAGE_HEADERS, wantsPage } from '../../browser/page-headers.ts';
-import { discardRest } from '../../message/body.ts';
+import type { Log } from '../../../application/ports/telemetry.ts';
+import { trimOws } from '../../../domain/trim-ows.ts';
+import { answerFaultsWithPages } from '../browser/faults.ts';
+import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
+import { discardRest } from '../message/body.ts';
 import { renderMessage } from './page.ts';
-import type { MessageKind } from './texts.ts';
+import type { MessageKind } from './texts/texts.ts';
 import { type Language, languages } from './view.ts';
 
 export interface Notice {

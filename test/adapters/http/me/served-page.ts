@@ -1,9 +1,9 @@
 /** Serves one document with the files of the page, without the service. */
 
 import { createServer } from 'node:http';
-import { assets } from '../../../../../adapters/http/me/page/assets.ts';
-import { freePort } from '../../../../../scripts/free-port.ts';
-import { listen } from '../../../../support/listening.ts';
+import { assets } from '../../../../adapters/http/me/assets.ts';
+import { freePort } from '../../../../scripts/free-port.ts';
+import { listen } from '../../../support/listening.ts';
 
 export interface ServedPage {
   readonly address: string;

@@ -1,8 +1,8 @@
 /** What the person's page shows. */
 
-import type { MyTask } from '../../../../application/me/my-tasks.ts';
-import type { Instant } from '../../../../domain/instant.ts';
-import type { Flash } from '../../browser/flash.ts';
+import type { MyTask } from '../../../application/me/my-tasks.ts';
+import type { Instant } from '../../../domain/instant.ts';
+import type { Flash } from '../browser/flash.ts';
 
 export interface MeView {
   /** The path of the issuer, before `/me`. */
