@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { providerExaminations } from '../../../application/doctor/provider.ts';
-import { observedSigner } from '../../../composition/doctor/provider-sources.ts';
+import { signerAt } from '../../../composition/doctor/provider-sources.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
@@ -15,8 +15,8 @@ describe('The examination of the provider keys', () => {
         request,
         response,
       );
-    const access = { network: httpNetwork(), clock: movedClock(), limitMs: 2000 };
-    const signer = observedSigner({ kind: 'issuer', issuer: server.url }, access);
+    const access = { network: httpNetwork(), clock: movedClock() };
+    const signer = signerAt({ kind: 'issuer', issuer: server.url }, access);
     return providerExaminations(signer)
       .find(({ check }) => check === 'provider keys')
       ?.examine();
