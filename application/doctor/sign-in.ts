@@ -6,7 +6,7 @@
 import { isTextList, type JsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { ClientTrial } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
-import { describeProblem } from './observation.ts';
+import { describeProblem } from './problem.ts';
 
 export interface PageClient {
   /** `sign-in` at the page `/me`, or `console`. */
@@ -113,7 +113,7 @@ async function judgeTrial(client: PageClient, trial: ClientTrial): Promise<Findi
         `Run this again, and sign in once. ${registrationOf(client)}`,
       );
     case 'no_token_endpoint': {
-      const { sentence, remedy } = describeProblem({ sentence: trial.problem, status: trial.status });
+      const { sentence, remedy } = describeProblem(trial);
       return failed(
         `The token_endpoint of the provider's metadata does not answer as one. ${sentence}`,
         remedy ?? 'See where that address leads from here.',
