@@ -38,7 +38,8 @@ export interface Texts {
   readonly signedInAs: (person: Html) => Html;
   readonly signOut: string;
   /** The sign-out at the identity provider too. */
-  readonly everywhere: { readonly title: string; readonly means: string; readonly now: string };
+  /** The title is also on the button. */
+  readonly everywhere: { readonly title: string; readonly means: string };
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;
@@ -96,7 +97,6 @@ const en: Texts = {
     title: 'Sign out everywhere',
     means:
       'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
-    now: 'Sign out here and at my organisation',
   },
   live: 'Now',
   history: 'Ended',
@@ -316,7 +316,6 @@ const de: Texts = {
     title: 'Überall abmelden',
     means:
       'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
-    now: 'Hier und bei meiner Organisation abmelden',
   },
   live: 'Jetzt',
   history: 'Beendet',
