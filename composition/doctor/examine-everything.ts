@@ -212,7 +212,7 @@ function ofSignIn(
     ...{ check: 'sign-in', secretSetting: 'Service:Me:ClientSecret:Path', clientId },
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
-    claims: claimsOf(whole),
+    claims: [...claimsOf(whole), ...(whole['Service:Me:Pause'] ? ['auth_time (to pause agents)'] : [])],
     fileProblem: () => pageFileProblem(whole),
   };
   const { provider } = identityProvider(whole, access);
