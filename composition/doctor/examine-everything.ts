@@ -274,7 +274,7 @@ function ofPage(sources: Sources): readonly Examination[] {
     secretSetting: 'Service:Me:ClientSecret:Path',
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
-    claims: claimsOf(whole),
+    claims: [...claimsOf(whole), ...(whole['Service:Me:Pause'] ? ['auth_time (to pause agents)'] : [])],
     fileProblem: () => pageFileProblem(whole),
   };
   return ofSignIn(client, whole, provider, sources);
