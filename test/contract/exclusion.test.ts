@@ -1,7 +1,7 @@
 /**
- * Pairs of decisions that exclude each other, derived from their locks and from the rows that their facts lock: the second
- * waits for the first and sees all its writes, so the two end as they would one after the other. Each runs on its own
- * process on Postgres. test/application/decisions has the locks of each decision.
+ * Pairs of decisions that exclude each other, derived from their locks and from the rows that their facts lock: the
+ * second waits for the first and sees all its writes, so the two end as they would one after the other. On Postgres each
+ * runs in another process. test/application/decisions has the locks of each decision.
  */
 
 import { expect } from 'chai';
@@ -95,7 +95,7 @@ const REQUESTS: readonly (Row | undefined)[] = [
 ];
 const isOfRequest = ({ first, second }: Pair) => REQUESTS.includes(first) && !opens(second);
 
-/** Of each two decisions one pair; with one that opens something, a pair in each order for each combination of locks. */
+/** One pair of each two decisions. If one of them opens something: in each order, one for each combination of locks. */
 function byLocks({ first, second, classes }: Pair): string {
   const names = [first, second].map(({ decision }) => decision.name);
   const isOrdered = opens(first) || opens(second);
@@ -114,7 +114,7 @@ interface Outcome {
 }
 
 onEveryDatabase('decisions that exclude each other', ({ storage, database, kind }) => {
-  /** SQLite runs one writing transaction at a time, whatever the decisions: one pair for each first decision is enough. */
+  /** SQLite runs one writing transaction at a time: one pair for each first decision is enough. */
   const hasLocks = kind.engine === 'postgres';
   const some = oneOfEach(all, hasLocks ? byLocks : ({ first }) => first.decision.name);
   let other: Storage;
