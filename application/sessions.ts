@@ -13,8 +13,8 @@ import {
 } from '../domain/sessions/session.ts';
 import { closeSession, openSession, useSession } from './decisions/sessions.ts';
 import type { Decisions } from './ports/decisions.ts';
-import type { Sessions } from './ports/queries.ts';
 import type { Digest, Randomness, Sealing, SharedTime } from './ports/runtime.ts';
+import type { Sessions } from './ports/sessions.ts';
 
 /** What the sessions of one kind need. */
 export interface PageSessions {

@@ -41,7 +41,13 @@ function screens(parts: Parts, origin: string, provider: SignIn): ConsoleSurface
   const { operators } = admin;
   if (operators === undefined) throw new Error('the console is opened without operators');
   return {
-    ...{ origin, admin, audit, clock, log, overview: overview(parts), views: consoleViews(parts) },
+    origin,
+    admin,
+    audit,
+    clock,
+    log,
+    overview: overview(parts),
+    views: consoleViews(parts),
     sessions: consoleSessions(parts, provider),
     examine: sharedExamination(async () => {
       // Loaded by the first operator who asks.
@@ -93,7 +99,10 @@ function consoleSignIn(
   const { settings } = parts;
   const { roleClaim } = operatorClaims(settings);
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${origin}/callback`, signedOutUri: `${origin}/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${origin}/callback`,
+    signedOutUri: `${origin}/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     // An operator need not be a person whom agents act for.
     sponsorKeyClaim: 'sub',

@@ -3,8 +3,8 @@
 import type { HttpSurfaces } from '../adapters/http/app.ts';
 import type { MeSurface } from '../adapters/http/me/me-router.ts';
 import { meRoutes } from '../adapters/http/me/me-routes.ts';
-import type { PageOptions } from '../adapters/http/me/page/page-router.ts';
-import type { ScopeWords } from '../adapters/http/me/page/view.ts';
+import type { PageOptions } from '../adapters/http/me/page-router.ts';
+import type { ScopeWords } from '../adapters/http/me/view.ts';
 import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
 import { validateMeToken } from '../application/authentication/validate-me-token.ts';
 import { myRecords, proveMyRecord } from '../application/me/my-records.ts';

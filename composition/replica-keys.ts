@@ -1,7 +1,7 @@
 /** Asks a replica for its published keys, and compares them with the configured ones. */
 
 import type { ReplicaAnswer } from '../adapters/cli/key-report.ts';
-import { type Network, NetworkFailure } from '../application/ports/network.ts';
+import { type Network, NetworkFailure, type Problem } from '../application/ports/network.ts';
 import type { Jwk } from '../domain/agents/public-key.ts';
 import { isJsonObject, type Json, member, parseStrictJson } from '../domain/tokens/strict-json.ts';
 
@@ -43,10 +43,7 @@ function isPublishedAs(one: PublishedKey, other: PublishedKey): boolean {
   return one.kid === other.kid && one.x === other.x && one.y === other.y;
 }
 
-async function publishedBy(
-  network: Network,
-  server: string,
-): Promise<readonly PublishedKey[] | { readonly problem: string }> {
+async function publishedBy(network: Network, server: string): Promise<readonly PublishedKey[] | Problem> {
   try {
     const { status, body } = await network.send({
       method: 'GET',
@@ -55,7 +52,7 @@ async function publishedBy(
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
     });
-    if (status !== 200) return { problem: `The answer's status was ${status}.` };
+    if (status !== 200) return { problem: `The answer's status was ${status}.`, status };
     return signingKeysOf(parseStrictJson(body)) ?? { problem: 'The answer is not a key set of this service.' };
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;

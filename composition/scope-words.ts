@@ -1,7 +1,7 @@
 /** Reads the file of `Service:Me:ScopeDescriptions`: what each scope is called on the page `/me`. */
 
 import { readFile } from 'node:fs/promises';
-import { languages, type ScopeWords } from '../adapters/http/me/page/view.ts';
+import { languages, type ScopeWords } from '../adapters/http/me/view.ts';
 import { isScopeToken } from '../domain/scope.ts';
 import type { Json } from '../domain/tokens/strict-json.ts';
 import { describeSettingError, StartupError } from './startup-error.ts';

@@ -24,7 +24,10 @@ export function pageSignIn(parts: Parts, clientSecret: Secret | undefined): Sign
   if (clientId === undefined) return undefined;
   const issuer = settings['Service:Issuer'];
   const client = {
-    ...{ clientId, clientSecret, redirectUri: `${issuer}/me/callback`, signedOutUri: `${issuer}/me/signed-out` },
+    clientId,
+    clientSecret,
+    redirectUri: `${issuer}/me/callback`,
+    signedOutUri: `${issuer}/me/signed-out`,
     assertionAudience: settings['Service:UpstreamIdp:ClientAssertionAudience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
     longestSignIn: LONGEST_SIGN_IN_SECONDS,

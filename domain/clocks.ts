@@ -3,7 +3,7 @@
  * docs/decisions/0022-two-clocks.md).
  */
 
-import { type Instant, instantFromMicros, MICROS_PER_SECOND, secondsBetween } from './instant.ts';
+import { type Instant, instantFromMicros, MICROS_PER_SECOND, plusSeconds, secondsBetween } from './instant.ts';
 
 /** Synchronized clocks differ by milliseconds. With a larger difference, this instance ends and deletes nothing by time. */
 export const MOST_DIFFERENCE_SECONDS = 30;
@@ -78,6 +78,11 @@ export function laterOf(one: Instant, other: Instant): Instant {
 export function secondsAhead(sentAt: Instant, other: Instant, receivedAt: Instant): number {
   if (other >= sentAt && other <= receivedAt) return 0;
   return other > receivedAt ? secondsBetween(receivedAt, other) : secondsBetween(sentAt, other);
+}
+
+/** The same by the `Date` of an HTTP response, which has whole seconds. */
+export function secondsAheadByDate(sentAt: Instant, date: Instant, receivedAt: Instant): number {
+  return secondsAhead(plusSeconds(sentAt, -1), date, receivedAt);
 }
 
 /** As in `The database's clock is 40 seconds ahead of this machine's.` */

@@ -38,7 +38,6 @@ export interface ConcurrencyLimiter {
   readonly waiting: number;
 }
 
-/** Entries form a doubly linked list, so that leaving the queue takes constant time. */
 interface Waiter {
   readonly since: number;
   readonly settle: (permit: Permit | undefined) => void;
@@ -47,87 +46,104 @@ interface Waiter {
   isQueued: boolean;
 }
 
+/** A doubly linked list, so that leaving the queue takes constant time. */
+interface Queue {
+  first: Waiter | undefined;
+  last: Waiter | undefined;
+  length: number;
+}
+
 /** @param now milliseconds of a clock that never runs backwards */
-export function concurrencyLimiter(
-  { concurrency, queue, waitMs }: ConcurrencyLimits,
-  now: () => number,
-): ConcurrencyLimiter {
+export function concurrencyLimiter(limits: ConcurrencyLimits, now: () => number): ConcurrencyLimiter {
+  const queue: Queue = { first: undefined, last: undefined, length: 0 };
   let busy = 0;
-  let waiting = 0;
-  let [first, last]: [Waiter | undefined, Waiter | undefined] = [undefined, undefined];
 
   const grant = (): Permit => {
     busy += 1;
-    let isReleased = false;
-    return {
-      release() {
-        if (isReleased) return;
-        isReleased = true;
-        busy -= 1;
-        grantNext();
-      },
-    };
+    return permit(giveBack);
   };
 
-  const remove = (waiter: Waiter): void => {
-    waiter.isQueued = false;
-    waiting -= 1;
-    if (waiter.previous === undefined) first = waiter.next;
-    else waiter.previous.next = waiter.next;
-    if (waiter.next === undefined) last = waiter.previous;
-    else waiter.next.previous = waiter.previous;
+  const giveBack = (): void => {
+    busy -= 1;
+    grantNext();
   };
 
   const expire = (): number | undefined => {
-    const latest = now() - waitMs;
-    while (first !== undefined && first.since <= latest) {
-      const late = first;
-      remove(late);
+    const latest = now() - limits.waitMs;
+    while (queue.first !== undefined && queue.first.since <= latest) {
+      const late = queue.first;
+      remove(queue, late);
       late.settle(undefined);
     }
-    return first === undefined ? undefined : first.since - latest;
+    return queue.first === undefined ? undefined : queue.first.since - latest;
   };
 
   const grantNext = (): void => {
     // The timer that calls `expire` may be late. An entry that has waited for `waitMs` must not get a permit.
     expire();
-    while (first !== undefined && busy < concurrency) {
-      const called = first;
-      remove(called);
+    while (queue.first !== undefined && busy < limits.concurrency) {
+      const called = queue.first;
+      remove(queue, called);
       called.settle(grant());
     }
   };
 
   return {
     acquire(settle) {
-      if (busy < concurrency) {
+      if (busy < limits.concurrency) {
         settle(grant());
         return undefined;
       }
-      if (waiting >= queue) {
+      if (queue.length >= limits.queue) {
         settle(undefined);
         return undefined;
       }
-      const waiter: Waiter = { since: now(), settle, previous: last, next: undefined, isQueued: true };
-      if (last === undefined) first = waiter;
-      else last.next = waiter;
-      last = waiter;
-      waiting += 1;
-      return {
-        leave() {
-          if (waiter.isQueued) remove(waiter);
-        },
-      };
+      return append(queue, now(), settle);
     },
     expire,
     get isFull() {
-      return busy >= concurrency && waiting >= queue;
+      return busy >= limits.concurrency && queue.length >= limits.queue;
     },
     get busy() {
       return busy;
     },
     get waiting() {
-      return waiting;
+      return queue.length;
     },
   };
+}
+
+function permit(giveBack: () => void): Permit {
+  let isReleased = false;
+  return {
+    release() {
+      if (isReleased) return;
+      isReleased = true;
+      giveBack();
+    },
+  };
+}
+
+function append(queue: Queue, since: number, settle: Waiter['settle']): QueueEntry {
+  const waiter: Waiter = { since, settle, previous: queue.last, next: undefined, isQueued: true };
+  if (queue.last === undefined) queue.first = waiter;
+  else queue.last.next = waiter;
+  queue.last = waiter;
+  queue.length += 1;
+  return {
+    leave() {
+      remove(queue, waiter);
+    },
+  };
+}
+
+/** Does nothing if the waiter has left the queue. */
+function remove(queue: Queue, waiter: Waiter): void {
+  if (!waiter.isQueued) return;
+  waiter.isQueued = false;
+  queue.length -= 1;
+  if (waiter.previous === undefined) queue.first = waiter.next;
+  else waiter.previous.next = waiter.next;
+  if (waiter.next === undefined) queue.last = waiter.previous;
+  else waiter.next.previous = waiter.previous;
 }

@@ -14,12 +14,10 @@ import { type BuildOptions, buildSync } from 'esbuild';
 const FOLDER = 'MANDATE_PROGRAMS';
 /** Below the folder of package.json and node_modules, which programs look for in parent folders. */
 const HOME = fileURLToPath(new URL('../.mandate', import.meta.url));
-/** The database thread, and the process that checks pages. A program that opens SQLite looks for them in its own folder. */
-const WORKERS = ['main', 'check-pages'].map((name) =>
-  fileURLToPath(new URL(`../adapters/storage/sqlite/worker/${name}.ts`, import.meta.url)),
-);
+/** The database thread, and the process that checks pages: where a program that opens SQLite looks for them. */
+const WORKERS = { 'worker/main': workerOf('main'), 'worker/check-pages': workerOf('check-pages') };
 /** What pages load. Their code looks for them in the folder beside it. */
-const ASSETS = ['me/page', 'browser', 'console'].map((folder) =>
+const ASSETS = ['me', 'browser', 'console'].map((folder) =>
   fileURLToPath(new URL(`../adapters/http/${folder}/assets`, import.meta.url)),
 );
 /** Packages that are not bundled: native addons, and drivers that Knex supports but that are not installed. */
@@ -30,9 +28,9 @@ const STAYS_OUTSIDE = [
 
 /** Bundles a program. @returns the file to run */
 export function processProgram(source: string | URL): string {
-  return once(source, 'main.js', (entry, folder) => {
-    build({ entryPoints: { main: entry }, outdir: folder, splitting: true });
-    build({ entryPoints: WORKERS, outdir: join(folder, 'worker') });
+  return once(source, 'program.js', (entry, folder) => {
+    build({ entryPoints: { program: entry }, outdir: folder, splitting: true });
+    build({ entryPoints: WORKERS, outdir: folder });
     copySchemas(folder);
     for (const assets of ASSETS) cpSync(assets, join(folder, 'assets'), { recursive: true });
   });
@@ -72,6 +70,10 @@ function once(source: string | URL, name: string, make: (entry: string, folder: 
     rmSync(unfinished, { recursive: true, force: true });
   }
   return program;
+}
+
+function workerOf(name: string): string {
+  return fileURLToPath(new URL(`../adapters/storage/sqlite/worker/${name}.ts`, import.meta.url));
 }
 
 const pathOf = (source: string | URL) => (source instanceof URL ? fileURLToPath(source) : source);

@@ -2,11 +2,11 @@
 
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { renderMe } from '../adapters/http/me/page/page.ts';
-import type { Language, MeView } from '../adapters/http/me/page/view.ts';
+import { renderMe } from '../adapters/http/me/page.ts';
+import type { Language, MeView } from '../adapters/http/me/view.ts';
 import { plusSeconds } from '../domain/instant.ts';
-import { aBusyView, aView, now } from '../test/adapters/http/me/page/fixtures.ts';
-import { servePage } from '../test/adapters/http/me/page/served-page.ts';
+import { aBusyView, aView, now } from '../test/adapters/http/me/fixtures.ts';
+import { servePage } from '../test/adapters/http/me/served-page.ts';
 import { browse, closeBrowser, devices } from '../test/support/browser.ts';
 
 interface Picture {

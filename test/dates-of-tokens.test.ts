@@ -14,7 +14,7 @@ import { validateSubjectToken } from '../application/authentication/validate-sub
 import { explainSubjectToken } from '../application/doctor/explain-subject-token.ts';
 import type { Decisions } from '../application/ports/decisions.ts';
 import type { SigningKeys } from '../application/ports/keys.ts';
-import type { Tasks } from '../application/ports/queries.ts';
+import type { Tasks } from '../application/ports/tasks.ts';
 import { acceptLogout } from '../application/signals/accept-logout.ts';
 import { acceptSecurityEvent } from '../application/signals/accept-security-event.ts';
 import { introspectToken } from '../application/token/introspect.ts';

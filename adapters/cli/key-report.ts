@@ -1,5 +1,6 @@
 /** Renders the output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
 
+import type { Problem } from '../../application/ports/network.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 
 /** An environment variable of a signing setting. */
@@ -48,7 +49,7 @@ export interface RotationStep {
 export interface ReplicaAnswer {
   readonly server: string;
   /** The published kids, or why no key set was received. */
-  readonly published: readonly string[] | { readonly problem: string };
+  readonly published: readonly string[] | Problem;
   /** Kids of configured keys that this replica does not publish. A kid in both lists names another key there. */
   readonly missing: readonly string[];
   /** Kids of keys that this replica publishes and that are not configured. */

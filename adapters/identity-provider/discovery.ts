@@ -3,11 +3,16 @@
  * 8414 §3), or the configuration of a transmitter (Shared Signals Framework 1.0 §7).
  */
 
-import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
+import type {
+  ProviderDescription,
+  ProviderMetadata,
+  ReadMetadata,
+  UnreadMetadata,
+} from '../../application/ports/identity-provider.ts';
 import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { issuerFault } from '../../domain/tokens/issuer-fault.ts';
-import { isJsonObject, type Json, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
+import { isJsonObject, type JsonObject, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 
 /** Set by `Service:UpstreamIdp:Issuer` or `MetadataUrl` (exactly one is set), or by `Service:Ssf:Issuer`. */
@@ -21,70 +26,39 @@ const TIMEOUT_MS = 5000;
 /** The longest known documents have a few hundred members. */
 const MAX_BYTES = 256 * 1024;
 
+/** Reads the metadata, and logs why it cannot. A line is logged only if the problem differs from the previous one. */
 export function discovery(location: ProviderLocation, network: Network, log: Log): ProviderMetadata {
-  let held: ProviderDescription | undefined;
-  let document: JsonObject | undefined;
+  let held: ReadMetadata | undefined;
   let underWay: Promise<void> | undefined;
   let lastProblem: string | undefined;
   let retryAfter: number | undefined;
-  const urls = metadataUrls(location);
+  const [{ host, protocol }] = metadataUrls(location);
   const owner = location.kind === 'transmitter' ? 'transmitter' : 'identity provider';
-
-  /** Returns the document, or as a sentence why there is no valid one. */
-  async function read(url: URL, trace: Trace | undefined): Promise<Found | Trouble> {
-    try {
-      const headers = { accept: 'application/json' };
-      const { status, body, retryAfter } = await network.send({
-        method: 'GET',
-        url: url.href,
-        headers,
-        timeoutMs: TIMEOUT_MS,
-        maxBytes: MAX_BYTES,
-        trace,
-        purpose: 'metadata',
-      });
-      if (!isDocument(status)) return { problem: `The answer's status was ${status}.`, retryAfter };
-      const document = parseStrictJson(body);
-      const described = describe(document, location, url);
-      return typeof described === 'string' ? { problem: described } : { described, document: document as JsonObject };
-    } catch (cause) {
-      if (cause instanceof NetworkFailure) return { problem: cause.message, silent: !cause.answered };
-      // Documents are also read in the background, where no caller could catch the error.
-      log.error(`Reading the ${owner}'s metadata failed.`, cause, traceFields(trace));
-      return { problem: 'Reading it failed.' };
-    }
-  }
 
   /** Logs a line when the document is first read, and when its issuer has changed. */
   function warnOfIssuer({ issuer, accessTokenIssuer = issuer }: ProviderDescription): void {
-    if (held?.issuer === issuer && (held.accessTokenIssuer ?? issuer) === accessTokenIssuer) return;
+    const known = held?.description;
+    if (known?.issuer === issuer && (known.accessTokenIssuer ?? issuer) === accessTokenIssuer) return;
     const fault = issuerFault(issuer) ?? issuerFault(accessTokenIssuer);
     if (fault === undefined) return;
-    log.warn(`The ${owner}'s metadata names an issuer that no token can have.`, { host: urls[0]?.host, fault });
+    log.warn(`The ${owner}'s metadata names an issuer that no token can have.`, { host, fault });
   }
 
   async function readAndKeep(trace: Trace | undefined): Promise<void> {
-    // The problem at the first address, where the document should be.
-    let problem: string | undefined;
-    retryAfter = undefined;
-    for (const url of urls) {
-      const result = await read(url, trace);
-      if (!('problem' in result)) {
-        warnOfIssuer(result.described);
-        held = result.described;
-        document = result.document;
-        lastProblem = undefined;
-        retryAfter = undefined;
-        return;
-      }
-      problem ??= result.problem;
-      retryAfter ??= result.retryAfter;
-      // All addresses are on one host. After a timeout the others are not tried.
-      if (result.silent === true) break;
+    const answer = await readMetadata(location, network, trace);
+    if (!('problem' in answer)) {
+      warnOfIssuer(answer.description);
+      held = answer;
+      lastProblem = undefined;
+      retryAfter = undefined;
+      return;
     }
+    const { problem, cause } = answer;
+    ({ retryAfter } = answer);
+    // Documents are also read in the background, where no caller could catch the error.
+    if (cause !== undefined) log.error(`Reading the ${owner}'s metadata failed.`, cause, traceFields(trace));
     if (problem !== lastProblem) {
-      const about = { ...traceFields(trace), host: urls[0]?.host, problem };
-      log.warn(`The ${owner}'s metadata could not be read.`, about);
+      log.warn(`The ${owner}'s metadata could not be read.`, { ...traceFields(trace), host, problem });
     }
     lastProblem = problem;
   }
@@ -94,35 +68,80 @@ export function discovery(location: ProviderLocation, network: Network, log: Log
       underWay = undefined;
     });
     await underWay;
-    return held;
+    return held?.description;
   }
 
-  const current = async (trace?: Trace) => held ?? refresh(trace);
+  const current = async (trace?: Trace) => held?.description ?? refresh(trace);
   return {
-    ...{ refresh, current, isPlain: urls.some(({ protocol }) => protocol === 'http:') },
+    refresh,
+    current,
+    isPlain: protocol === 'http:',
     retryAfter: () => retryAfter,
-    cachedDocument: () => document,
+    cachedDocument: () => held?.document,
     async document(trace) {
       await current(trace);
-      return document;
+      return held?.document;
     },
   };
 }
 
-interface Found {
-  readonly described: ProviderDescription;
-  readonly document: JsonObject;
+interface Unread extends UnreadMetadata {
+  readonly retryAfter?: number | undefined;
+  /** Whether no response arrived. */
+  readonly isSilent?: boolean;
+  /** An error that is a fault of this program. */
+  readonly cause?: unknown;
 }
 
-interface Trouble {
-  readonly problem: string;
-  /** Whether no response arrived. */
-  readonly silent?: boolean;
-  readonly retryAfter?: number | undefined;
+/** Reads the metadata. The problem is that of the first address, where the document should be. */
+export function readMetadata(
+  location: ProviderLocation,
+  network: Network,
+  trace?: Trace,
+): Promise<ReadMetadata | Unread> {
+  const readFirst = async ([url, next, ...others]: Addresses): Promise<ReadMetadata | Unread> => {
+    const answer = await readAt(url, location, network, trace);
+    // All addresses are on one host. After a timeout the others are not tried.
+    if (!('problem' in answer) || answer.isSilent === true || next === undefined) return answer;
+    const later = await readFirst([next, ...others]);
+    return 'problem' in later ? { ...answer, retryAfter: answer.retryAfter ?? later.retryAfter } : later;
+  };
+  return readFirst(metadataUrls(location));
 }
+
+async function readAt(
+  url: URL,
+  location: ProviderLocation,
+  network: Network,
+  trace: Trace | undefined,
+): Promise<ReadMetadata | Unread> {
+  try {
+    const { status, body, date, retryAfter } = await network.send({
+      method: 'GET',
+      url: url.href,
+      headers: { accept: 'application/json' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      trace,
+      purpose: 'metadata',
+    });
+    if (!isDocument(status)) return { problem: `The answer's status was ${status}.`, status, date, retryAfter };
+    const document = parseStrictJson(body);
+    if (!isJsonObject(document)) return { problem: 'The answer is not a JSON object, or is ambiguous.', status, date };
+    const described = describe(document, location, url);
+    return typeof described === 'string'
+      ? { problem: described, status, date }
+      : { description: described, document, date };
+  } catch (cause) {
+    if (cause instanceof NetworkFailure) return { problem: cause.message, isSilent: !cause.answered };
+    return { problem: 'Reading it failed.', cause };
+  }
+}
+
+type Addresses = readonly [URL, ...URL[]];
 
 /** The addresses at which the document may be, in order. */
-function metadataUrls(location: ProviderLocation): readonly URL[] {
+function metadataUrls(location: ProviderLocation): Addresses {
   if (location.kind === 'metadata_url') return [new URL(location.url)];
   const issuer = location.issuer.replace(/\/$/, '');
   // OpenID Connect Discovery §4: a trailing slash of the issuer is removed before the well-known path is appended.
@@ -136,8 +155,7 @@ function metadataUrls(location: ProviderLocation): readonly URL[] {
   return inserted.href === appended.href ? [inserted, openid] : [inserted, appended, openid];
 }
 
-function describe(document: Json | undefined, location: ProviderLocation, url: URL): ProviderDescription | string {
-  if (!isJsonObject(document)) return 'The answer is not a JSON object, or is ambiguous.';
+function describe(document: JsonObject, location: ProviderLocation, url: URL): ProviderDescription | string {
   const issuer = member(document, 'issuer');
   const jwksUri = member(document, 'jwks_uri');
   if (typeof issuer !== 'string' || issuer === '') return 'The document has no issuer.';

@@ -6,7 +6,13 @@
 
 import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { isDocument, type Network, NetworkFailure, type NetworkRequest } from '../../application/ports/network.ts';
+import {
+  isDocument,
+  type Network,
+  NetworkFailure,
+  type NetworkRequest,
+  type Problem,
+} from '../../application/ports/network.ts';
 import type { Clock, Randomness } from '../../application/ports/runtime.ts';
 import { type Instant, plusSeconds, secondsBetween, toSeconds } from '../../domain/instant.ts';
 import type { Secret } from '../../domain/secret.ts';
@@ -16,10 +22,10 @@ import { statusSentence } from './error-code.ts';
 import { sendAgainIfCut } from './send-again-if-cut.ts';
 import { TOKEN_REQUEST } from './token-endpoint.ts';
 
-/** `problem` is a fixed sentence with at most the provider's error code. `shared` means that the attempt of another caller failed, which that caller reports. */
 type ServiceToken =
   | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'unavailable'; readonly problem: string; readonly shared: boolean };
+  /** `shared`: the attempt of another caller failed, which that caller reports. */
+  | ({ readonly kind: 'unavailable'; readonly shared: boolean } & Problem);
 
 export interface ServiceTokens {
   /** Returns a token that is valid for some time. Waiting callers share one fetch, in the trace of the first. */
@@ -53,73 +59,32 @@ const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 const DIGITS = /^\d{1,15}$/;
 
-export function serviceTokens(
-  { tokenUrl, clientId, scope, assertionAudience }: ServiceClient,
-  {
-    network,
-    clock,
-    metadata,
-    assertion,
-  }: {
-    readonly network: Network;
-    readonly clock: Clock;
-    readonly metadata: Pick<ProviderMetadata, 'current'>;
-    readonly assertion: (clientId: string, audience: string) => Promise<string>;
-  },
-): ServiceTokens {
-  let held: { readonly token: string; readonly goodUntil: Instant } | undefined;
-  let underWay: Promise<string | undefined> | undefined;
+interface TokenParts {
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly metadata: Pick<ProviderMetadata, 'current'>;
+  readonly assertion: (clientId: string, audience: string) => Promise<string>;
+}
 
-  /** Returns the problem, or `undefined` after success. */
-  async function fetch(trace: Trace | undefined): Promise<string | undefined> {
-    const audience = assertionAudience === 'issuer' ? (await metadata.current(trace))?.issuer : tokenUrl;
-    if (audience === undefined) return "The provider's metadata is not known.";
-    const askedAt = clock.now();
-    let clientAssertion = '';
-    const request = async (): Promise<NetworkRequest> => {
-      clientAssertion = await assertion(clientId, audience);
-      const form = new URLSearchParams({
-        grant_type: 'client_credentials',
-        ...(scope === undefined ? {} : { scope }),
-        client_id: clientId,
-        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-        client_assertion: clientAssertion,
-      });
-      const spentMs = Math.max(0, secondsBetween(askedAt, clock.now()) * 1000);
-      return {
-        method: 'POST',
-        url: tokenUrl,
-        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-        body: form.toString(),
-        timeoutMs: Math.max(1, Math.floor(TOKEN_REQUEST.timeoutMs - spentMs)),
-        maxBytes: TOKEN_REQUEST.maxBytes,
-        trace,
-        purpose: 'service_token',
-      };
-    };
-    try {
-      const answer = await sendAgainIfCut(network, request);
-      if (!isDocument(answer.status)) return statusSentence('token endpoint', answer, [clientAssertion]);
-      const issued = readTokenAnswer(answer.body);
-      if (typeof issued === 'string') return `The token endpoint's answer ${issued}.`;
-      const margin = Math.min(MARGIN, issued.lifetime / 2);
-      held = { token: issued.token, goodUntil: plusSeconds(askedAt, issued.lifetime - margin) };
-      return undefined;
-    } catch (cause) {
-      if (cause instanceof NetworkFailure) return cause.message;
-      throw cause;
-    }
+export function serviceTokens(client: ServiceClient, parts: TokenParts): ServiceTokens {
+  let held: IssuedToken | undefined;
+  let underWay: Promise<IssuedToken | Problem> | undefined;
+
+  async function fetch(trace: Trace | undefined): Promise<IssuedToken | Problem> {
+    const issued = await requestToken(client, parts, trace);
+    if (!('problem' in issued)) held = issued;
+    return issued;
   }
 
   return {
     async current(trace) {
-      if (held !== undefined && clock.now() < held.goodUntil) return { kind: 'token', token: held.token };
+      if (held !== undefined && parts.clock.now() < held.goodUntil) return { kind: 'token', token: held.token };
       const shared = underWay !== undefined;
       underWay ??= fetch(trace).finally(() => {
         underWay = undefined;
       });
-      const problem = await underWay;
-      if (problem !== undefined) return { kind: 'unavailable', problem, shared };
+      const issued = await underWay;
+      if ('problem' in issued) return { kind: 'unavailable', ...issued, shared };
       // Another query may have discarded the token meanwhile.
       return held === undefined
         ? { kind: 'unavailable', problem: 'The service token was not accepted.', shared: true }
@@ -130,6 +95,55 @@ export function serviceTokens(
       return true;
     },
   };
+}
+
+interface IssuedToken {
+  readonly token: string;
+  readonly goodUntil: Instant;
+}
+
+async function requestToken(
+  { tokenUrl, clientId, scope, assertionAudience }: ServiceClient,
+  { network, clock, metadata, assertion }: TokenParts,
+  trace: Trace | undefined,
+): Promise<IssuedToken | Problem> {
+  const audience = assertionAudience === 'issuer' ? (await metadata.current(trace))?.issuer : tokenUrl;
+  if (audience === undefined) return { problem: "The provider's metadata is not known." };
+  const askedAt = clock.now();
+  let clientAssertion = '';
+  const request = async (): Promise<NetworkRequest> => {
+    clientAssertion = await assertion(clientId, audience);
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      ...(scope === undefined ? {} : { scope }),
+      client_id: clientId,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: clientAssertion,
+    });
+    const spentMs = Math.max(0, secondsBetween(askedAt, clock.now()) * 1000);
+    return {
+      method: 'POST',
+      url: tokenUrl,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: form.toString(),
+      timeoutMs: Math.max(1, Math.floor(TOKEN_REQUEST.timeoutMs - spentMs)),
+      maxBytes: TOKEN_REQUEST.maxBytes,
+      trace,
+      purpose: 'service_token',
+    };
+  };
+  try {
+    const answer = await sendAgainIfCut(network, request);
+    const { status, body } = answer;
+    if (!isDocument(status)) return { problem: statusSentence('token endpoint', answer, [clientAssertion]), status };
+    const issued = readTokenAnswer(body);
+    if (typeof issued === 'string') return { problem: `The token endpoint's answer ${issued}.`, status };
+    const margin = Math.min(MARGIN, issued.lifetime / 2);
+    return { token: issued.token, goodUntil: plusSeconds(askedAt, issued.lifetime - margin) };
+  } catch (cause) {
+    if (cause instanceof NetworkFailure) return { problem: cause.message };
+    throw cause;
+  }
 }
 
 /** Returns what is wrong with the answer as the rest of a sentence. */

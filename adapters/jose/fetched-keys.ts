@@ -96,96 +96,120 @@ interface Failure {
   readonly retryAfter: number;
 }
 
+interface Cache<Keys> {
+  readonly fetch: (trace: Trace | undefined) => Promise<Fetch<Keys>>;
+  readonly clock: Clock;
+  readonly ages: Ages;
+  held: { readonly keys: Keys; readonly at: Instant } | undefined;
+  /** Set while the last fetch failed. */
+  failure: Failure | undefined;
+  lookedAgainAt: Instant | undefined;
+  underWay: Promise<void> | undefined;
+}
+
 /** @param fetch logs why it fails. It never throws */
 export function fetchedKeys<Keys>(
   fetch: (trace: Trace | undefined) => Promise<Fetch<Keys>>,
   clock: Clock,
   ages: Ages,
 ): FetchedKeys<Keys> {
-  let held: { readonly keys: Keys; readonly at: Instant } | undefined;
-  /** Set while the last fetch failed. */
-  let failure: Failure | undefined;
-  let lookedAgainAt: Instant | undefined;
-  let underWay: Promise<void> | undefined;
-
-  /** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
-  function passed(since: Instant | undefined, seconds: number): boolean {
-    if (since === undefined) return true;
-    const age = secondsBetween(since, clock.now());
-    return age < 0 || age >= seconds;
-  }
-
-  /** Whether the pause after a failed fetch is over. @param longest without a `Retry-After` */
-  function mayRetry({ startedAt, endedAt, times, retryAfter }: Failure, longest: number): boolean {
-    const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** (times - 1), longest);
-    return passed(startedAt, pause) && passed(endedAt, retryAfter);
-  }
-
-  function isDue(): boolean {
-    if (failure !== undefined) {
-      return mayRetry(failure, held === undefined ? MAX_PAUSE_IN_NEED_SECONDS : MAX_PAUSE_SECONDS);
-    }
-    return held === undefined || passed(held.at, ages.refreshAfter);
-  }
-
-  function fetchShared(trace?: Trace): Promise<void> {
-    underWay ??= fetchNow(trace).finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  }
-
-  async function fetchNow(trace: Trace | undefined): Promise<void> {
-    // Taken before the request is sent, because the response may be as old as that.
-    const at = clock.now();
-    const result = await fetch(trace);
-    if (result.kind === 'fetched') {
-      held = { keys: result.keys, at };
-      failure = undefined;
-      return;
-    }
-    const retryAfter = Math.min(result.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS);
-    failure = { startedAt: at, endedAt: clock.now(), times: (failure?.times ?? 0) + 1, retryAfter };
-  }
+  const cache: Cache<Keys> = {
+    fetch,
+    clock,
+    ages,
+    held: undefined,
+    failure: undefined,
+    lookedAgainAt: undefined,
+    underWay: undefined,
+  };
 
   return {
     async current(trace, among) {
-      const due = isDue();
-      if (due || (held === undefined && underWay !== undefined)) {
-        const fetched = fetchShared(trace);
-        const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(held.at, ages.waitAfter));
+      const due = isDue(cache);
+      if (due || (cache.held === undefined && cache.underWay !== undefined)) {
+        const fetched = fetchShared(cache, trace);
+        const { held } = cache;
+        const mustWait = held === undefined || (ages.waitAfter !== undefined && passed(clock, held.at, ages.waitAfter));
         if (mustWait) {
           if (!(await waitFor(fetched, among))) return { keys: undefined, fresh: false };
-          return { keys: held?.keys, fresh: failure === undefined };
+          return { keys: cache.held?.keys, fresh: cache.failure === undefined };
         }
       }
-      return { keys: held?.keys, fresh: false };
+      return { keys: cache.held?.keys, fresh: false };
     },
-    async again(trace, among) {
-      const isFirst = underWay === undefined;
-      if (isFirst) {
-        // Without a failure, the limit keeps clients from causing fetches at will. With one, the pauses do.
-        if (failure !== undefined && !mayRetry(failure, MAX_PAUSE_IN_NEED_SECONDS)) return { kind: 'failed' };
-        if (failure === undefined && !passed(lookedAgainAt, LOOK_AGAIN_SECONDS)) return { kind: 'too_early' };
-      }
-      const before = held;
-      const at = clock.now();
-      if (!(await waitFor(fetchShared(trace), among))) return { kind: 'failed' };
-      if (held === undefined || held === before) return { kind: 'failed' };
-      if (!isFirst) return { kind: 'joined', keys: held.keys };
-      lookedAgainAt = at;
-      return { kind: 'fetched', keys: held.keys };
-    },
+    again: (trace, among) => lookAgain(cache, trace, among),
     brought() {
-      lookedAgainAt = undefined;
+      cache.lookedAgainAt = undefined;
     },
     held(trace) {
-      if (isDue()) void fetchShared(trace);
-      return held?.keys;
+      if (isDue(cache)) void fetchShared(cache, trace);
+      return cache.held?.keys;
     },
     async refreshIfDue() {
-      if (isDue()) await fetchShared();
+      if (isDue(cache)) await fetchShared(cache, undefined);
     },
-    lastFetchedAt: () => held?.at,
+    lastFetchedAt: () => cache.held?.at,
   };
+}
+
+async function lookAgain<Keys>(
+  cache: Cache<Keys>,
+  trace: Trace | undefined,
+  among: Waiting | undefined,
+): Promise<LookUp<Keys>> {
+  const { clock, failure, held: before } = cache;
+  const isFirst = cache.underWay === undefined;
+  if (isFirst) {
+    // Without a failure, the limit keeps clients from causing fetches at will. With one, the pauses do.
+    if (failure !== undefined && !mayRetry(clock, failure, MAX_PAUSE_IN_NEED_SECONDS)) return { kind: 'failed' };
+    if (failure === undefined && !passed(clock, cache.lookedAgainAt, LOOK_AGAIN_SECONDS)) return { kind: 'too_early' };
+  }
+  const at = clock.now();
+  if (!(await waitFor(fetchShared(cache, trace), among))) return { kind: 'failed' };
+  const { held } = cache;
+  if (held === undefined || held === before) return { kind: 'failed' };
+  if (!isFirst) return { kind: 'joined', keys: held.keys };
+  cache.lookedAgainAt = at;
+  return { kind: 'fetched', keys: held.keys };
+}
+
+function fetchShared<Keys>(cache: Cache<Keys>, trace: Trace | undefined): Promise<void> {
+  cache.underWay ??= fetchNow(cache, trace).finally(() => {
+    cache.underWay = undefined;
+  });
+  return cache.underWay;
+}
+
+async function fetchNow<Keys>(cache: Cache<Keys>, trace: Trace | undefined): Promise<void> {
+  // Taken before the request is sent, because the response may be as old as that.
+  const at = cache.clock.now();
+  const result = await cache.fetch(trace);
+  if (result.kind === 'fetched') {
+    cache.held = { keys: result.keys, at };
+    cache.failure = undefined;
+    return;
+  }
+  const retryAfter = Math.min(result.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS);
+  const times = (cache.failure?.times ?? 0) + 1;
+  cache.failure = { startedAt: at, endedAt: cache.clock.now(), times, retryAfter };
+}
+
+function isDue<Keys>({ clock, ages, held, failure }: Cache<Keys>): boolean {
+  if (failure !== undefined) {
+    return mayRetry(clock, failure, held === undefined ? MAX_PAUSE_IN_NEED_SECONDS : MAX_PAUSE_SECONDS);
+  }
+  return held === undefined || passed(clock, held.at, ages.refreshAfter);
+}
+
+/** Whether the pause after a failed fetch is over. @param longest without a `Retry-After` */
+function mayRetry(clock: Clock, { startedAt, endedAt, times, retryAfter }: Failure, longest: number): boolean {
+  const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** (times - 1), longest);
+  return passed(clock, startedAt, pause) && passed(clock, endedAt, retryAfter);
+}
+
+/** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
+function passed(clock: Clock, since: Instant | undefined, seconds: number): boolean {
+  if (since === undefined) return true;
+  const age = secondsBetween(since, clock.now());
+  return age < 0 || age >= seconds;
 }

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ProviderDescription, ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { ProviderKeys } from '../../application/ports/keys.ts';
-import type { Network } from '../../application/ports/network.ts';
+import type { Network, Problem } from '../../application/ports/network.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import { PROVIDER_KEY_RULES } from '../../domain/agents/key-set.ts';
@@ -15,7 +15,7 @@ import { secondsBetween } from '../../domain/instant.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import { type Fetch, fetchedKeys, type Waiting } from './fetched-keys.ts';
 import type { KeyRing } from './key-ring.ts';
-import { publishedKeys, verifyWithPublished } from './published-keys.ts';
+import { publishedKeys, readPublishedKeys, verifyWithPublished } from './published-keys.ts';
 
 export interface RefreshedProviderKeys extends ProviderKeys {
   /** The same for tokens that anybody can present beside kill switches: few of their callers wait for a fetch. */
@@ -39,13 +39,15 @@ const PUBLISHED = {
 /** Agents present a subject token many times. An entry is two short strings. */
 const MAX_VERIFIED = 10_000;
 
+type KeyOwner = 'identity provider' | 'transmitter';
+
 export function providerKeys(
   metadata: ProviderMetadata,
   network: Network,
   clock: Clock,
   log: Log,
   tickMs = TICK_MS,
-  owner: 'identity provider' | 'transmitter' = 'identity provider',
+  owner: KeyOwner = 'identity provider',
 ): RefreshedProviderKeys {
   const fetch = publishedKeys(network, log, { ...PUBLISHED, owner });
   const published = fetchedKeys((trace) => fetchWithIssuer(metadata, fetch, trace), clock, AGES);
@@ -82,6 +84,16 @@ export function providerKeys(
       timer = undefined;
     },
   };
+}
+
+/** Reads the keys once. `unused` is sentences about the keys that are not used; `undefined` if all are. */
+export async function readProviderKeys(
+  uri: string,
+  network: Network,
+  owner: KeyOwner,
+): Promise<Problem | { readonly unused: string | undefined }> {
+  const { problem, status, unused } = await readPublishedKeys(uri, network, { ...PUBLISHED, owner });
+  return problem === undefined ? { unused } : { problem, status };
 }
 
 type Issuers = Omit<ProviderDescription, 'jwksUri'>;

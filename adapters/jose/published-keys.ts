@@ -1,7 +1,7 @@
 /** Fetches a published key set (RFC 7517 §5), and verifies signatures with it. */
 
 import type { SignatureFault } from '../../application/ports/keys.ts';
-import { isDocument, type Network, NetworkFailure } from '../../application/ports/network.ts';
+import { isDocument, type Network, NetworkFailure, type Problem } from '../../application/ports/network.ts';
 import { type Log, traceFields } from '../../application/ports/telemetry.ts';
 import { readKeySet } from '../../domain/agents/key-set.ts';
 import type { KeyRules } from '../../domain/agents/public-key.ts';
@@ -37,48 +37,15 @@ const MAX_NAMED = 10;
 export function publishedKeys(
   network: Network,
   log: Log,
-  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnlyFor: agent }: PublishedKeysRules,
+  rules: PublishedKeysRules,
 ): (uri: string, trace: Trace | undefined) => Promise<Fetch<KeyRing>> {
+  const { owner, publicOnlyFor: agent } = rules;
   let lastProblem: string | undefined;
   let lastUnused: string | undefined;
-  const request = {
-    method: 'GET',
-    headers: { accept: 'application/jwk-set+json, application/json' },
-    timeoutMs: TIMEOUT_MS,
-    maxBytes,
-    purpose: 'keys',
-    ...(agent === undefined ? {} : { publicOnly: true }),
-  } as const;
-
-  async function read(uri: string, trace: Trace | undefined): Promise<ReadKeys> {
-    if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
-    try {
-      const { status, body, retryAfter } = await network.send({ ...request, url: uri, trace });
-      if (owner === 'agent' ? status !== 200 : !isDocument(status))
-        return { problem: `The answer's status was ${status}.`, retryAfter };
-      const set = readKeySet(parseStrictJson(body), keys);
-      if (set === undefined) return { problem: 'The answer is not a key set.' };
-      if (maxKeys !== undefined && set.usable.length + set.unused.length > maxKeys) {
-        return { problem: `The set has more than ${maxKeys} keys.` };
-      }
-      const imported = await Promise.all(
-        set.usable.map(async ({ index, ...key }) => ({ index, key: await importKey(key) })),
-      );
-      const ring = imported.flatMap(({ key }) => key ?? []);
-      const failed = imported.flatMap(({ index, key }) => (key ? [] : `keys[${index}] cannot be imported.`));
-      const unused = named([...set.unused, ...failed]);
-      if (ring.length > 0) return { ring, unused };
-      return { ring, problem: ['No key of the set can be used.', ...(unused === undefined ? [] : [unused])].join(' ') };
-    } catch (cause) {
-      if (cause instanceof NetworkFailure) return { problem: cause.message };
-      // Keys are also fetched in the background, where no caller could catch the error.
-      log.error('Reading a key set failed.', cause, { ...traceFields(trace), owner });
-      return { problem: 'Reading it failed.' };
-    }
-  }
-
   return async (uri, trace) => {
-    const { ring, problem, unused, retryAfter } = await read(uri, trace);
+    const { ring, problem, unused, retryAfter, cause } = await readPublishedKeys(uri, network, rules, trace);
+    // Keys are also fetched in the background, where no caller could catch the error.
+    if (cause !== undefined) log.error('Reading a key set failed.', cause, { ...traceFields(trace), owner });
     const about = { ...traceFields(trace), owner, ...(agent === undefined ? {} : { agent }), host: hostOf(uri) };
     if (problem !== undefined && problem !== lastProblem) log.warn('There are no new keys.', { ...about, problem });
     if (problem === undefined && lastProblem !== undefined) log.info('There are new keys again.', about);
@@ -89,14 +56,56 @@ export function publishedKeys(
   };
 }
 
-interface ReadKeys {
+interface ReadKeys extends Partial<Problem> {
   /** `undefined` if the fetch failed. */
   readonly ring?: KeyRing;
-  /** A sentence. */
-  readonly problem?: string;
   /** Sentences about the keys of the set that are not in the ring. */
   readonly unused?: string | undefined;
   readonly retryAfter?: number | undefined;
+  /** An error that is a fault of this program. */
+  readonly cause?: unknown;
+}
+
+/** Reads a key set once. There is a problem also if no key of the set can be used. */
+export async function readPublishedKeys(
+  uri: string,
+  network: Network,
+  { owner, keys, maxBytes, maxKeys, httpsOnly, publicOnlyFor }: PublishedKeysRules,
+  trace?: Trace,
+): Promise<ReadKeys> {
+  if (httpsOnly && !(URL.canParse(uri) && new URL(uri).protocol === 'https:')) return { problem: 'It is not https.' };
+  try {
+    const { status, body, retryAfter } = await network.send({
+      method: 'GET',
+      url: uri,
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes,
+      publicOnly: publicOnlyFor !== undefined,
+      trace,
+      purpose: 'keys',
+    });
+    if (owner === 'agent' ? status !== 200 : !isDocument(status)) {
+      return { problem: `The answer's status was ${status}.`, status, retryAfter };
+    }
+    const set = readKeySet(parseStrictJson(body), keys);
+    if (set === undefined) return { problem: 'The answer is not a key set.', status };
+    if (maxKeys !== undefined && set.usable.length + set.unused.length > maxKeys) {
+      return { problem: `The set has more than ${maxKeys} keys.`, status };
+    }
+    const imported = await Promise.all(
+      set.usable.map(async ({ index, ...key }) => ({ index, key: await importKey(key) })),
+    );
+    const ring = imported.flatMap(({ key }) => key ?? []);
+    const failed = imported.flatMap(({ index, key }) => (key ? [] : `keys[${index}] cannot be imported.`));
+    const unused = named([...set.unused, ...failed]);
+    if (ring.length > 0) return { ring, unused };
+    const sentences = ['No key of the set can be used.', ...(unused === undefined ? [] : [unused])];
+    return { ring, problem: sentences.join(' '), status };
+  } catch (cause) {
+    if (cause instanceof NetworkFailure) return { problem: cause.message };
+    return { problem: 'Reading it failed.', cause };
+  }
 }
 
 function named(sentences: readonly string[]): string | undefined {

@@ -135,10 +135,10 @@ export type RowEffectName = keyof typeof rowEffects;
 
 /** The row as the engine stores it. */
 export function storedRow<Of>({ table, row }: RowEffect<Of>, effect: Of, { instant }: Dialect): Values {
-  const values = row(effect);
-  const bound = Object.entries(values).map(([column, value]) => [
-    column,
-    table.columns[column] === 'instant' && typeof value === 'number' ? instant(value as Instant) : value,
-  ]);
-  return Object.fromEntries(bound);
+  const stored: Record<string, Values[string]> = { ...row(effect) };
+  for (const column in stored) {
+    const value = stored[column];
+    if (table.columns[column] === 'instant' && typeof value === 'number') stored[column] = instant(value as Instant);
+  }
+  return stored;
 }

@@ -1,19 +1,15 @@
 /** An open database, with either engine. */
 
+import type { OperatorActs } from '../../application/ports/acts.ts';
+import type { Agents } from '../../application/ports/agents.ts';
 import type { Checkpoints } from '../../application/ports/checkpoints.ts';
 import type { Decisions } from '../../application/ports/decisions.ts';
 import type { Ledger } from '../../application/ports/ledger.ts';
 import type { Outbox } from '../../application/ports/outbox.ts';
-import type {
-  Agents,
-  OperatorActs,
-  ProvisionedUsers,
-  Sessions,
-  Sponsors,
-  StatusLists,
-  Tasks,
-} from '../../application/ports/queries.ts';
 import type { Clock, ReadinessCheck } from '../../application/ports/runtime.ts';
+import type { Sessions } from '../../application/ports/sessions.ts';
+import type { Sponsors } from '../../application/ports/sponsors.ts';
+import type { StatusLists } from '../../application/ports/status-lists.ts';
 import type {
   Backlog,
   DatabaseLine,
@@ -21,8 +17,10 @@ import type {
   RestoreRequest,
   Sweeping,
 } from '../../application/ports/storage.ts';
+import type { Tasks } from '../../application/ports/tasks.ts';
 import type { Log } from '../../application/ports/telemetry.ts';
 import type { TransparencyLog } from '../../application/ports/transparency-log.ts';
+import type { ProvisionedUsers } from '../../application/ports/users.ts';
 import type { Instant } from '../../domain/instant.ts';
 
 /**

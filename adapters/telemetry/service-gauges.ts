@@ -4,7 +4,7 @@
  */
 
 import { Gauge, type Registry } from 'prom-client';
-import type { StatusListUsage } from '../../application/ports/queries.ts';
+import type { StatusListUsage } from '../../application/ports/status-lists.ts';
 import type { Backlog, DatabaseLine } from '../../application/ports/storage.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';
 

@@ -1,8 +1,8 @@
 /** The metrics of one running service, in their own registry (docs/operating.md, "Metrics"). */
 
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import type { StatusListUsage } from '../../application/ports/queries.ts';
 import type { TimeLimit } from '../../application/ports/runtime.ts';
+import type { StatusListUsage } from '../../application/ports/status-lists.ts';
 import type { Backlog } from '../../application/ports/storage.ts';
 import { type Measurements, outcomes, type Surface, surfaces } from '../../application/ports/telemetry.ts';
 import { type Instant, secondsBetween } from '../../domain/instant.ts';

@@ -5,7 +5,7 @@ import { differingFields, draftOf, patchOf } from '../../domain/agents/declarati
 import type { RegistrationField } from '../../domain/agents/registration-draft.ts';
 import { mergePatch, onlyDisables } from '../../domain/agents/registration-patch.ts';
 import type { FieldError } from '../../domain/field-error.ts';
-import type { Agents } from '../ports/queries.ts';
+import type { Agents } from '../ports/agents.ts';
 import type { JudgedDeclaration } from './apply-declarations.ts';
 import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
 

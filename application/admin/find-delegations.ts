@@ -5,8 +5,8 @@ import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { TaskState } from '../../domain/tasks/task.ts';
 import { taskStates } from '../../domain/tasks/task.ts';
 import { MOST_READ } from '../ledger/query.ts';
-import type { ListedTask, TaskFilters, Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
+import type { ListedTask, TaskFilters, Tasks } from '../ports/tasks.ts';
 
 export interface DelegationQuestion extends Omit<TaskFilters, 'state'> {
   /** `undefined`: live tasks, or with a window those of every state. */

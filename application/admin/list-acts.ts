@@ -3,7 +3,7 @@
 import { formatCursor, type PageCursor } from '../../domain/ledger/page-cursor.ts';
 import type { StoredAct } from '../../domain/operators/operator-act.ts';
 import { fingerprint } from '../ledger/query.ts';
-import type { ActsQuestion, OperatorActs } from '../ports/queries.ts';
+import type { ActsQuestion, OperatorActs } from '../ports/acts.ts';
 import type { Digest } from '../ports/runtime.ts';
 
 export interface ActsRequest extends Omit<ActsQuestion, 'before'> {

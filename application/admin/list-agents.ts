@@ -2,7 +2,7 @@
 
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
-import type { Agents } from '../ports/queries.ts';
+import type { Agents } from '../ports/agents.ts';
 
 export interface AgentsPage {
   /** In `agent_id` order. */

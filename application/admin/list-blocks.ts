@@ -3,8 +3,8 @@
 import { parseSponsorKey } from '../../domain/identifiers.ts';
 import { instantFromMicros } from '../../domain/instant.ts';
 import { type BlockSource, parseBlockSource, type SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { BlockPosition, Sponsors } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
+import type { BlockPosition, Sponsors } from '../ports/sponsors.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 export interface ListBlocksQuestion extends PageQuestion {

@@ -3,8 +3,8 @@
 import { parseTaskId, type TaskId } from '../../domain/identifiers.ts';
 import { MOST_READ, queryLedger } from '../ledger/query.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/queries.ts';
 import type { Clock, Digest, SharedTime } from '../ports/runtime.ts';
+import type { ListedTask, ShownTask, TaskFilters, Tasks } from '../ports/tasks.ts';
 import { type ListPage, listPage, type PageQuestion } from './list-page.ts';
 
 interface TaskReading {

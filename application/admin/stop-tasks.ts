@@ -4,8 +4,8 @@ import type { AgentId, SponsorKey, TaskId } from '../../domain/identifiers.ts';
 import { type EndVerdict, endTasks } from '../decisions/end-tasks.ts';
 import { findTaskSponsor } from '../decisions/find.ts';
 import { type Decisions, foundBy } from '../ports/decisions.ts';
-import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
+import type { Tasks } from '../ports/tasks.ts';
 
 interface TaskStopping {
   readonly decisions: Decisions;

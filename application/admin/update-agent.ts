@@ -14,8 +14,8 @@ import type { AgentId } from '../../domain/identifiers.ts';
 import type { LedgerEntry } from '../../domain/ledger/record.ts';
 import { findAgent } from '../decisions/find.ts';
 import { changeAgent, disableAgent } from '../decisions/write-agent.ts';
+import type { Agents } from '../ports/agents.ts';
 import { type Decisions, foundBy } from '../ports/decisions.ts';
-import type { Agents } from '../ports/queries.ts';
 import type { Clock, RetryPause } from '../ports/runtime.ts';
 import { judgeDraft, type RegistrationJudgement } from './register-agent.ts';
 

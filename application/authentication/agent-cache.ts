@@ -7,7 +7,7 @@
 import type { Agent } from '../../domain/agents/agent.ts';
 import type { AgentId } from '../../domain/identifiers.ts';
 import { denied, type Outcome } from '../outcome.ts';
-import type { Agents } from '../ports/queries.ts';
+import type { Agents } from '../ports/agents.ts';
 
 /** One request's view of the cache. */
 export interface CachedAgents {

@@ -14,8 +14,8 @@ import { readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { SpentAssertion } from '../decisions/assertion.ts';
 import { allowed, type DenialSubject, denied, type Outcome } from '../outcome.ts';
+import type { Agents } from '../ports/agents.ts';
 import type { AgentKeys } from '../ports/keys.ts';
-import type { Agents } from '../ports/queries.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
 
 /** The algorithms an assertion may be signed with (supplement "Client assertions"). */

@@ -11,7 +11,7 @@ import type { SponsorKey } from '../../domain/identifiers.ts';
 import { denialOf } from '../../domain/sponsors/block.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { SponsorDirectory } from '../ports/identity-provider.ts';
-import type { Sponsors } from '../ports/queries.ts';
+import type { Sponsors } from '../ports/sponsors.ts';
 
 export interface SponsorCheck {
   readonly sponsors: Sponsors;

@@ -1,23 +1,20 @@
 /** Examines addresses: the service's public address, its sink, and the addresses from which agents' keys are fetched. */
 
-import type { Reach } from '../ports/network.ts';
+import type { Problem, Reach } from '../ports/network.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
-import { describeProblem, type Problem } from './observation.ts';
+import { describeProblem } from './problem.ts';
 
 /** The response from `Service:Issuer`. */
-export type OwnAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly issuer: string | undefined;
-      /** The kids of configured keys that are not published, and of published keys that are not configured. */
-      readonly missing: readonly string[];
-      readonly surplus: readonly string[];
-    }
-  | { readonly kind: 'failed'; readonly problem: Problem };
-
-interface OwnAddress {
+export interface OwnAnswer {
   readonly issuer: string;
-  readonly ask: () => Promise<OwnAnswer>;
+  /** The kids of configured keys that are not published, and of published keys that are not configured. */
+  readonly missing: readonly string[];
+  readonly surplus: readonly string[];
+}
+
+export interface OwnAddress {
+  readonly issuer: string;
+  readonly ask: () => Promise<OwnAnswer | Problem>;
 }
 
 /**
@@ -28,10 +25,16 @@ export function ownAddressExamination(own: OwnAddress): Examination {
   return { check: 'own address', examine: () => examineOwnAddress(own) };
 }
 
+/** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
+export async function publishesConfiguredKeys({ issuer, ask }: OwnAddress): Promise<boolean> {
+  const answer = await ask();
+  return !('problem' in answer) && answer.issuer === issuer && answer.missing.length === 0;
+}
+
 async function examineOwnAddress({ issuer, ask }: OwnAddress): Promise<Finding> {
   const answer = await ask();
-  if (answer.kind === 'failed') {
-    const { sentence, remedy } = describeProblem(answer.problem);
+  if ('problem' in answer) {
+    const { sentence, remedy } = describeProblem(answer);
     return warning(
       `Service:Issuer could not be asked for its metadata. ${sentence}`,
       remedy ?? 'Once the service runs, see that agents, tool servers and the identity provider reach it there.',

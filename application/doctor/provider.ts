@@ -5,25 +5,23 @@
 
 import { travelsInTheClear } from '../../domain/address.ts';
 import { issuerFault } from '../../domain/tokens/issuer-fault.ts';
-import type { ProviderDescription } from '../ports/identity-provider.ts';
+import type { ReadMetadata, UnreadMetadata } from '../ports/identity-provider.ts';
+import type { Problem } from '../ports/network.ts';
 import { type Examination, type Finding, failed, judgeClock, ok, skipped, warning } from './examine.ts';
-import { describeProblem, type Problem } from './observation.ts';
+import { describeProblem } from './problem.ts';
 
 /** A server whose signatures the service trusts: the identity provider, or a transmitter. */
 export interface Signer {
   /** The configured URL of its metadata, or its issuer. */
   readonly address: string;
   /** Reads its metadata once; later calls share the result. */
-  readonly metadata: () => Promise<ProviderDescription | undefined>;
-  /** Fetches its keys. Resolves with true if one of them can be used. */
-  readonly fetchKeys: () => Promise<boolean>;
-  /** Sentences about its keys that are not used, each with the reason; `undefined` if there are none. */
-  readonly unusedKeys: () => string | undefined;
-  /** Why reading the metadata or the keys failed. */
-  readonly problem: () => Problem;
-  /** How many seconds its clock is ahead of ours; `undefined` if its responses have no date. */
-  readonly ahead: () => number | undefined;
+  readonly metadata: () => Promise<SignerMetadata>;
+  /** Reads its keys. `unused` is sentences about those that are not used; `undefined` if all are. */
+  readonly readKeys: (jwksUri: string) => Promise<Problem | { readonly unused: string | undefined }>;
 }
+
+/** `ahead`: how many seconds its clock is ahead of ours; `undefined` if its response has no date. */
+export type SignerMetadata = (ReadMetadata | UnreadMetadata) & { readonly ahead: number | undefined };
 
 export function providerExaminations(provider: Signer): readonly Examination[] {
   return [
@@ -38,16 +36,16 @@ export function providerExaminations(provider: Signer): readonly Examination[] {
 
 /** @param settings the settings that hold its address, for the remedy */
 async function examineDiscovery(signer: Signer, settings: string): Promise<Finding> {
-  const description = await signer.metadata();
-  if (description === undefined) {
-    const { sentence, remedy } = describeProblem(signer.problem());
+  const metadata = await signer.metadata();
+  if ('problem' in metadata) {
+    const { sentence, remedy } = describeProblem(metadata);
     return failed(
       `Its metadata could not be read. ${sentence}`,
       remedy ??
         `See that ${settings} is exactly the issuer that its metadata names, and that it is reachable from here. If the provider has several tenants, name one of them.`,
     );
   }
-  const { issuer, accessTokenIssuer = issuer } = description;
+  const { issuer, accessTokenIssuer = issuer } = metadata.description;
   const fault = issuerFault(issuer) ?? issuerFault(accessTokenIssuer);
   if (fault === 'template') {
     return failed(
@@ -71,16 +69,17 @@ async function examineDiscovery(signer: Signer, settings: string): Promise<Findi
 }
 
 async function examineKeys(signer: Signer): Promise<Finding> {
-  if ((await signer.metadata()) === undefined) return skipped('Its metadata could not be read.');
-  if (await signer.fetchKeys()) {
-    const unused = signer.unusedKeys();
+  const metadata = await signer.metadata();
+  if ('problem' in metadata) return skipped('Its metadata could not be read.');
+  const keys = await signer.readKeys(metadata.description.jwksUri);
+  if (!('problem' in keys)) {
     return ok(
-      unused === undefined
+      keys.unused === undefined
         ? 'Its keys were fetched, and can be used.'
-        : `Its keys were fetched, and others than these can be used: ${unused}`,
+        : `Its keys were fetched, and others than these can be used: ${keys.unused}`,
     );
   }
-  const { sentence, remedy } = describeProblem(signer.problem());
+  const { sentence, remedy } = describeProblem(keys);
   return failed(
     `Its keys could not be fetched. ${sentence}`,
     remedy ??
@@ -89,8 +88,7 @@ async function examineKeys(signer: Signer): Promise<Finding> {
 }
 
 async function examineClock(provider: Signer): Promise<Finding> {
-  await provider.metadata();
-  const ahead = provider.ahead();
+  const { ahead } = await provider.metadata();
   return ahead === undefined
     ? skipped('Its responses have no date.')
     : judgeClock("The identity provider's clock", ahead);

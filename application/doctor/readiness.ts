@@ -3,12 +3,13 @@
  * remembers. Every check there that is not `Healthy` is reported, so a new check needs nothing here.
  */
 
+import type { ReadinessStatus } from '../ports/runtime.ts';
 import { DECISIONS_FAIL } from '../ports/storage.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 
 export interface ReadinessReport {
   readonly name: string;
-  readonly status: 'Healthy' | 'Degraded' | 'Unhealthy';
+  readonly status: ReadinessStatus;
   readonly detail: string;
 }
 

@@ -5,32 +5,25 @@
 
 import { travelsInTheClear } from '../../domain/address.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
-import type { ProviderDescription, SponsorDirectory } from '../ports/identity-provider.ts';
+import type { KnownStatus, UsersTrial } from '../ports/identity-provider.ts';
+import type { Problem } from '../ports/network.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { StorageCondition } from '../ports/storage.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
-import { describeProblem, type Problem } from './observation.ts';
+import { describeProblem } from './problem.ts';
+import type { SignerMetadata } from './provider.ts';
 
 /** How the service asks the identity provider about people in mode `poll`. */
 export interface SponsorQueries {
-  readonly metadata: () => Promise<ProviderDescription | undefined>;
+  readonly metadata: () => Promise<SignerMetadata>;
   /** Whether the request for a service token names the issuer of the metadata. */
   readonly needsMetadata: boolean;
   /** `SponsorCheck:UsersUrl`, and `TokenUrl` if it is set. */
   readonly addresses: readonly string[];
   /** Whether the service has a configured token, and requests none. */
   readonly hasBearerToken: boolean;
-  /** Requests a service token. Resolves with `undefined`, or with a sentence that says why there is none. */
-  readonly requestToken: () => Promise<string | undefined>;
-  readonly directory: SponsorDirectory;
-  /** An id that no person has. */
-  readonly unknownId: string;
-  /** Why the last query about a person failed. */
-  readonly problem: () => Problem;
-  /** The status of the last response to a token request. */
-  readonly tokenStatus: () => number | undefined;
-  /** Whether a path that the users service cannot have is answered otherwise than an unknown id. */
-  readonly knowsPaths: () => Promise<boolean>;
+  /** Asks about an id that no person has. */
+  readonly tryUsers: () => Promise<UsersTrial>;
   /** Whether `Service:Issuer` answers with the signing keys of these settings, which the provider reads there. */
   readonly publishesKeys: () => Promise<boolean>;
 }
@@ -49,28 +42,26 @@ export function sponsorExamination(openQueries: () => Promise<SponsorQueries | '
 }
 
 async function examineQueries(queries: SponsorQueries): Promise<Finding> {
-  const { metadata, needsMetadata, requestToken, directory, unknownId, problem, tokenStatus } = queries;
-  if (needsMetadata && (await metadata()) === undefined)
+  if (queries.needsMetadata && 'problem' in (await queries.metadata()))
     return skipped("The identity provider's metadata could not be read.");
-  const tokenProblem = await requestToken();
-  if (tokenProblem !== undefined) {
-    const status = tokenStatus();
-    const { sentence, remedy } = describeProblem({ sentence: tokenProblem, status });
-    if (REFUSALS.includes(status) && !(await queries.publishesKeys())) {
-      return warning(
-        `There is no service token, and Service:Issuer does not answer with the keys by which the provider knows the client. ${sentence}`,
-        'Start the service, see that the provider reaches /.well-known/jwks.json at Service:Issuer, and run this again.',
+  const trial = await queries.tryUsers();
+  switch (trial.kind) {
+    case 'no_token': {
+      const { sentence, remedy } = describeProblem(trial);
+      if (REFUSALS.includes(trial.status) && !(await queries.publishesKeys())) {
+        return warning(
+          `There is no service token, and Service:Issuer does not answer with the keys by which the provider knows the client. ${sentence}`,
+          'Start the service, see that the provider reaches /.well-known/jwks.json at Service:Issuer, and run this again.',
+        );
+      }
+      return failed(
+        `There is no service token. ${sentence}`,
+        remedy ??
+          'See that SponsorCheck:TokenUrl and ClientId are right, that the client authenticates by private_key_jwt with client_credentials, and that the provider reads our keys at /.well-known/jwks.json. A provider that requires a scope needs SponsorCheck:Scope; one that accepts only its token endpoint as aud needs UpstreamIdp:ClientAssertionAudience.',
       );
     }
-    return failed(
-      `There is no service token. ${sentence}`,
-      remedy ??
-        'See that SponsorCheck:TokenUrl and ClientId are right, that the client authenticates by private_key_jwt with client_credentials, and that the provider reads our keys at /.well-known/jwks.json. A provider that requires a scope needs SponsorCheck:Scope; one that accepts only its token endpoint as aud needs UpstreamIdp:ClientAssertionAudience.',
-    );
-  }
-  switch (await directory.status(unknownId, 0)) {
-    case 'sponsor_not_found':
-      if (!(await queries.knowsPaths())) {
+    case 'not_found':
+      if (!trial.knowsPaths) {
         return warning(
           'An id that nobody has is not found, but neither is a path that the users service cannot have, and nothing constant in the answers tells them apart. With a wrong SponsorCheck:UsersUrl it would be so too.',
           'Look up one person: `mandate doctor --subject-token - --person`, with a token of theirs.',
@@ -82,16 +73,15 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
             'Let SponsorCheck:UsersUrl, and TokenUrl if it is set, be https URLs.',
           )
         : ok('The identity provider answers about people: an id that nobody has is not found.');
-    case 'active':
-    case 'sponsor_disabled':
+    case 'found':
       return failed(
         'The identity provider knows an id that nobody has.',
         'See that SponsorCheck:UsersUrl is its users, each at /<sub>.',
       );
-    case 'sponsor_status_unavailable':
+    case 'no_answer':
       return failed(
-        `The identity provider does not say who is there. ${describeProblem(problem()).sentence}`,
-        remedyForQuery(problem(), queries.hasBearerToken),
+        `The identity provider does not say who is there. ${describeProblem(trial).sentence}`,
+        remedyForQuery(trial, queries.hasBearerToken),
       );
   }
 }
@@ -122,9 +112,11 @@ export interface PersonSources {
   readonly clock: Clock;
   /** `Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`. */
   readonly refuseLoggedOut: boolean;
-  /** `undefined` in mode `signals`; `unusable` if there is no signing key. */
-  readonly directory: SponsorDirectory | 'unusable' | undefined;
-  readonly problem: () => Problem;
+  /** Asks the provider about the person. `undefined` in mode `signals`; `unusable` if there is no signing key. */
+  readonly askUsers:
+    | ((subject: string) => Promise<{ readonly answer: KnownStatus } | Problem>)
+    | 'unusable'
+    | undefined;
 }
 
 export function personExaminations(person: Person, sources: PersonSources): readonly Examination[] {
@@ -161,10 +153,17 @@ async function examineLogout(person: Person, { storage, clock }: PersonSources):
   );
 }
 
-async function examineStatus({ subject }: Person, { directory, problem }: PersonSources): Promise<Finding> {
-  if (directory === undefined) return skipped('In mode signals the identity provider is not asked.');
-  if (directory === 'unusable') return skipped('There is no signing key to ask with.');
-  switch (await directory.status(subject, 0)) {
+async function examineStatus({ subject }: Person, { askUsers }: PersonSources): Promise<Finding> {
+  if (askUsers === undefined) return skipped('In mode signals the identity provider is not asked.');
+  if (askUsers === 'unusable') return skipped('There is no signing key to ask with.');
+  const asked = await askUsers(subject);
+  if ('problem' in asked) {
+    return failed(
+      `The identity provider did not answer about the person. ${describeProblem(asked).sentence}`,
+      'Run `mandate doctor`, which says more.',
+    );
+  }
+  switch (asked.answer) {
     case 'active':
       return ok('The identity provider says that the person is enabled.');
     case 'sponsor_disabled':
@@ -173,11 +172,6 @@ async function examineStatus({ subject }: Person, { directory, problem }: Person
       return failed(
         'The identity provider does not know the person by the sub of the token.',
         'See that SponsorCheck:UsersUrl is where a person is at /<sub>.',
-      );
-    case 'sponsor_status_unavailable':
-      return failed(
-        `The identity provider did not answer about the person. ${describeProblem(problem()).sentence}`,
-        'Run `mandate doctor`, which says more.',
       );
   }
 }

@@ -9,10 +9,11 @@ import {
 } from '../../domain/tasks/status-list.ts';
 import { type CompactJws, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, isTextList, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import type { StatusListUsage } from '../ports/queries.ts';
+import type { Problem } from '../ports/network.ts';
 import type { Clock } from '../ports/runtime.ts';
+import type { StatusListUsage } from '../ports/status-lists.ts';
 import { ago, type Examination, type Finding, NOTEWORTHY_SECONDS, ok, warning } from './examine.ts';
-import { describeProblem, type Problem } from './observation.ts';
+import { describeProblem } from './problem.ts';
 
 /** More lists than this of one audience cost each of its tool servers as many polls. */
 const FEW_LISTS = 4;

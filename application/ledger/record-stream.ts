@@ -55,7 +55,7 @@ export const MAX_LISTENERS: Readonly<Record<Holder['surface'], number>> = { api:
 /** Without a limit, one person or one script in a person's browser could take all places. */
 export const LISTENERS_OF_A_PERSON = 5;
 
-/** About 200 KiB as JSON: a listener that reads none of two pages has most of its buffer left. */
+/** About 200 KiB as JSON, so two unread pages fit the buffer of a listener (1 MiB). */
 const PAGE_SIZE = 500;
 
 /** After a page, listeners get so long to read it before the next one is handed over. */
@@ -83,103 +83,129 @@ interface Place {
   listener: RecordListener | undefined;
 }
 
-export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStreaming): RecordStream {
-  const live = new Set<Fed>();
+interface State extends RecordStreaming {
+  /** The listeners that have all records up to `position`. */
+  readonly live: Set<Fed>;
+  position: number;
   /** The oldest first. */
-  const taken = new Set<Place>();
-  let isClosed = false;
-  /** The listeners of `live` have all records up to this number. */
-  let position = 0;
+  readonly taken: Set<Place>;
+  isClosed: boolean;
+}
 
-  const pages = (after: number, through: number) =>
-    recordPages({ ledger: checkpoints, turn, pageSize: PAGE_SIZE }, { firstSeq: after + 1, lastSeq: through });
-
-  const give = (place: Fed, records: readonly LedgerRecord[]): void => {
-    const later = records.filter(({ seq }) => seq > place.through);
-    place.through = later.at(-1)?.seq ?? place.through;
-    if (later.length > 0) place.listener.take(later);
+export function recordStream({ ledger, checkpoints, turn, timeLimit }: RecordStreaming): RecordStream {
+  const state: State = {
+    ledger,
+    checkpoints,
+    turn,
+    timeLimit,
+    live: new Set(),
+    position: 0,
+    taken: new Set(),
+    isClosed: false,
   };
-
-  const isOver = ({ gone }: RecordListener): boolean => isClosed || gone.aborted;
-
-  /** All numbers up to `target` are settled, so no record appears among them later. */
-  const catchUp = async (place: Fed, target: number): Promise<void> => {
-    for await (const page of pages(place.through, target)) {
-      give(place, page);
-      await place.listener.drained();
-      if (isOver(place.listener)) return;
-    }
-    place.through = Math.max(place.through, target);
-  };
-
-  const feed = async (listener: RecordListener, after: number, settled: number): Promise<void> => {
-    let end = (): void => undefined;
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const place: Fed = { through: after, listener, end };
-    // Nobody misses the records in between.
-    if (live.size === 0) position = Math.max(position, settled);
-    while (place.through < position && !isOver(listener)) await catchUp(place, position);
-    if (isOver(listener)) return;
-    // Without an `await` since the comparison: the loop might hand over a page meanwhile.
-    live.add(place);
-    listener.gone.addEventListener('abort', end, { once: true });
-    await ended;
-    live.delete(place);
-  };
-
-  /** The place that the holder can have: a free one, or that of their oldest connection. */
-  const findRoom = ({ surface, person }: Holder): 'free' | 'none' | Place => {
-    const there = [...taken].filter(({ holder }) => holder.surface === surface);
-    const own = there.filter(({ holder }) => person !== undefined && holder.person === person);
-    const [oldest] = own;
-    if (oldest !== undefined && own.length >= LISTENERS_OF_A_PERSON) return oldest;
-    return there.length < MAX_LISTENERS[surface] ? 'free' : 'none';
-  };
-
-  const displace = (place: Place): void => {
-    taken.delete(place);
-    place.isDisplaced = true;
-    place.listener?.displaced();
-  };
-
   return {
-    async open(after, holder) {
-      if (isClosed || findRoom(holder) === 'none') return { kind: 'full' };
-      const settled = await ledger.settledThrough();
-      if (after !== undefined && after > settled) return { kind: 'unknown_record' };
-      // Without an `await` from here: others may have taken places meanwhile.
-      const room = findRoom(holder);
-      if (isClosed || room === 'none') return { kind: 'full' };
-      if (room !== 'free') displace(room);
-      const place: Place = { holder, isDisplaced: false, listener: undefined };
-      taken.add(place);
-      return {
-        kind: 'opened',
-        async feed(listener) {
-          place.listener = listener;
-          if (place.isDisplaced) listener.displaced();
-          await feed(listener, after ?? settled, settled).finally(() => taken.delete(place));
-        },
-      };
-    },
-
-    async advance() {
-      if (live.size === 0) return;
-      const target = await ledger.settledThrough();
-      for await (const page of pages(position, target)) {
-        for (const place of live) give(place, page);
-        position = page.at(-1)?.seq ?? position;
-        if (live.size === 0) return;
-        await timeLimit(Promise.all([...live].map(({ listener }) => listener.drained())), PAGE_LIMIT_MS);
-      }
-      position = Math.max(position, target);
-    },
-
+    open: (after, holder) => open(state, after, holder),
+    advance: () => advance(state),
     close() {
-      isClosed = true;
-      for (const { end } of live) end();
+      state.isClosed = true;
+      for (const { end } of state.live) end();
     },
   };
+}
+
+async function open(state: State, after: number | undefined, holder: Holder): Promise<Opened> {
+  const { ledger, taken } = state;
+  if (state.isClosed || findRoom(taken, holder) === 'none') return { kind: 'full' };
+  const settled = await ledger.settledThrough();
+  if (after !== undefined && after > settled) return { kind: 'unknown_record' };
+  // Without an `await` from here: others may have taken places meanwhile.
+  const room = findRoom(taken, holder);
+  if (state.isClosed || room === 'none') return { kind: 'full' };
+  if (room !== 'free') displace(taken, room);
+  const place: Place = { holder, isDisplaced: false, listener: undefined };
+  taken.add(place);
+  return {
+    kind: 'opened',
+    async feed(listener) {
+      place.listener = listener;
+      if (place.isDisplaced) listener.displaced();
+      await feed(state, listener, { after: after ?? settled, settled }).finally(() => taken.delete(place));
+    },
+  };
+}
+
+/** The place that the holder can have: a free one, or that of their oldest connection. */
+function findRoom(taken: ReadonlySet<Place>, { surface, person }: Holder): 'free' | 'none' | Place {
+  const there = [...taken].filter(({ holder }) => holder.surface === surface);
+  const own = there.filter(({ holder }) => person !== undefined && holder.person === person);
+  const [oldest] = own;
+  if (oldest !== undefined && own.length >= LISTENERS_OF_A_PERSON) return oldest;
+  return there.length < MAX_LISTENERS[surface] ? 'free' : 'none';
+}
+
+function displace(taken: Set<Place>, place: Place): void {
+  taken.delete(place);
+  place.isDisplaced = true;
+  place.listener?.displaced();
+}
+
+interface Start {
+  readonly after: number;
+  /** All records up to this number were settled when the stream was opened. */
+  readonly settled: number;
+}
+
+async function feed(state: State, listener: RecordListener, { after, settled }: Start): Promise<void> {
+  const { live } = state;
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const fed: Fed = { through: after, listener, end };
+  // Without listeners, no record in between is missed.
+  if (live.size === 0) state.position = Math.max(state.position, settled);
+  while (fed.through < state.position && !isOver(state, listener)) await catchUp(state, fed, state.position);
+  if (isOver(state, listener)) return;
+  // Without an `await` since the comparison: the loop might hand over a page meanwhile.
+  live.add(fed);
+  listener.gone.addEventListener('abort', end, { once: true });
+  await ended;
+  live.delete(fed);
+}
+
+/** All numbers up to `target` are settled, so no record appears among them later. */
+async function catchUp(state: State, fed: Fed, target: number): Promise<void> {
+  for await (const page of pagesOf(state, fed.through, target)) {
+    give(fed, page);
+    await fed.listener.drained();
+    if (isOver(state, fed.listener)) return;
+  }
+  fed.through = Math.max(fed.through, target);
+}
+
+async function advance(state: State): Promise<void> {
+  const { live, ledger, timeLimit } = state;
+  if (live.size === 0) return;
+  const target = await ledger.settledThrough();
+  for await (const page of pagesOf(state, state.position, target)) {
+    for (const fed of live) give(fed, page);
+    state.position = page.at(-1)?.seq ?? state.position;
+    if (live.size === 0) return;
+    await timeLimit(Promise.all([...live].map(({ listener }) => listener.drained())), PAGE_LIMIT_MS);
+  }
+  state.position = Math.max(state.position, target);
+}
+
+function pagesOf({ checkpoints, turn }: State, after: number, through: number) {
+  return recordPages({ ledger: checkpoints, turn, pageSize: PAGE_SIZE }, { firstSeq: after + 1, lastSeq: through });
+}
+
+function give(fed: Fed, records: readonly LedgerRecord[]): void {
+  const later = records.filter(({ seq }) => seq > fed.through);
+  fed.through = later.at(-1)?.seq ?? fed.through;
+  if (later.length > 0) fed.listener.take(later);
+}
+
+function isOver({ isClosed }: State, { gone }: RecordListener): boolean {
+  return isClosed || gone.aborted;
 }

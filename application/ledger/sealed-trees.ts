@@ -44,76 +44,16 @@ interface Entry {
   renewing: boolean;
 }
 
+interface State extends TreeReading {
+  /** By checkpoint id, least recently used first. */
+  readonly entries: Map<number, Entry>;
+  /** Resolves when the last queued read has ended. */
+  queue: Promise<unknown>;
+}
+
 export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeReading): SealedTrees {
-  // By checkpoint id, least recently used first.
   const entries = new Map<number, Entry>();
-  let queue: Promise<unknown> = Promise.resolve();
-
-  /** Reads one tree at a time: many at once would block the event loop for long. */
-  function read(checkpoint: Checkpoint, signed: string, begins: () => void): Promise<SealedTree | undefined> {
-    const reading = queue.then(async () => {
-      begins();
-      // With an invalid signature no proof can be given. An unknown key is accepted: an auditor who kept a key that is
-      // not published any more can still verify the proof.
-      const verdict = await verifier.verify(checkpoint.kid, signed, checkpoint.signature);
-      if (verdict === 'invalid_signature') return undefined;
-      return readSealedTree(hash, { ledger: checkpoints, turn }, checkpoint);
-    });
-    queue = reading.catch(() => undefined);
-    return reading;
-  }
-
-  function begin(checkpoint: Checkpoint, signed: string): Entry {
-    const identity = `${signed} ${checkpoint.signature}`;
-    const tree = read(checkpoint, signed, () => {
-      entry.readAt = clock.now();
-    });
-    const entry: Entry = { identity, readAt: undefined, tree, held: undefined, renewing: false };
-    tree.then(
-      (held) => {
-        entry.held = held;
-        if (held === undefined) drop(checkpoint.checkpointId, entry);
-        else shrink(entry);
-      },
-      () => drop(checkpoint.checkpointId, entry),
-    );
-    return entry;
-  }
-
-  function drop(checkpointId: number, entry: Entry): void {
-    if (entries.get(checkpointId) === entry) entries.delete(checkpointId);
-  }
-
-  /** Keeps the newest tree even if it is too large: otherwise every proof from it would wait for a new read. */
-  function shrink(newest: Entry): void {
-    let bytes = [...entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0);
-    for (const [checkpointId, entry] of entries) {
-      if (bytes <= MAX_BYTES) return;
-      if (entry === newest) continue;
-      entries.delete(checkpointId);
-      bytes -= bytesOf(entry);
-    }
-  }
-
-  function keep(checkpointId: number, entry: Entry): void {
-    entries.delete(checkpointId);
-    entries.set(checkpointId, entry);
-  }
-
-  function renew(checkpoint: Checkpoint, signed: string, entry: Entry): void {
-    entry.renewing = true;
-    const next = begin(checkpoint, signed);
-    next.tree.then(
-      (tree) => {
-        if (entries.get(checkpoint.checkpointId) !== entry) return;
-        if (tree === undefined) entries.delete(checkpoint.checkpointId);
-        else keep(checkpoint.checkpointId, next);
-      },
-      () => {
-        entry.renewing = false;
-      },
-    );
-  }
+  const state: State = { checkpoints, verifier, hash, clock, turn, entries, queue: Promise.resolve() };
 
   return {
     find(checkpoint) {
@@ -122,15 +62,88 @@ export function sealedTrees({ checkpoints, verifier, hash, clock, turn }: TreeRe
       const known = entries.get(checkpointId);
       const age = known?.readAt === undefined ? 0 : secondsBetween(known.readAt, clock.now());
       const isCurrent = known?.identity === `${signed} ${signature}` && age >= 0 && age < KEPT_SECONDS;
-      const entry = known !== undefined && isCurrent ? known : begin(checkpoint, signed);
-      keep(checkpointId, entry);
-      if (entry === known && age >= RENEWED_AFTER_SECONDS && !entry.renewing) renew(checkpoint, signed, entry);
+      const entry = known !== undefined && isCurrent ? known : begin(state, checkpoint, signed);
+      keep(state, checkpointId, entry);
+      if (entry === known && age >= RENEWED_AFTER_SECONDS && !entry.renewing) renew(state, checkpoint, signed, entry);
       return entry.tree;
     },
     forget({ checkpointId }, tree) {
       if (entries.get(checkpointId)?.held === tree) entries.delete(checkpointId);
     },
   };
+}
+
+function begin(state: State, checkpoint: Checkpoint, signed: string): Entry {
+  const identity = `${signed} ${checkpoint.signature}`;
+  const tree = read(state, checkpoint, signed, () => {
+    entry.readAt = state.clock.now();
+  });
+  const entry: Entry = { identity, readAt: undefined, tree, held: undefined, renewing: false };
+  tree.then(
+    (held) => {
+      entry.held = held;
+      if (held === undefined) drop(state, checkpoint.checkpointId, entry);
+      else shrink(state, entry);
+    },
+    () => drop(state, checkpoint.checkpointId, entry),
+  );
+  return entry;
+}
+
+/** Reads one tree at a time: many at once would block the event loop for long. */
+function read(
+  state: State,
+  checkpoint: Checkpoint,
+  signed: string,
+  begins: () => void,
+): Promise<SealedTree | undefined> {
+  const { checkpoints, verifier, hash, turn } = state;
+  const reading = state.queue.then(async () => {
+    begins();
+    // With an invalid signature no proof can be given. An unknown key is accepted: an auditor who kept a key that is
+    // not published any more can still verify the proof.
+    const verdict = await verifier.verify(checkpoint.kid, signed, checkpoint.signature);
+    if (verdict === 'invalid_signature') return undefined;
+    return readSealedTree(hash, { ledger: checkpoints, turn }, checkpoint);
+  });
+  state.queue = reading.catch(() => undefined);
+  return reading;
+}
+
+function renew(state: State, checkpoint: Checkpoint, signed: string, entry: Entry): void {
+  const { checkpointId } = checkpoint;
+  entry.renewing = true;
+  const next = begin(state, checkpoint, signed);
+  next.tree.then(
+    (tree) => {
+      if (tree === undefined) drop(state, checkpointId, entry);
+      else if (state.entries.get(checkpointId) === entry) keep(state, checkpointId, next);
+    },
+    () => {
+      entry.renewing = false;
+    },
+  );
+}
+
+function keep({ entries }: State, checkpointId: number, entry: Entry): void {
+  entries.delete(checkpointId);
+  entries.set(checkpointId, entry);
+}
+
+/** A newer entry of the checkpoint stays. */
+function drop({ entries }: State, checkpointId: number, entry: Entry): void {
+  if (entries.get(checkpointId) === entry) entries.delete(checkpointId);
+}
+
+/** Keeps the newest tree even if it is too large: otherwise every proof from it would wait for a new read. */
+function shrink({ entries }: State, newest: Entry): void {
+  let bytes = [...entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0);
+  for (const [checkpointId, entry] of entries) {
+    if (bytes <= MAX_BYTES) return;
+    if (entry === newest) continue;
+    entries.delete(checkpointId);
+    bytes -= bytesOf(entry);
+  }
 }
 
 function bytesOf({ held }: Entry): number {

@@ -1,8 +1,8 @@
 /** A person's own tasks in pages: live ones first, then those that retention still has. */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
-import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
+import type { OwnTask, OwnTaskPosition, Tasks } from '../ports/tasks.ts';
 
 export type MyTask = OwnTask;
 export type MyTasksCursor = OwnTaskPosition;

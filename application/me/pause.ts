@@ -7,8 +7,8 @@ import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type LiftVerdict, liftBlock } from '../decisions/lift-block.ts';
 import { placePause, refusePause } from '../decisions/place-block.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Sponsors } from '../ports/queries.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import type { Sponsors } from '../ports/sponsors.ts';
 
 interface Pausing {
   readonly decisions: Decisions;

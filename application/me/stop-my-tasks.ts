@@ -5,8 +5,8 @@ import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import { type EndVerdict, endOwnTasks } from '../decisions/end-tasks.ts';
 import { findOwnTaskSponsor } from '../decisions/find.ts';
 import { type Decisions, foundBy } from '../ports/decisions.ts';
-import type { Tasks } from '../ports/queries.ts';
 import type { SharedTime } from '../ports/runtime.ts';
+import type { Tasks } from '../ports/tasks.ts';
 
 interface TaskStopping {
   readonly decisions: Decisions;

@@ -5,12 +5,14 @@ import type { Secret } from '../../domain/secret.ts';
 import type { SignedInPerson } from '../../domain/sponsors/me-person.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
+import type { Problem } from './network.ts';
+
+/** What the provider says of a person. */
+export type KnownStatus = 'active' | 'sponsor_disabled' | 'sponsor_not_found';
 
 /** A person's status (specification "Sponsor check", mode `poll`). */
 export type SponsorStatus =
-  | 'active'
-  | 'sponsor_disabled'
-  | 'sponsor_not_found'
+  | KnownStatus
   /** The provider was unreachable or its response about this person unusable: never treated as active. */
   | 'sponsor_status_unavailable';
 
@@ -29,6 +31,18 @@ export interface ProviderDescription {
   readonly accessTokenIssuer?: string;
   /** The URL of its public keys: absolute, http or https. */
   readonly jwksUri: string;
+}
+
+export interface ReadMetadata {
+  readonly description: ProviderDescription;
+  /** The document that it describes, with all its members. */
+  readonly document: JsonObject;
+  /** The provider's clock, if the response had a date. */
+  readonly date?: Instant | undefined;
+}
+
+export interface UnreadMetadata extends Problem {
+  readonly date?: Instant | undefined;
 }
 
 /** The metadata document of the upstream identity provider, or of a signal transmitter. */
@@ -113,6 +127,13 @@ export type ClientTrial =
   | { readonly kind: 'unclear'; readonly problem: string }
   /** There was no answer, or one that no token endpoint gives. */
   | { readonly kind: 'no_token_endpoint'; readonly problem: string; readonly status: number | undefined };
+
+/** What the users service answered about an id that no person has. */
+export type UsersTrial =
+  /** `knowsPaths`: whether it answers otherwise to a path that it cannot have. */
+  | { readonly kind: 'not_found'; readonly knowsPaths: boolean }
+  | { readonly kind: 'found' }
+  | ({ readonly kind: 'no_token' | 'no_answer' } & Problem);
 
 /** The sign-in of people, or of operators, at their provider (OpenID Connect Core 1.0 §3.1, RFC 7636). */
 export interface SignIn {

@@ -22,8 +22,8 @@ export type SignatureFault =
   | 'invalid_signature';
 
 /**
- * The fault of a token of a provider, from which its denial reason is made. A key set without a usable key does not hold
- * the provider's signing keys: they are unavailable.
+ * Maps a signature fault of a provider's token to the fault that its denial reason names. In a key set without a usable
+ * key, the provider's signing keys are missing: they are unavailable.
  */
 export function providerFault(fault: SignatureFault): Exclude<SignatureFault, 'no_registered_keys'> {
   return fault === 'no_registered_keys' ? 'keys_unavailable' : fault;

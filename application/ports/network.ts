@@ -61,6 +61,14 @@ export class NetworkFailure extends Error {
   }
 }
 
+/** Why a server did not give what it was asked for. */
+export interface Problem {
+  /** A sentence: fixed text with at most the error code of the server or of the operating system. */
+  readonly problem: string;
+  /** The status of its response; `undefined` without one. */
+  readonly status?: number | undefined;
+}
+
 /** An HTTP client. It never follows a redirect, never sends cookies, and reads at most `maxBytes`. */
 export interface Network {
   /** @throws NetworkFailure */

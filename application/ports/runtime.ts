@@ -55,10 +55,13 @@ export type TimeLimit = <Answer>(work: Promise<Answer>, ms: number) => Promise<A
 /** Waits a random time of at most `longestMs` milliseconds, so that conflicting callers do not retry together. */
 export type RetryPause = (longestMs: number) => Promise<void>;
 
+export const readinessStatuses = ['Healthy', 'Degraded', 'Unhealthy'] as const;
+export type ReadinessStatus = (typeof readinessStatuses)[number];
+
 /** A check of `/readyz`. */
 export interface ReadinessCheck {
   /** The check's name in the JSON response, one word. */
   readonly name: string;
   /** Bounded in time; never throws. `detail` is one sentence without secrets. */
-  check(): Promise<{ readonly status: 'Healthy' | 'Degraded' | 'Unhealthy'; readonly detail: string }>;
+  check(): Promise<{ readonly status: ReadinessStatus; readonly detail: string }>;
 }

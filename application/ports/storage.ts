@@ -2,7 +2,8 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Month } from '../../domain/ledger/time-range.ts';
 import type { SubjectSession } from '../../domain/sponsors/subject-token.ts';
 import type { DatabaseFault } from './decisions.ts';
-import type { Sponsors, StatusLists } from './queries.ts';
+import type { Sponsors } from './sponsors.ts';
+import type { StatusLists } from './status-lists.ts';
 import type { LogState, WitnessProblem } from './transparency-log.ts';
 
 /** How the connection to the database is protected. */

@@ -22,8 +22,8 @@ import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import { userExists } from '../decisions/find.ts';
 import { addUser, changeUser, deleteUser } from '../decisions/write-user.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { ProvisionedUsers, UsersPage } from '../ports/queries.ts';
 import type { Randomness, SharedTime } from '../ports/runtime.ts';
+import type { ProvisionedUsers, UsersPage } from '../ports/users.ts';
 
 export interface Provisioning {
   readonly decisions: Decisions;

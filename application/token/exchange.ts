@@ -110,13 +110,12 @@ export async function exchangeToken(
       entry: tokenEntry('token.issued', { at: task.createdAt, task, scope: policy.scope, tokenId: token.tokenId }),
     };
     // The token is signed at the same time, unless it names the status that the transaction chooses.
-    const signing = service.statusLists === undefined ? token.sign() : undefined;
-    const [opened, signed] = await Promise.all([
-      service.statusLists === undefined
-        ? service.decisions.decide(openTask, opening)
-        : openListedTask({ ...service, ...service.statusLists }, opening),
-      signing,
-    ]);
+    const { decisions, statusLists } = service;
+    const [signed, opened] = await Promise.all(
+      statusLists === undefined
+        ? [token.sign(), decisions.decide(openTask, opening)]
+        : [undefined, openListedTask({ ...service, ...statusLists }, opening)],
+    );
     switch (opened.kind) {
       case 'agent_changed':
       case 'no_status_index':

@@ -10,8 +10,8 @@ import type { Claims } from '../../domain/tokens/claims.ts';
 import { CLOCK_SKEW_SECONDS, hasType, readCompactJws } from '../../domain/tokens/compact-jws.ts';
 import { isJsonObject, member, textMember } from '../../domain/tokens/strict-json.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { Tasks } from '../ports/queries.ts';
 import type { Clock, SharedTime } from '../ports/runtime.ts';
+import type { Tasks } from '../ports/tasks.ts';
 
 interface Introspection {
   readonly tasks: Tasks;

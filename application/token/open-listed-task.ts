@@ -57,7 +57,10 @@ const KNOWN_FOR_MS = 60_000;
 /** Smaller lists are not drawn from without the database: two concurrent transactions would often draw one index. */
 const MIN_KNOWN_ENTRIES = 2 ** 14;
 const CANDIDATES = 2;
-/** The fuller a list, the more often both candidates are taken, and each such decision runs again. */
+/**
+ * After both candidates of a task were taken, so many later tasks ask the database at once. The fuller a list, the more
+ * often both are taken, and each such decision runs a second time.
+ */
 const SEARCHES = 16;
 
 /**

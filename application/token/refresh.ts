@@ -16,8 +16,8 @@ import { checkSponsor, type SponsorCheck } from '../authentication/check-sponsor
 import { renewGrant } from '../decisions/renew-grant.ts';
 import { allowed, type Denial, type Denied, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
-import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
+import type { Tasks } from '../ports/tasks.ts';
 import { type IssuedToken, type Minting, mint, tokenEntry } from './mint.ts';
 
 export interface RefreshRequest {

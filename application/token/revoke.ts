@@ -23,8 +23,8 @@ import { spendAssertion } from '../decisions/spend-assertion.ts';
 import { allowed, denied, type Outcome } from '../outcome.ts';
 import type { Decisions } from '../ports/decisions.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { Tasks } from '../ports/queries.ts';
 import type { Digest } from '../ports/runtime.ts';
+import type { Tasks } from '../ports/tasks.ts';
 import { readTaskToken, type TaskToken } from './introspect.ts';
 
 export interface RevocationRequest {

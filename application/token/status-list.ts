@@ -14,8 +14,8 @@ import {
   statusListUri,
 } from '../../domain/tasks/status-list.ts';
 import type { SigningKeys } from '../ports/keys.ts';
-import type { StatusLists } from '../ports/queries.ts';
 import type { Clock, Deflate, Hash, Monotonic } from '../ports/runtime.ts';
+import type { StatusLists } from '../ports/status-lists.ts';
 import type { Measurements } from '../ports/telemetry.ts';
 
 interface ReadTimes {
@@ -62,6 +62,13 @@ interface Read extends Began {
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+interface State extends StatusListReading {
+  /** The oldest first. Only lists that exist: anyone may ask for other ids, which must not evict them. */
+  readonly kept: Map<string, Read>;
+  /** The reads under way, shared by all who ask. As many as requests at most. */
+  readonly underWay: Map<string, Read>;
+}
+
 /**
  * The returned function finds a list; `undefined` if there is no such list. A list that it returns was read less than `ttl`
  * seconds ago, by the clock and by the monotonic one, which no one sets back. Its token's `iat` is the time of that read.
@@ -71,73 +78,70 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export function publishedStatusLists(
   service: StatusListReading,
 ): (listId: string) => Promise<PublishedStatusList | undefined> {
-  const { statusLists, signingKeys, monotonic, deflate, hash, issuer, ttl, entries, measurements } = service;
-  const maxLists = Math.floor((4 / 3) * (MAX_BYTES / entries));
-  /** The oldest first. Only lists that exist: anyone may ask for other ids, which must not evict them. */
-  const kept = new Map<string, Read>();
-  /** The reads under way, shared by all who ask. As many as requests at most. */
-  const underWay = new Map<string, Read>();
-
-  async function read(listId: string, readAt: Instant): Promise<PublishedStatusList | undefined> {
-    const stored = await statusLists.find(listId);
-    if (stored === undefined) return undefined;
-    const packed = packStatuses(stored.entries, statusesOf(stored));
-    const about = JSON.stringify([signingKeys.checkpoints.kid, ttl, statusListEpoch(readAt, ttl)]);
-    const tag = Buffer.from(hash(Buffer.concat([Buffer.from(about), packed]))).toString('base64url');
-    let signed: Promise<Uint8Array> | undefined;
-    const sign = async () => {
-      const lst = Buffer.from(await deflate(packed)).toString('base64url');
-      const claims = statusListClaims({ uri: statusListUri(issuer, listId), readAt, ttl, lst });
-      return Buffer.from(await signingKeys.sign(STATUS_LIST_TYPE, claims));
-    };
-    return {
-      tag,
-      token() {
-        signed ??= sign();
-        return signed;
-      },
-    };
-  }
-
-  function begin(listId: string): Read {
-    const began = beginning(service);
-    const { readAt } = began;
-    const next: Read = { ...began, list: read(listId, readAt) };
-    kept.delete(listId);
-    underWay.set(listId, next);
-    const end = () => {
-      if (underWay.get(listId) === next) underWay.delete(listId);
-    };
-    next.list.then(
-      (list) => {
-        end();
-        if (list === undefined) return;
-        keep(listId, next);
-        measurements?.statusListRead(readAt, (monotonic() - next.readAtMs) / 1000);
-      },
-      () => {
-        end();
-        measurements?.statusListFailed();
-      },
-    );
-    return next;
-  }
-
-  function keep(listId: string, read: Read): void {
-    // A slow read may end after one that began later.
-    if ((kept.get(listId)?.readAtMs ?? read.readAtMs) > read.readAtMs) return;
-    kept.delete(listId);
-    kept.set(listId, read);
-    const [oldest] = kept.keys();
-    if (kept.size > maxLists && oldest !== undefined) kept.delete(oldest);
-  }
-
+  const state: State = { ...service, kept: new Map(), underWay: new Map() };
   return async (listId) => {
     if (!isStatusListId(listId)) return undefined;
-    const known = [underWay.get(listId), kept.get(listId)].find((read) => read && isCurrent(service, read));
-    const { list } = known ?? begin(listId);
+    const known = [state.underWay.get(listId), state.kept.get(listId)].find((read) => read && isCurrent(state, read));
+    const { list } = known ?? begin(state, listId);
     return list;
   };
+}
+
+function begin(state: State, listId: string): Read {
+  const { kept, underWay, monotonic, measurements } = state;
+  const began = beginning(state);
+  const { readAt } = began;
+  const next: Read = { ...began, list: read(state, listId, readAt) };
+  kept.delete(listId);
+  underWay.set(listId, next);
+  const end = () => {
+    if (underWay.get(listId) === next) underWay.delete(listId);
+  };
+  next.list.then(
+    (list) => {
+      end();
+      if (list === undefined) return;
+      keep(state, listId, next);
+      measurements?.statusListRead(readAt, (monotonic() - next.readAtMs) / 1000);
+    },
+    () => {
+      end();
+      measurements?.statusListFailed();
+    },
+  );
+  return next;
+}
+
+async function read(state: State, listId: string, readAt: Instant): Promise<PublishedStatusList | undefined> {
+  const { statusLists, signingKeys, deflate, hash, issuer, ttl } = state;
+  const stored = await statusLists.find(listId);
+  if (stored === undefined) return undefined;
+  const packed = packStatuses(stored.entries, statusesOf(stored));
+  const about = JSON.stringify([signingKeys.checkpoints.kid, ttl, statusListEpoch(readAt, ttl)]);
+  const tag = Buffer.from(hash(Buffer.concat([Buffer.from(about), packed]))).toString('base64url');
+  let signed: Promise<Uint8Array> | undefined;
+  const sign = async () => {
+    const lst = Buffer.from(await deflate(packed)).toString('base64url');
+    const claims = statusListClaims({ uri: statusListUri(issuer, listId), readAt, ttl, lst });
+    return Buffer.from(await signingKeys.sign(STATUS_LIST_TYPE, claims));
+  };
+  return {
+    tag,
+    token() {
+      signed ??= sign();
+      return signed;
+    },
+  };
+}
+
+function keep({ kept, entries }: State, listId: string, read: Read): void {
+  // A slow read may end after one that began later.
+  if ((kept.get(listId)?.readAtMs ?? read.readAtMs) > read.readAtMs) return;
+  kept.delete(listId);
+  kept.set(listId, read);
+  const maxLists = Math.floor((4 / 3) * (MAX_BYTES / entries));
+  const [oldest] = kept.keys();
+  if (kept.size > maxLists && oldest !== undefined) kept.delete(oldest);
 }
 
 /**

@@ -62,107 +62,122 @@ const FRESH_MS = 10_000;
 
 const AGREE = { status: 'Healthy', detail: 'The clocks agree.' } as const;
 
+/** The clocks, and what their last readings showed. */
+interface Watched extends ClockWatching {
+  course: ClockCourse;
+  reading: DatabaseReading | undefined;
+  /** The reading under way, shared by concurrent callers. */
+  underWay: Promise<DatabaseReading | undefined> | undefined;
+  /** The problem that was logged last, if it still exists. */
+  reported: string | undefined;
+}
+
 export function clockWatch({ clock, monotonic, databaseTime, log }: ClockWatching): ClockWatch {
-  let course = startOfCourse({ wall: clock.now(), monotonicMs: monotonic() });
-  let reading: DatabaseReading | undefined;
-  let underWay: Promise<DatabaseReading | undefined> | undefined;
-  let reported: string | undefined;
-
-  /** Part of every request that uses an assertion, so it makes few objects. */
-  function look(): ClockReading {
-    const now = { wall: clock.now(), monotonicMs: monotonic() };
-    const next = continueCourse(course, now);
-    // The monotonic clock may have stopped while the machine was suspended.
-    if (next !== course && !next.isSteady) reading = undefined;
-    course = next;
-    return now;
-  }
-
-  /** Concurrent callers share one reading. */
-  function read(): Promise<DatabaseReading | undefined> {
-    underWay ??= readOnce().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  }
-
-  async function readOnce(): Promise<DatabaseReading | undefined> {
-    if (databaseTime === undefined) return undefined;
-    const sent = look();
-    const time = await databaseTime();
-    const received = look();
-    reading = {
-      ...{ time, sentMs: sent.monotonicMs, receivedMs: received.monotonicMs },
-      ahead: secondsAhead(sent.wall, time, received.wall),
-    };
-    return reading;
-  }
-
-  /** `undefined` if the database must be asked first. */
-  function knownClocks(): TwoClocks | undefined {
-    const now = look();
-    if (databaseTime === undefined) return withSteady(now, course);
-    return reading && now.monotonicMs - reading.receivedMs <= FRESH_MS ? withDatabase(now, reading) : undefined;
-  }
-
-  async function readClocks(): Promise<TwoClocks> {
-    const known = await read();
-    const now = look();
-    return known === undefined ? withSteady(now, course) : withDatabase(now, known);
-  }
-
-  function problem(): string | undefined {
-    if (!course.isSteady) return JUMPED;
-    const ahead = reading?.ahead ?? 0;
-    return differsTooMuch(ahead) ? describeDifference("The database's clock", ahead) : undefined;
-  }
+  const watched: Watched = {
+    clock,
+    monotonic,
+    databaseTime,
+    log,
+    course: startOfCourse({ wall: clock.now(), monotonicMs: monotonic() }),
+    reading: undefined,
+    underWay: undefined,
+    reported: undefined,
+  };
 
   return {
     latest() {
-      const clocks = knownClocks();
-      return clocks === undefined ? readClocks().then(latestOf) : latestOf(clocks);
+      const known = knownClocks(watched);
+      return known === undefined ? readClocks(watched).then(latestOf) : latestOf(known);
     },
     earliest() {
-      const clocks = knownClocks();
-      return clocks === undefined ? readClocks().then(datingOf) : datingOf(clocks);
+      const known = knownClocks(watched);
+      return known === undefined ? readClocks(watched).then(datingOf) : datingOf(known);
     },
     async watch() {
-      await read();
-      look();
-      report(problem());
+      await readDatabase(watched);
+      readOwn(watched);
+      report(watched, problemOf(watched));
     },
     async endingTime() {
-      const clocks = await readClocks();
-      const found = problem();
-      report(found);
-      return found === undefined ? earliestOf(clocks) : undefined;
+      const read = await readClocks(watched);
+      const problem = problemOf(watched);
+      report(watched, problem);
+      return problem === undefined ? earliestOf(read) : undefined;
     },
-    aheadOfDatabase: () => reading && 0 - reading.ahead,
+    aheadOfDatabase: () => watched.reading && 0 - watched.reading.ahead,
     readiness: {
       name: 'clock',
       async check() {
         try {
-          if (knownClocks() === undefined) await read();
+          if (knownClocks(watched) === undefined) await readDatabase(watched);
         } catch {
           return { status: 'Degraded', detail: "The database's clock could not be read." };
         }
-        const found = problem();
-        if (found === undefined) return AGREE;
+        const problem = problemOf(watched);
+        if (problem === undefined) return AGREE;
         return {
           status: 'Degraded',
-          detail: `${found} This instance ends and deletes nothing by time until the clocks agree.`,
+          detail: `${problem} This instance ends and deletes nothing by time until the clocks agree.`,
         };
       },
     },
   };
+}
 
-  function report(found: string | undefined): void {
-    if (found !== undefined && reported === undefined) {
-      log.warn('the clocks disagree: this instance ends and deletes nothing by time', { problem: found });
-    }
-    if (found === undefined && reported !== undefined) log.info('the clocks agree again');
-    reported = found;
+/** Reads both clocks of this process. Part of every request that uses an assertion, so it makes few objects. */
+function readOwn(watched: Watched): ClockReading {
+  const now = { wall: watched.clock.now(), monotonicMs: watched.monotonic() };
+  const next = continueCourse(watched.course, now);
+  // The monotonic clock may have stopped while the machine was suspended.
+  if (next !== watched.course && !next.isSteady) watched.reading = undefined;
+  watched.course = next;
+  return now;
+}
+
+function readDatabase(watched: Watched): Promise<DatabaseReading | undefined> {
+  watched.underWay ??= readDatabaseOnce(watched).finally(() => {
+    watched.underWay = undefined;
+  });
+  return watched.underWay;
+}
+
+async function readDatabaseOnce(watched: Watched): Promise<DatabaseReading | undefined> {
+  if (watched.databaseTime === undefined) return undefined;
+  const sent = readOwn(watched);
+  const time = await watched.databaseTime();
+  const received = readOwn(watched);
+  const ahead = secondsAhead(sent.wall, time, received.wall);
+  watched.reading = { time, sentMs: sent.monotonicMs, receivedMs: received.monotonicMs, ahead };
+  return watched.reading;
+}
+
+/** `undefined` if the database must be asked first. */
+function knownClocks(watched: Watched): TwoClocks | undefined {
+  const now = readOwn(watched);
+  const { databaseTime, course, reading } = watched;
+  if (databaseTime === undefined) return withSteady(now, course);
+  return reading && now.monotonicMs - reading.receivedMs <= FRESH_MS ? withDatabase(now, reading) : undefined;
+}
+
+async function readClocks(watched: Watched): Promise<TwoClocks> {
+  const reading = await readDatabase(watched);
+  const now = readOwn(watched);
+  return reading === undefined ? withSteady(now, watched.course) : withDatabase(now, reading);
+}
+
+function problemOf({ course, reading }: Watched): string | undefined {
+  if (!course.isSteady) return JUMPED;
+  const ahead = reading?.ahead ?? 0;
+  return differsTooMuch(ahead) ? describeDifference("The database's clock", ahead) : undefined;
+}
+
+function report(watched: Watched, problem: string | undefined): void {
+  const { log, reported } = watched;
+  if (problem !== undefined && reported === undefined) {
+    log.warn('the clocks disagree: this instance ends and deletes nothing by time', { problem });
   }
+  if (problem === undefined && reported !== undefined) log.info('the clocks agree again');
+  watched.reported = problem;
 }
 
 /** The database's time is known to the length of the query. */

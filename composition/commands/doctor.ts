@@ -6,23 +6,22 @@ import { type Command, command, exitCode } from '../../adapters/cli/command.ts';
 import { renderFindings } from '../../adapters/cli/findings-report.ts';
 import type { SettingArgument } from '../../adapters/cli/setting-arguments.ts';
 import { MAX_SUBJECT_TOKEN } from '../../adapters/http/oauth/requests.ts';
+import { discovery } from '../../adapters/identity-provider/discovery.ts';
+import { askUsers } from '../../adapters/identity-provider/users-service.ts';
+import { providerKeys } from '../../adapters/jose/provider-keys.ts';
 import { systemClock, timeLimit } from '../../adapters/platform/system-clock.ts';
 import { examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
 import { explainSubjectToken } from '../../application/doctor/explain-subject-token.ts';
 import { type PersonSources, personExaminations } from '../../application/doctor/sponsors.ts';
+import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
-import {
-  identityProvider,
-  type NetworkAccess,
-  networkAccess,
-  type ObservedSigner,
-  sponsorQueries,
-} from '../doctor/provider-sources.ts';
+import { networkAccess, upstreamLocation, usersService } from '../doctor/provider-sources.ts';
 import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
-import { closeStorage, configuredSigning, openCondition } from '../doctor/sources.ts';
+import { closeStorage, configuredSigning, noLog, openCondition } from '../doctor/sources.ts';
 import { sponsorCheckChoice } from '../settings/alternatives.ts';
+import type { SettingsSection } from '../settings/settings.ts';
 import { processSettings, runReport } from './run-command.ts';
 
 /** The exit code if a check failed. */
@@ -114,11 +113,11 @@ export async function explainToken(
   if (upstream === undefined) return settings.findings;
   const token = await readToken(stdin);
   if (typeof token !== 'string') return [token];
-  const access = networkAccess(clock);
-  const provider = identityProvider(upstream, access);
-  const described = await provider.metadata();
+  const { network } = networkAccess(clock);
+  const provider = discovery(upstreamLocation(upstream), network, noLog);
+  const described = await provider.current();
   const service = {
-    providerKeys: provider.keys,
+    providerKeys: providerKeys(provider, network, clock, noLog),
     clock,
     sharedTime: { latest: () => clock.now() },
     audience: upstream['Service:UpstreamIdp:Audience'],
@@ -138,47 +137,45 @@ export async function explainToken(
       { check: 'person', ...skipped('The token would be refused, so its person is not looked up.') },
     ];
   }
-  const refuseLoggedOut = upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
-  return [...findings, ...(await examinePerson(person, settings, provider, access, refuseLoggedOut))];
+  return [...findings, ...(await examinePerson(person, settings, upstream, provider, clock))];
 }
 
 async function examinePerson(
   person: Person,
   settings: DoctorSettings,
-  provider: ObservedSigner,
-  access: NetworkAccess,
-  refuseLoggedOut: boolean,
+  upstream: SettingsSection<'Service:UpstreamIdp'>,
+  provider: ProviderMetadata,
+  clock: Clock,
 ): Promise<readonly NamedFinding[]> {
   const database = settings.section('Service:Database');
   const opened = database && openCondition(database);
-  const condition = async () => {
-    const storage = await opened;
-    return storage?.kind === 'opened' ? storage.condition : undefined;
-  };
-  const { clock } = access;
-  const sources = {
-    storage: condition,
+  const sources: PersonSources = {
+    async storage() {
+      const storage = await opened;
+      return storage?.kind === 'opened' ? storage.condition : undefined;
+    },
     clock,
-    refuseLoggedOut,
-    ...(await directorySources(settings, provider, access)),
+    refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
+    askUsers: await usersAsked(settings, upstream, provider, clock),
   };
   const found = await examineAll(personExaminations(person, sources), timeLimit);
   await closeStorage(opened);
   return found;
 }
 
-async function directorySources(
+async function usersAsked(
   settings: DoctorSettings,
-  provider: ObservedSigner,
-  access: NetworkAccess,
-): Promise<Pick<PersonSources, 'directory' | 'problem'>> {
-  const problem = () => ({ sentence: undefined, status: undefined });
-  const upstream = settings.section('Service:UpstreamIdp');
-  const chosen = upstream && sponsorCheckChoice(upstream);
-  if (chosen?.mode !== 'poll') return { directory: undefined, problem };
+  upstream: SettingsSection<'Service:UpstreamIdp'>,
+  provider: ProviderMetadata,
+  clock: Clock,
+): Promise<PersonSources['askUsers']> {
+  const chosen = sponsorCheckChoice(upstream);
+  if (chosen.mode !== 'poll') return undefined;
   const signing = settings.section('Service:Signing');
   const keys = signing && (await configuredSigning(signing, settings.isDevelopment).signingKeys());
-  return keys === undefined ? { directory: 'unusable', problem } : sponsorQueries(chosen, keys, provider, access);
+  if (keys === undefined) return 'unusable';
+  const service = usersService(chosen, keys, provider, networkAccess(clock));
+  return (subject) => askUsers(service, subject);
 }
 
 /** Reads the token without the line feed after it, and stops reading when it is too long. */

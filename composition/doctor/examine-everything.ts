@@ -1,28 +1,41 @@
 /** Binds every examination to its ports and runs them all. Invalid settings skip the examinations that need them. */
 
 import { unusableEndpoints } from '../../adapters/identity-provider/endpoints.ts';
+import { tryUsers } from '../../adapters/identity-provider/users-trial.ts';
+import { askReadiness } from '../../adapters/outbound/readiness-report.ts';
 import { reach } from '../../adapters/platform/http-network.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import {
   agentKeysExamination,
   examineConsoleAddress,
-  type OwnAnswer,
+  type OwnAddress,
   ownAddressExamination,
+  publishesConfiguredKeys,
   sinkExamination,
 } from '../../application/doctor/address.ts';
-import { type Examination, examineAll, failed, type NamedFinding, skipped } from '../../application/doctor/examine.ts';
-import { operatorExaminations, providerExaminations, receiverExaminations } from '../../application/doctor/provider.ts';
+import {
+  EXAMINATION_LIMIT_MS,
+  type Examination,
+  examineAll,
+  failed,
+  type NamedFinding,
+  skipped,
+} from '../../application/doctor/examine.ts';
+import {
+  operatorExaminations,
+  providerExaminations,
+  receiverExaminations,
+  type Signer,
+} from '../../application/doctor/provider.ts';
 import { readinessExamination } from '../../application/doctor/readiness.ts';
 import { type PageClient, signInExaminations } from '../../application/doctor/sign-in.ts';
 import { signingExaminations } from '../../application/doctor/signing.ts';
-import { sponsorExamination } from '../../application/doctor/sponsors.ts';
+import { type SponsorQueries, sponsorExamination } from '../../application/doctor/sponsors.ts';
 import { publishedListsExamination } from '../../application/doctor/status-lists.ts';
 import { type OpenedStorage, storageExaminations } from '../../application/doctor/storage.ts';
 import type { ConfiguredLog } from '../../application/doctor/transparency-log.ts';
-import type { ProviderMetadata } from '../../application/ports/identity-provider.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { operatorRoles } from '../../domain/operators/operator.ts';
-import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import { type CLIENT_SECRETS, loadClientSecret } from '../client-secret.ts';
 import { sharedKeyFiles } from '../key-files.ts';
 import {
@@ -36,18 +49,19 @@ import {
 } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
 import {
+  askedOnce,
   clientTrial,
-  identityProvider,
   type NetworkAccess,
   networkAccess,
-  observedSigner,
-  sponsorQueries,
+  type PolledChoice,
+  signerAt,
+  upstreamLocation,
+  usersService,
 } from './provider-sources.ts';
 import type { DoctorSettings } from './settings.ts';
 import {
-  asking,
+  askFor,
   askOwnAddress,
-  askReadiness,
   type ConfiguredSigning,
   closeStorage,
   configuredSigning,
@@ -58,66 +72,83 @@ import {
 
 /** Returns the findings about the settings, then those of every examination, in their order. */
 export async function examineEverything(settings: DoctorSettings, clock: Clock): Promise<readonly NamedFinding[]> {
-  const database = settings.section('Service:Database');
-  const opened = database && openCondition(database);
-  const found = await examineAll(allExaminations(settings, clock, opened), timeLimit);
-  await closeStorage(opened);
+  const sources = openSources(settings, clock);
+  const found = await examineAll(allExaminations(sources), timeLimit);
+  await closeStorage(sources.opened);
   const shared = settings.whole === undefined ? [] : await sharedKeyFiles(settings.whole);
   const ofFiles = shared.map((sentence) => ({ check: 'settings', ...failed(sentence, 'Give each key its file.') }));
   return [...settings.findings, ...ofFiles, ...found];
 }
 
-/** Half the time limit of an examination: a sink that accepts no connection in this time counts as unreachable. */
-const REACH_LIMIT_MS = 5000;
+/** What several examinations use. A source is `undefined` if a setting of it is invalid. */
+interface Sources {
+  readonly settings: DoctorSettings;
+  readonly access: NetworkAccess;
+  readonly signing: ConfiguredSigning | undefined;
+  readonly opened: Promise<OpenedStorage> | undefined;
+  readonly own: OwnAddress | undefined;
+  /** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
+  readonly publishesKeys: () => Promise<boolean>;
+  readonly upstream: SettingsSection<'Service:UpstreamIdp'> | undefined;
+  readonly provider: Signer | undefined;
+  /** The operators' own identity provider; `undefined` also if it is the one above. */
+  readonly operatorProvider: Signer | undefined;
+}
 
-function allExaminations(
-  settings: DoctorSettings,
-  clock: Clock,
-  opened: Promise<OpenedStorage> | undefined,
-): readonly Examination[] {
+function openSources(settings: DoctorSettings, clock: Clock): Sources {
   const access = networkAccess(clock);
-  const signingSettings = settings.section('Service:Signing');
-  const signing = signingSettings && configuredSigning(signingSettings, settings.isDevelopment);
-  const kids = async () => signing?.kids();
-  const issuer = settings.whole?.['Service:Issuer'];
-  const own = issuer === undefined ? undefined : ownAddress(issuer, signing, access);
-  return [
-    ...(signing === undefined ? [invalidSettings('signing keys')] : signingExaminations(signing.loaded, signing.files)),
-    ...(opened === undefined ? [invalidSettings('database')] : ofStorage(opened, settings, clock, kids)),
-    ...ofProvider(settings, signing, own, access),
-    ...ofSignIn(settings, signing, own, access),
-    ...ofReceivers(settings, access),
-    ...ofOperators(settings, access),
-    ...ofConsole(settings, signing, own, access),
-    ofAgentKeys(settings),
-    ofSink(settings),
-    own === undefined ? invalidSettings('own address') : ownAddressExamination(own),
-    ...(issuer === undefined ? [] : [readinessExamination(() => askReadiness(issuer, access))]),
-    ...ofPublishedLists(settings, signing, access),
+  const [database, signingSettings, upstream] = [
+    settings.section('Service:Database'),
+    settings.section('Service:Signing'),
+    settings.section('Service:UpstreamIdp'),
   ];
-}
-
-interface OwnAddress {
-  readonly issuer: string;
-  readonly ask: () => Promise<OwnAnswer>;
-}
-
-/** Asks once, for all examinations. */
-function ownAddress(issuer: string, signing: ConfiguredSigning | undefined, access: NetworkAccess): OwnAddress {
-  let asking: Promise<OwnAnswer> | undefined;
+  const signing = signingSettings && configuredSigning(signingSettings, settings.isDevelopment);
+  const issuer = settings.whole?.['Service:Issuer'];
+  const operatorIssuer = operatorsOf(settings)?.issuer;
+  const own =
+    issuer === undefined ? undefined : { issuer, ask: askedOnce(() => askOwnAddress(issuer, signing, access)) };
   return {
-    issuer,
-    ask() {
-      asking ??= askOwnAddress(issuer, signing, access);
-      return asking;
-    },
+    settings,
+    access,
+    signing,
+    opened: database && openCondition(database),
+    own,
+    publishesKeys: async () => own !== undefined && publishesConfiguredKeys(own),
+    upstream,
+    provider: upstream && signerAt(upstreamLocation(upstream), access),
+    operatorProvider:
+      operatorIssuer === undefined ? undefined : signerAt({ kind: 'issuer', issuer: operatorIssuer }, access),
   };
 }
 
-/** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
-async function publishesKeys(own: OwnAddress | undefined): Promise<boolean> {
-  const answer = await own?.ask();
-  return answer?.kind === 'answered' && answer.issuer === own?.issuer && answer.missing.length === 0;
+function operatorsOf(settings: DoctorSettings) {
+  const [upstream, section] = [settings.section('Service:UpstreamIdp'), settings.section('Service:Operators')];
+  return upstream && section && operatorsChoice({ ...upstream, ...section });
+}
+
+function allExaminations(sources: Sources): readonly Examination[] {
+  const { settings, signing, own, access } = sources;
+  return [
+    ...(signing === undefined ? invalidSettings('signing keys') : signingExaminations(signing.loaded, signing.files)),
+    ...ofStorage(sources),
+    ...ofProvider(sources),
+    ...ofPage(sources),
+    ...ofReceivers(sources),
+    ...ofOperators(sources),
+    ...ofConsole(sources),
+    ...ofAgentKeys(settings),
+    ...ofSink(settings),
+    ...(own === undefined ? invalidSettings('own address') : ofOwnAddress(own, access)),
+    ...ofPublishedLists(sources),
+  ];
+}
+
+/** Half the time limit of an examination: a sink that accepts no connection in this time counts as unreachable. */
+const REACH_LIMIT_MS = 5000;
+
+function ofOwnAddress(own: OwnAddress, { network }: NetworkAccess): readonly Examination[] {
+  const askReports = () => askReadiness(own.issuer, network, EXAMINATION_LIMIT_MS);
+  return [ownAddressExamination(own), readinessExamination(askReports)];
 }
 
 /** `undefined` if the service publishes no status lists, or if a setting of theirs is invalid. */
@@ -131,42 +162,38 @@ function configuredLog({ whole }: DoctorSettings): ConfiguredLog | undefined {
   return chosen && { origin: chosen.origin, witnesses: chosen.witnesses.map(({ key }) => key.name) };
 }
 
-function ofPublishedLists(
-  settings: DoctorSettings,
-  signing: ConfiguredSigning | undefined,
-  access: NetworkAccess,
-): readonly Examination[] {
+function ofPublishedLists({ settings, signing, own, access }: Sources): readonly Examination[] {
   const lists = statusLists(settings);
-  const issuer = settings.whole?.['Service:Issuer'];
-  if (lists === undefined || issuer === undefined) return [];
-  const ttl = lists['Service:StatusLists:Ttl'];
-  const verify = async (jws: CompactJws) => (await signing?.signingKeys())?.verify(jws);
-  return [publishedListsExamination({ issuer, ttl, clock: access.clock, ask: asking(access), verify })];
+  if (lists === undefined || own === undefined) return [];
+  return [
+    publishedListsExamination({
+      issuer: own.issuer,
+      ttl: lists['Service:StatusLists:Ttl'],
+      clock: access.clock,
+      ask: (url) => askFor(url, access),
+      verify: async (jws) => (await signing?.signingKeys())?.verify(jws),
+    }),
+  ];
 }
 
-/** Skips a check whose settings are invalid; the findings about the settings name them. */
-function invalidSettings(check: string): Examination {
-  return { check, examine: async () => skipped('Its settings are wrong.') };
+/** Skips checks whose settings are invalid; the findings about the settings name them. */
+function invalidSettings(...checks: readonly string[]): readonly Examination[] {
+  return checks.map((check) => ({ check, examine: async () => skipped('Its settings are wrong.') }));
 }
 
-function ofStorage(
-  opened: Promise<OpenedStorage>,
-  settings: DoctorSettings,
-  clock: Clock,
-  kids: () => Promise<readonly string[] | undefined>,
-): readonly Examination[] {
+function ofStorage({ settings, signing, opened, upstream, access }: Sources): readonly Examination[] {
   const audit = settings.section('Service:Audit');
-  if (audit === undefined) return [invalidSettings('database')];
+  if (opened === undefined || audit === undefined) return invalidSettings('database');
   return storageExaminations(opened, {
-    clock,
+    clock: access.clock,
     isDevelopment: settings.isDevelopment,
     monthsAhead: audit['Service:Audit:Partitions:MonthsAhead'],
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
-    logoutsLeaveTasks: logoutsLeaveTasks(settings.section('Service:UpstreamIdp')),
+    logoutsLeaveTasks: logoutsLeaveTasks(upstream),
     transparencyLog: configuredLog(settings),
-    kids,
+    kids: async () => signing?.kids(),
   });
 }
 
@@ -175,55 +202,36 @@ function logoutsLeaveTasks(upstream: SettingsSection<'Service:UpstreamIdp'> | un
   return audience !== undefined && upstream?.['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'] === false;
 }
 
-function ofProvider(
-  settings: DoctorSettings,
-  signing: ConfiguredSigning | undefined,
-  own: OwnAddress | undefined,
-  access: NetworkAccess,
-): readonly Examination[] {
-  const upstream = settings.section('Service:UpstreamIdp');
-  if (upstream === undefined) return [invalidSettings('provider discovery'), invalidSettings('sponsor check')];
-  const provider = identityProvider(upstream, access);
+function ofProvider(sources: Sources): readonly Examination[] {
+  const { upstream, provider } = sources;
+  if (upstream === undefined || provider === undefined) return invalidSettings('provider discovery', 'sponsor check');
   const chosen = sponsorCheckChoice(upstream);
   return [
     ...providerExaminations(provider),
-    sponsorExamination(() => {
-      if (chosen.mode === 'signals') return undefined;
-      const ready = async () => {
-        const keys = await signing?.signingKeys();
-        if (keys === undefined) return 'unusable';
-        return { ...sponsorQueries(chosen, keys, provider, access), publishesKeys: () => publishesKeys(own) };
-      };
-      return ready();
-    }),
+    sponsorExamination(() => (chosen.mode === 'signals' ? undefined : sponsorQueries(chosen, provider, sources))),
   ];
 }
 
-/** No examination without the page. */
-function ofSignIn(
-  { whole }: DoctorSettings,
-  signing: ConfiguredSigning | undefined,
-  own: OwnAddress | undefined,
-  access: NetworkAccess,
-): readonly Examination[] {
-  const clientId = whole?.['Service:Me:ClientId'];
-  if (whole === undefined || clientId === undefined) return [];
-  const client: ConfiguredClient = {
-    ...{ check: 'sign-in', secretSetting: 'Service:Me:ClientSecret:Path', clientId },
-    returnAddress: `${whole['Service:Issuer']}/me/callback`,
-    signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
-    claims: claimsOf(whole),
-    fileProblem: () => pageFileProblem(whole),
+async function sponsorQueries(
+  chosen: PolledChoice,
+  provider: Signer,
+  { signing, publishesKeys, access }: Sources,
+): Promise<SponsorQueries | 'unusable'> {
+  const keys = await signing?.signingKeys();
+  if (keys === undefined) return 'unusable';
+  const client = 'bearerToken' in chosen.access ? undefined : chosen.access;
+  async function current() {
+    const metadata = await provider.metadata();
+    return 'problem' in metadata ? undefined : metadata.description;
+  }
+  return {
+    needsMetadata: client?.assertionAudience === 'issuer',
+    addresses: [chosen.usersUrl, ...(client === undefined ? [] : [client.tokenUrl])],
+    hasBearerToken: client === undefined,
+    metadata: provider.metadata,
+    tryUsers: () => tryUsers(usersService(chosen, keys, { current }, access)),
+    publishesKeys,
   };
-  const { provider } = identityProvider(whole, access);
-  return signInExaminations(signInClient(client, whole, { provider, signing, own, access }));
-}
-
-interface SignInSources {
-  readonly provider: ProviderMetadata;
-  readonly signing: ConfiguredSigning | undefined;
-  readonly own: OwnAddress | undefined;
-  readonly access: NetworkAccess;
 }
 
 /** The client of the page, or of the console. */
@@ -232,55 +240,70 @@ interface ConfiguredClient
   readonly secretSetting: (typeof CLIENT_SECRETS)[number];
 }
 
-function signInClient(
+function ofSignIn(
   client: ConfiguredClient,
   settings: Settings,
-  { provider, signing, own, access }: SignInSources,
-): PageClient {
+  provider: Signer,
+  { signing, publishesKeys, access }: Sources,
+): readonly Examination[] {
   const { clientId, returnAddress: redirectUri, secretSetting } = client;
   const assertionAudience = settings['Service:UpstreamIdp:ClientAssertionAudience'];
-  return {
-    ...{ ...client, assertionAudience, issuer: settings['Service:Issuer'] },
+  const isPlain = new URL(provider.address).protocol === 'http:';
+  return signInExaminations({
+    ...client,
+    assertionAudience,
+    issuer: settings['Service:Issuer'],
     hasSecret: settings[secretSetting] !== undefined,
-    document: () => provider.document(),
-    unusableEndpoints: (document) => unusableEndpoints(document, provider.isPlain),
+    metadata: provider.metadata,
+    unusableEndpoints: (document) => unusableEndpoints(document, isPlain),
     async tryClient(document) {
       const clientSecret = await loadClientSecret(settings, secretSetting);
       const tried = { clientId, clientSecret, redirectUri, assertionAudience };
       return clientTrial(tried, document, await signing?.signingKeys(), access);
     },
-    publishesKeys: () => publishesKeys(own),
-  };
+    publishesKeys,
+  });
 }
 
-function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
-  const [upstream, scim, ssf] = [
-    settings.section('Service:UpstreamIdp'),
-    settings.section('Service:Scim'),
-    settings.section('Service:Ssf'),
-  ];
-  if (upstream === undefined || scim === undefined || ssf === undefined) return [invalidSettings('receivers')];
+/** No examination without the page. */
+function ofPage(sources: Sources): readonly Examination[] {
+  const { provider } = sources;
+  const { whole } = sources.settings;
+  const clientId = whole?.['Service:Me:ClientId'];
+  if (whole === undefined || clientId === undefined || provider === undefined) return [];
+  const client: ConfiguredClient = {
+    check: 'sign-in',
+    clientId,
+    secretSetting: 'Service:Me:ClientSecret:Path',
+    returnAddress: `${whole['Service:Issuer']}/me/callback`,
+    signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
+    claims: [...claimsOf(whole), ...(whole['Service:Me:Pause'] ? ['auth_time (to pause agents)'] : [])],
+    fileProblem: () => pageFileProblem(whole),
+  };
+  return ofSignIn(client, whole, provider, sources);
+}
+
+function ofReceivers({ settings, upstream, access }: Sources): readonly Examination[] {
+  const [scim, ssf] = [settings.section('Service:Scim'), settings.section('Service:Ssf')];
+  if (upstream === undefined || scim === undefined || ssf === undefined) return invalidSettings('receivers');
   const transmitter = transmitterChoice(ssf);
   return receiverExaminations({
     backchannelLogout: upstream['Service:UpstreamIdp:BackchannelLogout:Audience'] !== undefined,
     refuseLoggedOut: upstream['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'],
     scim: provisioningChoice(scim) !== undefined,
-    transmitter: transmitter && observedSigner({ kind: 'transmitter', issuer: transmitter.issuer }, access),
+    transmitter: transmitter && signerAt({ kind: 'transmitter', issuer: transmitter.issuer }, access),
     mode: sponsorCheckChoice(upstream).mode,
     sponsorKeyClaim: upstream['Service:UpstreamIdp:SponsorKeyClaim'],
   });
 }
 
-function ofOperators(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
-  const [upstream, section] = [settings.section('Service:UpstreamIdp'), settings.section('Service:Operators')];
-  if (upstream === undefined || section === undefined) return [invalidSettings('operators')];
-  const chosen = operatorsChoice({ ...upstream, ...section });
+function ofOperators({ settings, upstream, operatorProvider }: Sources): readonly Examination[] {
+  if (upstream === undefined || settings.section('Service:Operators') === undefined)
+    return invalidSettings('operators');
+  const chosen = operatorsOf(settings);
   if (chosen === undefined) return [];
-  const { issuer, roles } = chosen;
-  return operatorExaminations({
-    provider: issuer === undefined ? undefined : observedSigner({ kind: 'issuer', issuer }, access),
-    vacant: operatorRoles.filter((role) => roles[role] === undefined),
-  });
+  const vacant = operatorRoles.filter((role) => chosen.roles[role] === undefined);
+  return operatorExaminations({ provider: operatorProvider, vacant });
 }
 
 /** The claim that names a person, unless it is in every ID token. */
@@ -289,46 +312,45 @@ function claimsOf({ 'Service:UpstreamIdp:SponsorKeyClaim': claim }: Settings): r
 }
 
 /** No examination without the console. */
-function ofConsole(
-  { whole }: DoctorSettings,
-  signing: ConfiguredSigning | undefined,
-  own: OwnAddress | undefined,
-  access: NetworkAccess,
-): readonly Examination[] {
+function ofConsole(sources: Sources): readonly Examination[] {
+  const { settings, access } = sources;
+  const { whole } = settings;
+  const provider = sources.operatorProvider ?? sources.provider;
   const chosen = whole && consoleChoice(whole);
-  if (whole === undefined || chosen === undefined) return [];
-  const { issuer, roleClaim } = operatorsChoice(whole) ?? {};
-  const { provider } =
-    issuer === undefined ? identityProvider(whole, access) : observedSigner({ kind: 'issuer', issuer }, access);
+  if (whole === undefined || chosen === undefined || provider === undefined) return [];
+  const roleClaim = operatorsOf(settings)?.roleClaim;
   const client: ConfiguredClient = {
-    ...{ check: 'console', secretSetting: 'Service:Operators:ClientSecret:Path', clientId: chosen.clientId },
+    check: 'console',
+    clientId: chosen.clientId,
+    secretSetting: 'Service:Operators:ClientSecret:Path',
     returnAddress: `${chosen.origin}/callback`,
     signedOutAddress: `${chosen.origin}/signed-out`,
     claims: [...(roleClaim === undefined ? [] : [roleClaim]), ...claimsOf(whole)],
     fileProblem: () => consoleFileProblem(whole),
   };
   return [
-    ...signInExaminations(signInClient(client, whole, { provider, signing, own, access })),
+    ...ofSignIn(client, whole, provider, sources),
     {
       check: 'console address',
       async examine() {
         // The code of the console is loaded only with its settings.
         const { assets } = await import('../../adapters/http/console/assets.ts');
         const { path, bytes } = assets.style;
-        const content = bytes.toString('utf8');
-        return examineConsoleAddress({ url: `${chosen.origin}${path}`, content, ask: asking(access) });
+        const ask = (url: string) => askFor(url, access);
+        return examineConsoleAddress({ url: `${chosen.origin}${path}`, content: bytes.toString('utf8'), ask });
       },
     },
   ];
 }
 
-function ofAgentKeys(settings: DoctorSettings): Examination {
+function ofAgentKeys(settings: DoctorSettings): readonly Examination[] {
   const agentKeys = settings.section('Service:AgentKeys');
   if (agentKeys === undefined) return invalidSettings('agent keys');
-  return agentKeysExamination(agentKeys['Service:AgentKeys:BlockPrivateNetworks']);
+  return [agentKeysExamination(agentKeys['Service:AgentKeys:BlockPrivateNetworks'])];
 }
 
-function ofSink(settings: DoctorSettings): Examination {
+function ofSink(settings: DoctorSettings): readonly Examination[] {
   const audit = settings.section('Service:Audit');
-  return audit === undefined ? invalidSettings('sink') : sinkExamination(sinkChoice(audit)?.url, reach, REACH_LIMIT_MS);
+  if (audit === undefined) return invalidSettings('sink');
+  return [sinkExamination(sinkChoice(audit)?.url, reach, REACH_LIMIT_MS)];
 }

@@ -1,20 +1,18 @@
 /** The sources of the doctor: the configured signing keys, files and database, and the service at its own address. */
 
-import { discovery } from '../../adapters/identity-provider/discovery.ts';
+import { readMetadata } from '../../adapters/identity-provider/discovery.ts';
 import { canSign } from '../../adapters/jose/signing-key.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
 import type { LedgerFileProblem } from '../../adapters/storage/sqlite/open-ledger.ts';
 import type { OwnAnswer } from '../../application/doctor/address.ts';
-import { observedNetwork, type Problem, recordingLog } from '../../application/doctor/observation.ts';
-import type { ReadinessReport } from '../../application/doctor/readiness.ts';
+import { EXAMINATION_LIMIT_MS } from '../../application/doctor/examine.ts';
 import type { KeyFile, LoadedKeys } from '../../application/doctor/signing.ts';
 import type { OpenedStorage } from '../../application/doctor/storage.ts';
 import type { SigningKeys } from '../../application/ports/keys.ts';
-import { NetworkFailure } from '../../application/ports/network.ts';
-import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
-import { visibleExcerpt } from '../../domain/visible.ts';
+import { NetworkFailure, type Problem } from '../../application/ports/network.ts';
+import type { Log } from '../../application/ports/telemetry.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
 import { askReplica } from '../replica-keys.ts';
@@ -24,6 +22,9 @@ import type { Settings, SettingsSection } from '../settings/settings.ts';
 import { configuredSigningKeys } from '../signing.ts';
 import { StartupError } from '../startup-error.ts';
 import type { NetworkAccess } from './provider-sources.ts';
+
+/** The findings say what is wrong. */
+export const noLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export interface ConfiguredSigning {
   loaded(): Promise<LoadedKeys>;
@@ -94,12 +95,11 @@ const NAME_A_FILE = 'Name the file that `mandate migrate` made, and that the ser
 /** Opens the configured database without changing anything in it. */
 export async function openCondition(settings: SettingsSection<'Service:Database'>): Promise<OpenedStorage> {
   const chosen = databaseChoice(settings);
-  const log = recordingLog();
   if (chosen.provider === 'postgres') {
     const sentences = await unusableConnection(chosen, 'serving');
     if (sentences.length > 0) return { kind: 'unusable', sentence: sentences.join(' '), remedy: CORRECT_IT };
     const { openPostgresCondition } = await import('../../adapters/storage/postgres/condition.ts');
-    const condition = await openPostgresCondition(chosen.connectionString.reveal(), log);
+    const condition = await openPostgresCondition(chosen.connectionString.reveal(), noLog);
     return { kind: 'opened', condition, refusal: describeRefusal, exposure: undefined };
   }
   const { LedgerFileUnusable, openSqliteCondition } = await import('../../adapters/storage/sqlite/open-ledger.ts');
@@ -140,18 +140,16 @@ function describeRefusal(error: unknown): string | undefined {
 /** More than a status list with the most indices. */
 const MAX_BYTES = 1_048_576;
 
-/** The returned function resolves with the body of an answer with the status 200, or with the reason why there is none. */
-export function asking({ network, clock, limitMs }: NetworkAccess): (url: string) => Promise<string | Problem> {
-  const limited = observedNetwork(network, clock, limitMs);
-  return async (url) => {
-    try {
-      const { status, body } = await limited.send({ method: 'GET', url, timeoutMs: limitMs, maxBytes: MAX_BYTES });
-      return status === 200 ? body : { sentence: `The answer's status was ${status}.`, status };
-    } catch (error) {
-      if (!(error instanceof NetworkFailure)) throw error;
-      return { sentence: error.message, status: error.status };
-    }
-  };
+/** The body of an answer with the status 200, or why there is none. */
+export async function askFor(url: string, { network }: NetworkAccess): Promise<string | Problem> {
+  try {
+    const request = { method: 'GET', url, timeoutMs: EXAMINATION_LIMIT_MS, maxBytes: MAX_BYTES } as const;
+    const { status, body } = await network.send(request);
+    return status === 200 ? body : { problem: `The answer's status was ${status}.`, status };
+  } catch (error) {
+    if (!(error instanceof NetworkFailure)) throw error;
+    return { problem: error.message, status: error.status };
+  }
 }
 
 /** Why a file of the page cannot be used; `undefined` if all can. */
@@ -186,58 +184,14 @@ async function problemOf(load: () => Promise<unknown>): Promise<string | undefin
 export async function askOwnAddress(
   issuer: string,
   signing: ConfiguredSigning | undefined,
-  access: NetworkAccess,
-): Promise<OwnAnswer> {
-  const network = observedNetwork(access.network, access.clock, access.limitMs);
-  const log = recordingLog();
+  { network }: NetworkAccess,
+): Promise<OwnAnswer | Problem> {
   const url = `${issuer}/.well-known/openid-configuration`;
-  const description = await discovery({ kind: 'metadata_url', url }, network, log).refresh();
-  const failed = (sentence: string | undefined): OwnAnswer => ({
-    kind: 'failed',
-    problem: { sentence, status: network.lastStatus('') },
-  });
-  if (description === undefined) return failed(log.problem());
+  const metadata = await readMetadata({ kind: 'metadata_url', url }, network);
+  if ('problem' in metadata) return metadata;
   const keys = await signing?.signingKeys();
-  const replica = await askReplica(network, issuer, keys?.published().keys ?? []);
-  if ('problem' in replica.published) return failed(replica.published.problem);
-  const { missing, surplus } = keys === undefined ? { missing: [], surplus: [] } : replica;
-  return { kind: 'answered', issuer: description.issuer, missing, surplus };
-}
-
-/** A report has a few lines. */
-const MAX_READINESS_BYTES = 64 * 1024;
-/** Longer than every detail of the service. Longer text comes from another program. */
-const MAX_DETAIL = 1000;
-const READINESS_STATUSES = ['Healthy', 'Degraded', 'Unhealthy'] as const;
-
-/** The checks of `/readyz` at the public address; `undefined` if the answer is not such a report, or there is none. */
-export async function askReadiness(
-  issuer: string,
-  { network, clock, limitMs }: NetworkAccess,
-): Promise<readonly ReadinessReport[] | undefined> {
-  try {
-    const { status, body } = await observedNetwork(network, clock, limitMs).send({
-      ...{ method: 'GET', url: `${issuer}/readyz`, headers: { accept: 'application/json' } },
-      ...{ timeoutMs: limitMs, maxBytes: MAX_READINESS_BYTES },
-    });
-    return status === 200 || status === 503 ? readinessIn(parseStrictJson(body)) : undefined;
-  } catch (error) {
-    if (!(error instanceof NetworkFailure)) throw error;
-    return undefined;
-  }
-}
-
-function readinessIn(body: Json | undefined): readonly ReadinessReport[] | undefined {
-  const checks = isJsonObject(body) ? member(body, 'checks') : undefined;
-  if (!isJsonObject(checks)) return undefined;
-  const reports = Object.keys(checks).map((name): ReadinessReport | undefined => {
-    const check = member(checks, name);
-    if (!isJsonObject(check)) return undefined;
-    const [said, detail] = [member(check, 'status'), member(check, 'detail')];
-    const status = READINESS_STATUSES.find((one) => one === said);
-    return status && typeof detail === 'string'
-      ? { name: visibleExcerpt(name, MAX_DETAIL), status, detail: visibleExcerpt(detail, MAX_DETAIL) }
-      : undefined;
-  });
-  return reports.every((report) => report !== undefined) ? reports : undefined;
+  const { published, missing, surplus } = await askReplica(network, issuer, keys?.published().keys ?? []);
+  if ('problem' in published) return published;
+  const compared = keys === undefined ? { missing: [], surplus: [] } : { missing, surplus };
+  return { issuer: metadata.description.issuer, ...compared };
 }

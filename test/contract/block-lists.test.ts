@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { BlocksQuestion } from '../../application/ports/queries.ts';
+import type { BlocksQuestion } from '../../application/ports/sponsors.ts';
 import { parseSponsorKey, type SponsorKey } from '../../domain/identifiers.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import { blockSources, type SponsorBlock } from '../../domain/sponsors/block.ts';

@@ -10,7 +10,6 @@ import { databases } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import type { Storage } from '../support/storage.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { outsideConnection } from './outside-connection.ts';
 import { repetitions } from './repetitions.ts';
 import { anOpening, newSponsorKey, openedTask, registeredAgent } from './storage-fixtures.ts';
 
@@ -18,27 +17,7 @@ const RUNS = repetitions(12);
 
 onEveryDatabase(
   'concurrent blocks of several sources',
-  (stage) => {
-    const { storage, database } = stage;
-    const { secondWaitsForFirst } = outsideConnection(stage);
-
-    const placing: readonly Act[] = [
-      { source: 'ssf', act: ['purged', 0] },
-      { source: 'scim', act: 'off' },
-    ];
-    for (const act of placing) {
-      it(`wait for each other: an operator's lift waits for a block by ${act.source}, and is then refused`, async () => {
-        const sponsorKey = newSponsorKey();
-        const person = blockModel(sponsorKey);
-        const [, lifted] = await secondWaitsForFirst(
-          () => person.act(storage(), act, NOON),
-          () => person.act(storage(), { source: 'admin', act: 'lift' }, NOON),
-        );
-        expect(lifted).to.deep.equal(['sponsor.unblocked deny sponsor_block_not_owned']);
-        expect(await storage().sponsors.findBlocks(sponsorKey)).to.deep.equal(person.blocks());
-      });
-    }
-
+  ({ database }) => {
     it('end as each source last requested, from three processes; no task outlives a block, and each act is recorded', async function () {
       this.timeout(120_000);
       const open = () => database().open();

@@ -6,66 +6,24 @@
 import { activateKeys } from '../../application/decisions/activate-keys.ts';
 import { append } from '../../application/decisions/append.ts';
 import { applySecurityEvent, type SecuritySignal } from '../../application/decisions/apply-security-event.ts';
-import type { Decision } from '../../application/decisions/decision.ts';
 import { endOwnTasks, endTasks, type TasksEnd } from '../../application/decisions/end-tasks.ts';
 import { findAgent, findOwnTaskSponsor, findTaskSponsor, userExists } from '../../application/decisions/find.ts';
 import { liftBlock } from '../../application/decisions/lift-block.ts';
 import { type LogoutSignal, logOut } from '../../application/decisions/log-out.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
-import { openTask } from '../../application/decisions/open-task.ts';
 import { type Explained, recordAct, refuseOperator } from '../../application/decisions/operator-act.ts';
 import { type BlockPlacement, placeBlock, placePause, refusePause } from '../../application/decisions/place-block.ts';
-import { refuse } from '../../application/decisions/refuse.ts';
-import { renewGrant } from '../../application/decisions/renew-grant.ts';
-import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
-import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
 import { closeSession, openSession, useSession } from '../../application/decisions/sessions.ts';
-import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
-import { addAgent, changeAgent, deleteAgent, disableAgent } from '../../application/decisions/write-agent.ts';
 import { addUser, changeUser, deleteUser } from '../../application/decisions/write-user.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import { statementsOf } from '../../domain/signals/provisioning-statement.ts';
 import type { SponsorBlock } from '../../domain/sponsors/block.ts';
-import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
-import {
-  anEntry,
-  anOpening,
-  aRefusal,
-  aRenewal,
-  aRevocation,
-  aTokenRevocation,
-  newSponsorKey,
-} from './storage-fixtures.ts';
-import {
-  anAct,
-  aSession,
-  aUser,
-  changedUser,
-  DUE,
-  LATER,
-  lifting,
-  type Part,
-  REMEMBERED,
-  ROOM,
-  type World,
-} from './world.ts';
-
-export interface Row {
-  readonly decision: Decision<never, unknown>;
-  /** What must be stored before. */
-  readonly parts: readonly Part[];
-  input(world: World): never;
-}
-
-function row<Input, Verdict>(
-  decision: Decision<Input, Verdict>,
-  parts: readonly Part[],
-  input: (world: World) => Input,
-): Row {
-  return { decision, parts, input } as Row;
-}
+import { type Row, row } from './decision-row.ts';
+import { decisionsOfAgents } from './decisions-of-agents.ts';
+import { anEntry } from './storage-fixtures.ts';
+import { anAct, aSession, aUser, changedUser, DUE, LATER, lifting, REMEMBERED, ROOM, type World } from './world.ts';
 
 const ending =
   (selection: (world: World) => TasksEnd['selection']) =>
@@ -75,13 +33,6 @@ const ending =
     reason: 'operator_kill_switch',
     act: anAct('DELETE tasks'),
   });
-
-/** Remembered logouts refuse it (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
-const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task>) => (world: World) => {
-  const opening = anOpening(world[who], { sponsorKey: world.sponsorKey, sponsor: world.subject, ...changes(world) });
-  const refuseLoggedOut = { issuedAt: NOON, earliest: opening.task.createdAt };
-  return { ...opening, assertion: world.assertionOf(opening.task.agentId), refuseLoggedOut };
-};
 
 const occurrence = (what: string, { jti }: World) => ({
   issuer: 'https://idp.example/realms/main',
@@ -124,51 +75,10 @@ const event =
     },
   });
 
-const renewal = (scope: readonly string[]) => (world: World) =>
-  aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
-
 const denied = anEntry('admin.denied', { decision: 'deny', detail: 'é 😀' });
 
 export const everyDecision: Readonly<Record<string, Row>> = {
-  'an exchange': row(
-    openTask,
-    ['owner'],
-    exchange('owner', ({ sessionId }) => ({ sessionId })),
-  ),
-  'an exchange without a session': row(
-    openTask,
-    ['owner'],
-    exchange('owner', () => ({ sessionId: undefined })),
-  ),
-  'a delegated exchange for another person': row(
-    openTask,
-    ['idle', 'task'],
-    exchange('idle', ({ live }) => ({
-      parentTaskId: live.task.taskId,
-      sponsorKey: newSponsorKey(),
-      sponsor: 'another',
-      sessionId: undefined,
-    })),
-  ),
-  'a refresh': row(renewGrant, ['task'], (world) => renewal(world.live.task.scope)(world)),
-  'a refresh that narrows': row(renewGrant, ['task'], renewal(['jira:read'])),
-  'a refusal': row(refuse, ['owner'], ({ owner, sponsorKey, assertionOf }) => ({
-    entry: aRefusal('scope_widened', { agentId: owner.agentId }),
-    sponsorKey,
-    assertion: assertionOf(owner.agentId),
-  })),
-  'the use of an assertion': row(spendAssertion, [], ({ owner, jti }) => ({
-    agentId: owner.agentId,
-    jti,
-    forgetAt: plusSeconds(NOON, 360),
-  })),
-  'a revocation by grant': row(revokeGrant, ['task'], ({ live, owner, assertionOf }) =>
-    aRevocation(live, { assertion: assertionOf(owner.agentId) }),
-  ),
-  'a revocation of a token': row(revokeSingleToken, ['task'], ({ live, owner, assertionOf }) => {
-    const { jti: tokenId = 'jti' as never } = live.entry;
-    return aTokenRevocation(live, { tokenId, assertion: assertionOf(owner.agentId) });
-  }),
+  ...decisionsOfAgents,
 
   'the end of a task': row(
     endTasks,
@@ -243,32 +153,20 @@ export const everyDecision: Readonly<Record<string, Row>> = {
     at: LATER,
   })),
 
-  'a registration': row(addAgent, [], ({ newcomer: agent }) => ({
-    agent,
-    entry: anEntry('agent.registered'),
-    refusal: aRefusal('agent_already_exists'),
-  })),
-  'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
-    agent: { ...owner, displayName: 'Another', revision: 2 },
-    entry: anEntry('agent.updated'),
-  })),
-  'the disabling of an agent': row(disableAgent, ['owner'], ({ owner }) => ({
-    agent: { ...owner, enabled: false, revision: 2 },
-    entry: anEntry('agent.updated'),
-    act: anAct('PATCH agent'),
-  })),
-  'the removal of an agent': row(deleteAgent, ['idle'], ({ idle: { agentId } }) => ({
-    agentId,
-    entry: anEntry('agent.deleted'),
-    refusal: aRefusal('agent_has_tasks'),
-  })),
-
   'the creation of a user': row(addUser, ['task'], ({ sponsorKey, name: userName }) => {
     const user = aUser({ sponsorKey, userName, active: false });
     return { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM };
   }),
+  'the creation of a user of another person with that name': row(addUser, [], ({ name }) => {
+    const user = aUser({ userName: name.toUpperCase() });
+    return { user, statements: statementsOf(undefined, user), at: LATER, maxUsers: ROOM };
+  }),
   'the deactivation of a user': row(changeUser, ['user', 'task'], ({ user: stored, name: userName }) => {
     const user = changedUser(stored, { active: false, userName });
+    return { stored, user, statements: statementsOf(stored, user), at: LATER };
+  }),
+  'the reactivation of a user': row(changeUser, ['away'], ({ away: stored }) => {
+    const user = changedUser(stored, { active: true });
     return { stored, user, statements: statementsOf(stored, user), at: LATER };
   }),
   'a change of a user to another person': row(changeUser, ['user', 'task'], ({ user: stored, subject }) => {

@@ -3,7 +3,7 @@ import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { BEGIN } from '../../adapters/storage/postgres/connections.ts';
 import { listActs } from '../../adapters/storage/queries/acts.ts';
 import { recordAct } from '../../application/decisions/operator-act.ts';
-import type { ActsQuestion } from '../../application/ports/queries.ts';
+import type { ActsQuestion } from '../../application/ports/acts.ts';
 import { plusSeconds } from '../../domain/instant.ts';
 import type { OperatorAct } from '../../domain/operators/operator-act.ts';
 import type { OutsideConnection } from '../support/databases.ts';

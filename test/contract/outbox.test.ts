@@ -8,7 +8,6 @@ import { onEveryDatabase } from './on-every-database.ts';
 import {
   anAssertion,
   anEntry,
-  anOpening,
   aRefusal,
   aRenewal,
   ledgerOf,
@@ -225,24 +224,6 @@ onEveryDatabase('the outbox', ({ storage, database, outside, kind }) => {
     const rows = await (await outside()).sql('select seq, failures from outbox order by seq');
     return rows.map((row) => [Number(row.seq), row.failures]);
   };
-
-  it('queues nothing of a decision that is rolled back, and rolls back a decision whose record it cannot queue', async () => {
-    await storage().outbox.setQueueing(true);
-    const connection = await outside();
-    const opening = anOpening(await registeredAgent(storage()));
-    const before = [await queued(), await ledgerOf(storage())];
-    for (const table of ['task_grants', 'ledger', 'outbox']) {
-      const outcome = await whileWritesFail(kind, connection, { table }, () =>
-        storage()
-          .tasks.open(opening)
-          .catch((error: unknown) => error),
-      );
-      expect(outcome, table).to.be.instanceOf(Error);
-      expect([await queued(), await ledgerOf(storage())], table).to.deep.equal(before);
-    }
-    expect(await storage().tasks.open(opening)).to.deep.equal({ kind: 'opened' });
-    expect(await queued()).to.have.length((before[0]?.length ?? 0) + 1);
-  });
 
   it('turns queueing on and off for all instances on the database, as the last change says', async () => {
     const other = await database().open();

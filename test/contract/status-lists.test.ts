@@ -1,30 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { systemRandomness } from '../../adapters/platform/system-crypto.ts';
 import { postgres, sqlite } from '../../adapters/storage/dialect.ts';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { findStatusList } from '../../adapters/storage/queries/status-lists.ts';
 import { openStatusList } from '../../application/decisions/open-status-list.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
-import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
-import { listOpener, openListedTask } from '../../application/token/open-listed-task.ts';
+import { expireDueTasks } from '../../application/decisions/sweep.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { StatusReference } from '../../domain/tasks/status-list.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { literalText } from '../support/literal-text.ts';
-import type { Storage } from '../support/storage.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { repetitions } from './repetitions.ts';
 import { anEntry, anOpening, aRefusal, aRenewal, aTokenRevocation, registeredAgent } from './storage-fixtures.ts';
 
 const newListId = () => randomBytes(16).toString('base64url');
 const newAudience = () => `https://tool-${randomUUID()}.example`;
 const AT = plusSeconds(NOON, 1);
 const DAY = 86_400;
-const clock = { now: () => AT };
+const _clock = { now: () => AT };
 
 onEveryDatabase('the indices of a status list', ({ storage, database, kind, outside }) => {
   let agent: Agent;
@@ -53,14 +49,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     if (verdict.kind !== 'opened' || verdict.status === undefined) throw new Error(`not opened: ${verdict.kind}`);
     return { ...opening, status: verdict.status };
   }
-
-  const randomness = systemRandomness();
-
-  const exchangesOf = (decisions: Storage, audience: string, entries: number) => {
-    const openList = listOpener({ decisions, randomness, clock, entries });
-    const service = { decisions, randomness, openList, knownLists: new Map(), monotonic: () => performance.now() };
-    return () => openListedTask(service, anOpening(agent, { audience }));
-  };
 
   const statusOf = async ({ task, grantHash }: TaskOpening) =>
     (await storage().tasks.findGrant(task.agentId, grantHash))?.task.status;
@@ -113,13 +101,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(await held()).to.equal(0);
   });
 
-  it('are of no task that was opened without draws', async () => {
-    const { audience } = await openedList(16);
-    const opening = anOpening(agent, { audience });
-    expect(await storage().decide(openTask, opening)).to.deep.equal({ kind: 'opened' });
-    expect(await statusOf(opening)).to.equal(undefined);
-  });
-
   it('are found without luck once all draws are taken, the last one too; then there is none', async () => {
     for (const start of [0, 5, 15]) {
       const { audience, listId } = await openedList(16);
@@ -138,18 +119,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
       expect((await storage().statusLists.find(another.listId))?.entries).to.equal(32);
       expect(listId).not.to.equal(another.listId);
     }
-  });
-
-  it("are of a list of the task's own audience", async () => {
-    await openedList(16);
-    expect((await draw(newAudience(), [1])).verdict).to.deep.equal({ kind: 'no_status_index' });
-  });
-
-  it('need a new list only if no open one has room', async () => {
-    const { audience } = await openedList(16);
-    const next = { audience, listId: newListId(), entries: 16, at: AT };
-    expect(await storage().decide(openStatusList, next)).to.equal('in_place');
-    expect(await storage().statusLists.find(next.listId)).to.equal(undefined);
   });
 
   it('are never shared by two tasks that are opened at once with the same candidates, also by two replicas', async () => {
@@ -184,60 +153,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect(rows, 'a conflict would have rolled the batch back').to.have.length(1);
   });
 
-  it('are drawn for a minute from a large list without a search, and after two that are taken with 16 searches', async () => {
-    const audience = newAudience();
-    const searched: boolean[] = [];
-    let drawnIndex = 0;
-    let now = 0;
-    const decisions: Pick<Storage, 'decide'> = {
-      decide(decision, input) {
-        if ((decision as unknown) === openTask) searched.push((input as TaskOpening).statusDraws !== undefined);
-        return storage().decide(decision, input);
-      },
-    };
-    const service = {
-      ...{ decisions, knownLists: new Map(), monotonic: () => now },
-      openList: listOpener({ decisions, randomness, clock, entries: 2 ** 14 }),
-      // The list is empty at first, so the first of each draws is taken only if it was drawn before.
-      randomness: { draws: (count: number) => Array.from({ length: count }, (_, nth) => drawnIndex + nth) },
-    };
-    const exchange = async (index: number) => {
-      drawnIndex = index;
-      searched.length = 0;
-      const { kind } = await openListedTask(service, anOpening(agent, { audience }));
-      expect(kind).to.equal('opened');
-      return [...searched];
-    };
-    expect(await exchange(0)).to.deep.equal([true, true]);
-    expect(await exchange(1)).to.deep.equal([false]);
-    expect(await exchange(0)).to.deep.equal([false, true]);
-    for (let nth = 0; nth < 16; nth += 1) expect(await exchange(100 + nth)).to.deep.equal([true]);
-    expect(await exchange(200)).to.deep.equal([false]);
-    now = 60_000;
-    expect(await exchange(300)).to.deep.equal([true]);
-    expect(await exchange(400)).to.deep.equal([false]);
-    expect((await heldIndices(audience)).map(({ index }) => index)).to.include.members([0, 1, 2, 200, 300, 400]);
-  });
-
-  it('are never shared by two tasks, and none is left over, however many replicas take the last ones at once', async function () {
-    this.timeout(120_000);
-    const other = await database().open();
-    const audience = newAudience();
-    const [entries, tasks] = [16, 128];
-    const [first, second] = [exchangesOf(storage(), audience, entries), exchangesOf(other, audience, entries)];
-    for (let round = 0; round < repetitions(2); round++) {
-      const verdicts = await Promise.all(
-        Array.from({ length: tasks }, (_, nth) => (nth % 2 === 0 ? first() : second())),
-      );
-      expect(new Set(verdicts.map(({ kind }) => kind))).to.deep.equal(new Set(['opened']));
-    }
-    await other.close();
-    const held = await heldIndices(audience);
-    expect(new Set(held.map(({ listId, index }) => `${listId} ${index}`)).size).to.equal(tasks * repetitions(2));
-    // No list was opened while another one had room.
-    expect(new Set(held.map(({ listId }) => listId)).size).to.equal((tasks * repetitions(2)) / entries);
-  });
-
   async function heldIndices(audience: string): Promise<readonly StatusReference[]> {
     const connection = await database().outside?.();
     const rows = await connection?.sql(
@@ -246,22 +161,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     await connection?.close();
     return (rows ?? []).map((row) => ({ listId: String(row.status_list), index: Number(row.status_index) }));
   }
-
-  it('are spread evenly over the list', async function () {
-    this.timeout(120_000);
-    const audience = newAudience();
-    const [entries, tasks, buckets] = [1024, 512, 16];
-    await Promise.all(Array.from({ length: tasks }, exchangesOf(storage(), audience, entries)));
-    const counts = Array.from({ length: buckets }, () => 0);
-    for (const { index } of await heldIndices(audience)) {
-      const bucket = Math.floor((index * buckets) / entries);
-      counts[bucket] = (counts[bucket] ?? 0) + 1;
-    }
-    const expected = tasks / buckets;
-    const chiSquared = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-    // With 15 degrees of freedom, chance exceeds this once in ten million runs.
-    expect(chiSquared).to.be.lessThan(62);
-  });
 
   it('are free again after the expiry of their tasks, to the microsecond; the list is then open again', async () => {
     const expiresAt = plusSeconds(NOON, 500);
@@ -278,22 +177,6 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     expect((await storage().statusLists.find(listId))?.ended).to.deep.equal([]);
     // The oldest open list comes first.
     expect((await drawn(audience, [1])).status).to.deep.equal({ listId, index: 0 });
-  });
-
-  it('keep an ended task from its deletion', async () => {
-    const expiresAt = plusSeconds(NOON, 500);
-    const { audience } = await openedList(16);
-    const opening = await drawn(audience, [3], { expiresAt });
-    await storage().tasks.end(
-      { kind: 'task', taskId: opening.task.taskId },
-      { at: AT, reason: 'operator_kill_switch' },
-    );
-    const remove = () => storage().decide(deleteEndedTasks, { endedBy: AT, limit: 1000 });
-    await remove();
-    expect(await statusOf(opening)).not.to.equal(undefined);
-    await sweep(expiresAt);
-    await remove();
-    expect(await storage().tasks.findGrant(agent.agentId, opening.grantHash)).to.equal(undefined);
   });
 
   it('of an unused list are no more after a day and an hour: it is closed, then deleted', async () => {

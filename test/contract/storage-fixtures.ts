@@ -19,7 +19,7 @@ import {
   parseSponsorKey,
   type SponsorKey,
 } from '../../domain/identifiers.ts';
-import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerEntry, LedgerEvent, LedgerRecord } from '../../domain/ledger/record.ts';
 import { formatScope } from '../../domain/scope.ts';
 import type { Task } from '../../domain/tasks/task.ts';
@@ -150,19 +150,6 @@ export function aTokenRevocation(opening: TaskOpening, changes: Partial<TokenRev
   };
 }
 
-/** The records of the end of a task: a summary if some renewals have no record, then the end. */
-export function endRecordsOf(
-  { task }: TaskOpening,
-  end: { readonly at: Instant; readonly event: LedgerEvent; readonly reason: string },
-  unrecorded = 0,
-): readonly Record<string, unknown>[] {
-  const { taskId, agentId, sponsor, audience, delegationDepth } = task;
-  const scope = formatScope(task.scope);
-  const ended = { ...end, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow' };
-  const { reason, ...summary } = { ...ended, event: 'token.refreshed', count: unrecorded };
-  return unrecorded === 0 ? [ended] : [summary, ended];
-}
-
 export async function renewTimes(storage: Storage, opening: TaskOpening, times: number): Promise<void> {
   for (let time = 0; time < times; time++) await storage.tasks.renew(aRenewal(opening));
 }
@@ -188,10 +175,5 @@ export async function recordedBy(storage: Storage, act: () => Promise<unknown>):
 
 /** The entry from which a record was made, which has no sequence number and no checkpoint. */
 export function asEntry({ seq, checkpoint, ...entry }: LedgerRecord): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
-}
-
-/** The fields of an entry that have a value, for a comparison with a record. */
-export function definedFields(entry: LedgerEntry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { ulid } from 'ulid';
 import { LOCK } from '../../adapters/storage/postgres/locks.ts';
 import { logOut } from '../../application/decisions/log-out.ts';
 import { openTask, type TaskOpening } from '../../application/decisions/open-task.ts';
@@ -8,8 +7,7 @@ import { renewGrant } from '../../application/decisions/renew-grant.ts';
 import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
 import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
 import { deleteEndedTasks, expireDueTasks } from '../../application/decisions/sweep.ts';
-import { deleteAgent } from '../../application/decisions/write-agent.ts';
-import { makeTokenId, type TaskId } from '../../domain/identifiers.ts';
+import type { TaskId } from '../../domain/identifiers.ts';
 import { type Instant, instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { Task } from '../../domain/tasks/task.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -19,14 +17,9 @@ import { onEveryDatabase } from './on-every-database.ts';
 import { repetitions } from './repetitions.ts';
 import {
   anAssertion,
-  anEntry,
   anOpening,
-  aRefusal,
   aRenewal,
-  asEntry,
   aTokenRevocation,
-  endRecordsOf,
-  ledgerOf,
   openedTask,
   recordedBy,
   registeredAgent,
@@ -47,48 +40,6 @@ const kill = ({ tasks }: Storage, taskId: TaskId, at: Instant) =>
 
 onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) => {
   const grantOf = ({ task, grantHash }: TaskOpening) => storage().tasks.findGrant(task.agentId, grantHash);
-
-  it('expires a task at the microsecond of its expiry, records that once with the time of the sweep, and revokes the grant', async () => {
-    const due = nextDue();
-    const opening = await openedTask(storage(), { expiresAt: due, delegationDepth: 2 });
-    const child = await openedTask(storage(), { parentTaskId: opening.task.taskId });
-    await renewTimes(storage(), opening, 5);
-    const at = plusSeconds(due, 7);
-    const sweep = (overBy: Instant) => storage().decide(expireDueTasks, { overBy, at, limit: 1000 });
-    const records = await recordedBy(storage(), async () => {
-      expect(await sweep(instantFromMicros(due - 1))).to.equal(0);
-      expect((await grantOf(opening))?.taskState).to.deep.equal({ kind: 'live' });
-      expect(await sweep(due)).to.equal(1);
-      expect(await sweep(due)).to.equal(0);
-    });
-    const expired = { at, event: 'task.expired', reason: 'task_ttl_elapsed' } as const;
-    expect(records.map(asEntry)).to.deep.equal(endRecordsOf(opening, expired, 4));
-    expect(await grantOf(opening)).to.deep.include({ taskState: { kind: 'expired', at: due }, revokedAt: at });
-    // The delegated task expires at its own time.
-    expect((await grantOf(child))?.taskState).to.deep.equal({ kind: 'live' });
-    await kill(storage(), child.task.taskId, due);
-  });
-
-  it('expires in batches, oldest expiry first, and skips a revoked task', async () => {
-    const due = nextDue();
-    const agent = await registeredAgent(storage());
-    const openings: TaskOpening[] = [];
-    for (const after of [3, 1, 4, 0, 2]) {
-      openings.push(await openedTask(storage(), { expiresAt: instantFromMicros(due + after) }, agent));
-    }
-    const revoked = await openedTask(storage(), { expiresAt: due }, agent);
-    await kill(storage(), revoked.task.taskId, NOON);
-    const at = plusSeconds(due, 1);
-    const records = await recordedBy(storage(), async () => {
-      expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([2, 2]);
-    });
-    // Within a batch, the records are in the order in which the tasks were created.
-    const order = [1, 3, 0, 4].map((created) => openings[created]?.task.taskId);
-    expect(records.map(({ taskId }) => taskId)).to.deep.equal(order);
-    const states = await Promise.all([...openings, revoked].map(async (each) => (await grantOf(each))?.taskState.kind));
-    expect(states).to.deep.equal(['expired', 'expired', 'live', 'expired', 'expired', 'revoked']);
-    expect([await expire(storage(), at, 2), await expire(storage(), at, 2)]).to.deep.equal([1, 0]);
-  });
 
   it('records each expiry once, however many instances sweep concurrently', async function () {
     this.timeout(60_000);
@@ -171,53 +122,11 @@ onEveryDatabase('the expiry of tasks', ({ storage, database, outside, kind }) =>
 });
 
 onEveryDatabase('the deletion of ended tasks', ({ storage, outside, kind }) => {
-  const isStored = async ({ task }: TaskOpening) =>
-    (await storage().tasks.tokenFacts(makeTokenId(ulid()), task.taskId)) !== undefined;
-  const areStored = (openings: readonly TaskOpening[]) => Promise.all(openings.map(isStored));
   const revokedTask = async (at: Instant, changes: Partial<Task> = {}) => {
     const opening = await openedTask(storage(), changes);
     await kill(storage(), opening.task.taskId, at);
     return opening;
   };
-
-  it('deletes tasks that ended by the given time, with their grants, and keeps the ledger', async () => {
-    const at = nextDue();
-    const early = await revokedTask(at, { expiresAt: plusSeconds(LONG_AFTER, 1) });
-    const late = await revokedTask(instantFromMicros(at + 1), { expiresAt: plusSeconds(at, 1) });
-    const over = await openedTask(storage(), { expiresAt: at });
-    await expire(storage(), at);
-    const live = await openedTask(storage());
-    const before = await ledgerOf(storage());
-    expect(await remove(storage(), instantFromMicros(at - 1))).to.equal(0);
-    expect(await remove(storage(), at)).to.equal(2);
-    expect(await areStored([early, late, over, live])).to.deep.equal([false, true, false, true]);
-    for (const { task, grantHash } of [early, over]) {
-      expect(await storage().tasks.findGrant(task.agentId, grantHash)).to.equal(undefined);
-    }
-    expect(await ledgerOf(storage())).to.deep.equal(before);
-    expect(await remove(storage())).to.equal(1);
-    const deletion = { ...early.task, entry: anEntry('agent.deleted'), refusal: aRefusal('agent_has_tasks') };
-    expect(await storage().decide(deleteAgent, deletion), 'the agent has no tasks now').to.equal('removed');
-  });
-
-  it('keeps a task while a task delegated from it is stored, so that the last of a chain is deleted first', async () => {
-    const root = await openedTask(storage());
-    const child = await openedTask(storage(), { parentTaskId: root.task.taskId });
-    const grandchild = await openedTask(storage(), { parentTaskId: child.task.taskId });
-    await kill(storage(), root.task.taskId, nextDue());
-    expect(await remove(storage())).to.equal(1);
-    expect(await areStored([root, child, grandchild])).to.deep.equal([true, true, false]);
-    expect([await remove(storage()), await remove(storage()), await remove(storage())]).to.deep.equal([1, 1, 0]);
-  });
-
-  it('deletes in batches, earliest end first', async () => {
-    const at = nextDue();
-    const openings: TaskOpening[] = [];
-    for (const after of [2, 0, 1]) openings.push(await revokedTask(instantFromMicros(at + after)));
-    expect(await remove(storage(), LONG_AFTER, 2)).to.equal(2);
-    expect(await areStored(openings)).to.deep.equal([true, false, false]);
-    expect(await remove(storage(), LONG_AFTER, 2)).to.equal(1);
-  });
 
   if (kind.engine === 'postgres') {
     it('skips a task that another instance is deleting, and does not wait for the lock', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { expireDueTasks } from '../../application/decisions/sweep.ts';
-import type { ListedTask, TasksQuestion } from '../../application/ports/queries.ts';
+import type { ListedTask, TasksQuestion } from '../../application/ports/tasks.ts';
 import type { Agent } from '../../domain/agents/agent.ts';
 import { type AgentId, parseSponsorKey, type SponsorKey, type TaskId } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';

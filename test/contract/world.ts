@@ -69,11 +69,12 @@ export function aWorld({ subIsKey = false, oneAssertion = false } = {}) {
     live,
     jti,
     audience,
-    child: anOpening(owner, { parentTaskId: live.task.taskId, delegationDepth: 2 }),
+    child: anOpening(owner, { parentTaskId: live.task.taskId, sponsor: 'grace', delegationDepth: 2 }),
     due: anOpening(owner, { expiresAt: DUE }),
     /** One entry, which a task has. */
     list: { audience, listId: randomBytes(16).toString('base64url'), entries: 1, at: NOON },
     user: aUser({ sponsorKey }),
+    away: aUser({ sponsorKey, active: false }),
     session: aSession({ subject, sponsorKey, sessionId }),
     keys: [aKey(`first-${name}`), aKey(`second-${name}`)] as const,
     assertionOf: (agentId: AgentId): SpentAssertion =>
@@ -94,6 +95,7 @@ export type Part =
   | 'due'
   | 'expired'
   | 'user'
+  | 'away'
   | 'session'
   | 'block'
   | 'asked'
@@ -126,8 +128,8 @@ const STORE: {
     await renewTimes(storage, due, 3);
   },
   expired: (storage) => storage.decide(expireDueTasks, { overBy: DUE, at: DUE, limit: 1000 }),
-  user: (storage, { user }) =>
-    storage.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: NOON }, ROOM),
+  user: (storage, { user }) => added(storage, user),
+  away: (storage, { away }) => added(storage, away),
   session: (storage, { session }) => storage.decide(openSession, { session, issuedAt: NOON, replaces: undefined }),
   block: (storage, { sponsorKey }, outside) =>
     insertBlockOnly(storage, outside, { sponsorKey, source: 'admin', kind: 'disabled', blockedAt: NOON }),
@@ -143,6 +145,10 @@ export async function store(storage: Storage, world: World, outside: OutsideConn
   const all = new Set(parts);
   for (const part of all) for (const needed of NEEDS[part] ?? []) all.add(needed);
   for (const part of Object.keys(STORE) as Part[]) if (all.has(part)) await STORE[part](storage, world, outside);
+}
+
+async function added(storage: Storage, user: ProvisionedUser): Promise<void> {
+  await storage.provisionedUsers.create(user, { statements: statementsOf(undefined, user), at: NOON }, ROOM);
 }
 
 async function registered(storage: Storage, agent: Agent): Promise<void> {

@@ -1,14 +1,8 @@
 /** Every `mandate` command in a page exists, and has the options that the page gives it. */
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { asProgram } from '../../scripts/from-source.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { pages, pageText } from '../support/pages/page.ts';
-
-const run = promisify(execFile);
-const root = new URL('../../', import.meta.url);
-const program = asProgram(new URL('composition/main.ts', root));
 
 /** The text in fenced blocks and between backticks: elsewhere "mandate" is the name of the product. */
 function codeOf(page: string): readonly string[] {
@@ -49,12 +43,11 @@ describe('The commands in the pages', () => {
   });
 
   for (const [words, { options, pages }] of uses) {
-    it(`exist: mandate ${words} ${[...options].join(' ')}`, async function () {
-      this.timeout(30_000);
-      const { stdout } = await run(process.execPath, [...program, ...words.split(' '), '--help']);
-      expect(stdout, [...pages].join(', ')).to.match(new RegExp(`^\\S+ ${words}\\b`, 'm'));
+    it(`exist: mandate ${words} ${[...options].join(' ')}`, async () => {
+      const { out } = await runMandate([...words.split(' '), '--help']);
+      expect(out, [...pages].join(', ')).to.match(new RegExp(`^\\S+ ${words}\\b`, 'm'));
       for (const option of options)
-        expect(stdout, [...pages].join(', ')).to.match(new RegExp(`^ +(-\\w, )?${option}\\b`, 'm'));
+        expect(out, [...pages].join(', ')).to.match(new RegExp(`^ +(-\\w, )?${option}\\b`, 'm'));
     });
   }
 });

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { renderMessage as renderOfConsole } from '../../adapters/http/console/messages.ts';
-import { renderMessage } from '../../adapters/http/me/page/page.ts';
-import { languages } from '../../adapters/http/me/page/view.ts';
+import { renderMessage } from '../../adapters/http/me/page.ts';
+import { languages } from '../../adapters/http/me/view.ts';
 import { signInDenials } from '../../application/ports/identity-provider.ts';
 
 const page = readFileSync(new URL('../../docs/people.md', import.meta.url), 'utf8');

@@ -4,6 +4,7 @@ import {
   continueCourse,
   differsTooMuch,
   secondsAhead,
+  secondsAheadByDate,
   startOfCourse,
   steadyTime,
 } from '../../domain/clocks.ts';
@@ -107,6 +108,20 @@ describe('Another clock', () => {
       expect(secondsAhead(NOON, other, after)).to.equal(ahead);
     }
   });
+
+  // A date has whole seconds, and the server may set it at any time of the request.
+  for (const [took, told, ahead] of [
+    [0, 0, 0],
+    [0, -0.9, 0],
+    [2, 1, 0],
+    [2, 30, 28],
+    [2, -30, -29],
+  ] as const) {
+    it(`is ${ahead} s ahead by a date ${told} s after the request was sent, if the request took ${took} s`, () => {
+      const date = plusSeconds(NOON, told);
+      expect(secondsAheadByDate(NOON, date, plusSeconds(NOON, took))).to.be.closeTo(ahead, 0.001);
+    });
+  }
 
   it('differs too much beyond thirty seconds in either direction', () => {
     for (const [seconds, isTooMuch] of [

@@ -148,7 +148,7 @@ describe('Packages:', () => {
       expect(files.filter((file) => !isCompiled.test(file))).to.have.members([
         ...['LICENSE', 'README.md', 'package.json'],
         ...['dist/adapters/storage/postgres/schema.sql', 'dist/adapters/storage/sqlite/schema.sql'],
-        ...['me/page/assets/me.css', 'browser/assets/mark.svg', 'browser/assets/pages.css'].map(
+        ...['me/assets/me.css', 'browser/assets/mark.svg', 'browser/assets/pages.css'].map(
           (path) => `dist/adapters/http/${path}`,
         ),
         ...['console.css', 'records.css', 'views.css']
@@ -165,7 +165,7 @@ describe('Packages:', () => {
         .flat()
         .filter((file) => file.endsWith('.ts') && (!file.startsWith('adapters/sdk/') || ofAudit.includes(file)));
       expect(files.filter((file) => file.endsWith('.js'))).to.have.members([
-        'dist/adapters/http/me/page/assets/me.js',
+        'dist/adapters/http/me/assets/me.js',
         'dist/adapters/http/browser/assets/renewal.js',
         ...['stream.js', 'verify.js'].map((name) => `dist/adapters/http/console/assets/${name}`),
         ...own.map((file) => `dist/${file.replace(/ts$/, 'js')}`),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openHandle } from '../../adapters/storage/sqlite/handle.ts';
 import { formatMark } from '../../domain/ledger/checkpoint.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { NOON } from '../support/domain-fixtures.ts';
@@ -48,7 +49,7 @@ describe('audit-verify on a SQLite file', function () {
     'Service:Database:Path': file,
     'Service:Signing:Keys:0:Pem': key.pem,
   });
-  const verify = (file: string, shell?: string) => runCommand(['audit-verify'], settingsFor(file), shell);
+  const verify = (file: string) => runMandate(['audit-verify'], settingsFor(file));
   const sentence = (what: string) => `mandate: Service:Database:Path (Service__Database__Path) names ${what}\n`;
 
   it('verifies a ledger while another process appends and seals records', async () => {
@@ -112,14 +113,14 @@ describe('audit-verify on a SQLite file', function () {
     cpSync(path, file);
     chmodSync(file, 0o644);
     chmodSync(directory, 0o555);
-    const { code, out, err } = await verify(file, BY_PERMISSIONS);
+    const { code, out, err } = await runCommand(['audit-verify'], settingsFor(file), BY_PERMISSIONS);
     expect({ code, out }).to.deep.equal({ code: 1, out: '' });
     expect(err).to.include(sentence('a file that cannot be read where it is').trimEnd());
     expect(err).to.match(
       /: copy it, and the -wal beside it if there is one, to a directory that this user may write to\.\n$/,
     );
     chmodSync(file, 0);
-    const closed = await verify(file, BY_PERMISSIONS);
+    const closed = await runCommand(['audit-verify'], settingsFor(file), BY_PERMISSIONS);
     expect(closed).to.deep.equal({ code: 1, out: '', err: sentence('a file that this user may not read.') });
     storage = await database.open();
   });

@@ -13,6 +13,7 @@ import { migrate } from '../../composition/commands/migrate.ts';
 import { serve } from '../../composition/commands/serve.ts';
 import { environment, signalsMode, startable, type Texts } from '../composition/settings/sources.ts';
 import { capturingOutput, withEnvironment } from '../support/captured-output.ts';
+import { runMandate } from '../support/cli-run.ts';
 import { runCommand, startCommand } from '../support/command-process.ts';
 import { connectOutside, databasesByLength, type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { listen } from '../support/listening.ts';
@@ -601,7 +602,7 @@ describe('On Postgres', () => {
         'Service:Database:ConnectionString': absent,
         'Service:Signing:Keys:0:Pem': privatePem(p256()),
       };
-      const { code, err } = await runCommand(command.split(' '), settings);
+      const { code, err } = await runMandate(command.split(' '), settings);
       const sentence = `mandate: ${POSTGRES} names a database that does not exist.`;
       expect([code, err.trim().split('\n').at(-1)]).to.deep.equal([1, sentence]);
     });
@@ -647,7 +648,7 @@ describe('SQLite in memory', () => {
   ]) {
     it(`is refused by mandate ${command}, because no other command could see it`, async () => {
       const settings = { 'Service:Database:Provider': 'sqlite', 'Service:Database:Path': ':memory:' };
-      const { code, err } = await runCommand(command.split(' '), {
+      const { code, err } = await runMandate(command.split(' '), {
         ...settings,
         'Service:Signing:Keys:0:Pem': privatePem(p256()),
       });

@@ -4,7 +4,7 @@ import type { Request, Response, Router } from 'express';
 import type { ListBlocksQuestion } from '../../../application/admin/list-blocks.ts';
 import type { ListPage } from '../../../application/admin/list-page.ts';
 import type { ListTasksQuestion, TaskWithRecords } from '../../../application/admin/list-tasks.ts';
-import type { ListedTask } from '../../../application/ports/queries.ts';
+import type { ListedTask } from '../../../application/ports/tasks.ts';
 import { parseAgentId, parseSponsorKey, parseTaskId, type TaskId } from '../../../domain/identifiers.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import { parseListCursor } from '../../../domain/list-cursor.ts';

@@ -64,40 +64,41 @@ export function tokenBuckets(rules: BucketRules, maxSources = MAX_SOURCES): Toke
   const { burst } = rules;
   const perSecond = permitsPerSecond(rules);
   const secondsSoFar = wholeSeconds();
-  // For each source, the value of `brought` (the permits refilled so far) at which its bucket is full again.
-  const taken = new Map<string, number>();
-  // When there is no room, all new sources share one bucket. No known source is forgotten for them: otherwise a client
+  // For each source, the value of `refilled` at which its bucket is full again. `refilled` is the number of permits that
+  // a bucket has gained since the first request.
+  const fullAt = new Map<string, number>();
+  // When there is no room, all new sources share this bucket. No known source is forgotten for them: otherwise a client
   // with many addresses could replace an empty bucket by a full one.
-  let takenByStrangers = 0;
-  let hand = taken.entries();
+  let overflowFullAt = 0;
+  let sweepPosition = fullAt.entries();
 
   /** Forgets full buckets. Examines a few, and continues there the next time. */
-  const sweep = (brought: number): void => {
+  const sweep = (refilled: number): void => {
     for (let step = 0; step < SWEPT_FOR_EACH_NEW; step += 1) {
-      const next = hand.next();
+      const next = sweepPosition.next();
       if (next.done === true) {
-        hand = taken.entries();
+        sweepPosition = fullAt.entries();
         return;
       }
-      const [source, total] = next.value;
-      if (total <= brought) taken.delete(source);
+      const [source, full] = next.value;
+      if (full <= refilled) fullAt.delete(source);
     }
   };
 
   return {
     take(source, now) {
-      const brought = secondsSoFar(now) * perSecond;
-      const known = taken.get(source);
-      if (known === undefined) sweep(brought);
-      const isStranger = known === undefined && taken.size >= maxSources;
-      const total = Math.max(known ?? (isStranger ? takenByStrangers : brought), brought) + 1;
-      if (total - brought > burst) return false;
-      if (isStranger) takenByStrangers = total;
-      else taken.set(source, total);
+      const refilled = secondsSoFar(now) * perSecond;
+      const known = fullAt.get(source);
+      if (known === undefined) sweep(refilled);
+      const overflows = known === undefined && fullAt.size >= maxSources;
+      const full = Math.max(known ?? (overflows ? overflowFullAt : refilled), refilled) + 1;
+      if (full - refilled > burst) return false;
+      if (overflows) overflowFullAt = full;
+      else fullAt.set(source, full);
       return true;
     },
     get size() {
-      return taken.size;
+      return fullAt.size;
     },
   };
 }

@@ -51,7 +51,9 @@ export function signInCookies<Name extends string>(
 ): SignInCookies<Name> {
   const isPlace = (name: string): name is Name => Object.hasOwn(places, name);
   return {
-    ...{ sessionName: names.session, places, isPlace },
+    sessionName: names.session,
+    places,
+    isPlace,
     attemptOf({ secret, place }) {
       const derived = (use: string) => createHmac('sha256', secret).update(use).digest('base64url');
       return {

@@ -31,7 +31,10 @@ export function consoleApp(surfaces: ConsoleSurfaces): HttpApp {
   app.use(
     logSeveralSessions(surfaces.log, consoleCookies),
     signInRouter(surfaces.signIn, {
-      ...{ cookies: consoleCookies, home: 'now', base: '', mount: '' },
+      cookies: consoleCookies,
+      home: 'now',
+      base: '',
+      mount: '',
       say: sayNotice,
       faults: answerFaultsWithPages(surfaces.log, say),
     }),

@@ -255,12 +255,16 @@ function change(surface: ConsoleSurface, { route, screen, change }: OfScreen<Scr
 }
 
 const TOO_LARGE: Extract<FormResult, { readonly kind: 'refused' }> = {
-  ...{ kind: 'refused', status: 400, reason: 'body_too_large' },
+  kind: 'refused',
+  status: 400,
+  reason: 'body_too_large',
   title: 'The file is too long',
   text: 'This page takes files of less than 64 KiB. Compare longer ones with mandate agent apply --dry-run.',
 };
 const MALFORMED_FORM: Extract<FormResult, { readonly kind: 'refused' }> = {
-  ...{ kind: 'refused', status: 400, reason: 'malformed_form' },
+  kind: 'refused',
+  status: 400,
+  reason: 'malformed_form',
   title: 'The form could not be read',
   text: 'Nothing was compared. Open the page again.',
 };
@@ -301,7 +305,9 @@ async function acted(context: ScreenContext, field: FormField, change: ChangeByF
 }
 
 const REASON_REFUSED: FormResult = {
-  ...{ kind: 'refused', status: 400, reason: 'reason_required' },
+  kind: 'refused',
+  status: 400,
+  reason: 'reason_required',
   title: 'A reason is needed',
   text: 'Nothing was changed. Say why you make this change, so that others understand it later.',
   errors: [{ field: 'reason', sentence: REASON_SENTENCE }],

@@ -3,6 +3,7 @@
 import { type OperatorPerson, type OperatorRole, roleFor } from '../../../domain/operators/operator.ts';
 import { adminRoutes } from '../admin/roles.ts';
 import type { Asset } from '../browser/assets.ts';
+import { documentOf } from '../browser/document.ts';
 import { type Html, html, type Insert } from '../browser/html.ts';
 import type { BrowserSession } from '../browser/session.ts';
 import { form } from '../browser/words.ts';
@@ -25,20 +26,11 @@ export interface Frame {
 /** @returns a whole document */
 export function renderDocument(frame: Frame, body: Html): string {
   const { title, screen, signedIn, notice, scripts = [], opens } = frame;
-  return `${html`<!doctype html>
-<html lang="en" dir="ltr">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Mandate console</title>${opens !== undefined && html`<meta http-equiv="refresh" content="${`0; url=${opens}`}">`}
-<link rel="icon" href="${assets.mark.path}">
-<link rel="stylesheet" href="${assets.common.path}">
-<link rel="stylesheet" href="${assets.style.path}">
-<link rel="stylesheet" href="${assets.views.path}">
-<link rel="stylesheet" href="${assets.records.path}">
-</head>
-<body>
-<a class="skip button" href="#main">Skip to the content</a>
+  const { mark, common, style, views, records } = assets;
+  const styles = [common, style, views, records].map(({ path }) => path);
+  return documentOf(
+    { language: 'en', title: `${title} · Mandate console`, icon: mark.path, styles, opens },
+    html`<a class="skip button" href="#main">Skip to the content</a>
 ${signedIn === undefined ? bareHeader() : header(signedIn, screen)}
 <main id="main">
 <h1>${title}</h1>
@@ -46,10 +38,8 @@ ${signedIn === undefined ? bareHeader() : header(signedIn, screen)}
 ${body}
 </main>
 ${signedIn?.signsOutEverywhere && signOutEverywhere(signedIn.formToken)}
-${scripts.map(({ path }) => html`<script type="module" src="${path}"></script>`)}
-</body>
-</html>
-`}`;
+${scripts.map(({ path }) => html`<script type="module" src="${path}"></script>`)}`,
+  );
 }
 
 function bareHeader(): Html {

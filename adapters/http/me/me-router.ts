@@ -32,7 +32,7 @@ import {
 } from '../message/problem-details.ts';
 import { CURSOR, DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../message/query.ts';
 import { type Identified, identify, type MeAccess, mayWrite } from './identify.ts';
-import type { AnswerBrowser } from './page/notice.ts';
+import type { AnswerBrowser } from './notice.ts';
 
 export interface MeSurface extends MeAccess {
   /** Records a refusal. The record names no person. */

@@ -7,11 +7,11 @@ import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
 import { meCookies } from './cookies.ts';
 import { type MeSurface, meRouter } from './me-router.ts';
-import { answerBrowser, languageOf } from './page/notice.ts';
-import { renderMessage } from './page/page.ts';
-import { type PageOptions, pageRouter } from './page/page-router.ts';
-import { languages } from './page/view.ts';
+import { answerBrowser, languageOf } from './notice.ts';
+import { renderMessage } from './page.ts';
+import { type PageOptions, pageRouter } from './page-router.ts';
 import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
+import { languages } from './view.ts';
 
 export interface MeSurfaces {
   readonly api: MeSurface;

@@ -5,7 +5,7 @@ import type { Log } from '../../../application/ports/telemetry.ts';
 import { type SignInSurface, signInRouter } from '../browser/sign-in.ts';
 import { issuerPath } from '../routes.ts';
 import { meCookies } from './cookies.ts';
-import { answerFaults, answerNotice } from './page/notice.ts';
+import { answerFaults, answerNotice } from './notice.ts';
 
 export interface MeSignIn extends SignInSurface {
   readonly log: Log;
@@ -14,7 +14,10 @@ export interface MeSignIn extends SignInSurface {
 export function meSignInRouter(surface: MeSignIn): Router {
   const base = issuerPath(surface.origin);
   return signInRouter(surface, {
-    ...{ cookies: meCookies, home: 'me', base, mount: '/me' },
+    cookies: meCookies,
+    home: 'me',
+    base,
+    mount: '/me',
     say: (response, notice) => answerNotice(response, { ...notice, base }),
     faults: answerFaults(surface.log, base),
   });

@@ -2,15 +2,14 @@
 
 import type { RequestListener } from 'node:http';
 import express, { type Request, type Response, type Router } from 'express';
-import type { ReadinessCheck } from '../../../application/ports/runtime.ts';
+import type { ReadinessCheck, ReadinessStatus } from '../../../application/ports/runtime.ts';
 import { visibleJson } from '../../../domain/visible.ts';
 import { discardRest } from '../message/body.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 import { pathOf } from '../routes.ts';
 import type { ServedRequest } from '../server/message-classes.ts';
 
-type Status = 'Healthy' | 'Degraded' | 'Unhealthy';
-type Checks = Readonly<Record<string, { readonly status: Status; readonly detail: string }>>;
+type Checks = Readonly<Record<string, { readonly status: ReadinessStatus; readonly detail: string }>>;
 
 /** The answer while all other requests are refused, so that a load balancer sends none. */
 const STOPPING: Checks = { server: { status: 'Unhealthy', detail: 'The service is stopping.' } };
@@ -71,7 +70,7 @@ function answer(request: Request, response: Response, checks: Checks): void {
   } else response.type('text/plain').send(status);
 }
 
-function worst(statuses: readonly Status[]): Status {
+function worst(statuses: readonly ReadinessStatus[]): ReadinessStatus {
   if (statuses.includes('Unhealthy')) return 'Unhealthy';
   return statuses.includes('Degraded') ? 'Degraded' : 'Healthy';
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Response } from 'express';
-import type { UsersPage } from '../../../application/ports/queries.ts';
+import type { UsersPage } from '../../../application/ports/users.ts';
 import type { WriteRefusal } from '../../../application/signals/provision-user.ts';
 import { toShortText } from '../../../domain/instant.ts';
 import type { CredentialDenialReason } from '../../../domain/ledger/aggregation.ts';

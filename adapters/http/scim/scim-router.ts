@@ -1,8 +1,8 @@
 /** Routes of `/scim` (specification "/scim/v2"), relative to that path. */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import type { UsersPage } from '../../../application/ports/queries.ts';
 import type { Log } from '../../../application/ports/telemetry.ts';
+import type { UsersPage } from '../../../application/ports/users.ts';
 import type { removeUser, UsersListing, WriteOutcome } from '../../../application/signals/provision-user.ts';
 import { parseUserId, type UserId } from '../../../domain/identifiers.ts';
 import type { ProvisionedUser } from '../../../domain/signals/provisioned-user.ts';

@@ -7,7 +7,8 @@ import { canonicalRecord } from '../../../domain/ledger/canonical-json.ts';
 import { type Checkpoint, formatMark, parseMark, toHex } from '../../../domain/ledger/checkpoint.ts';
 import { inclusionFault, isIn } from '../../../domain/ledger/inclusion.ts';
 import { leafHash, treeBuilder } from '../../../domain/ledger/merkle-tree.ts';
-import { readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
+import { type Proof, readCheckpoint, readProof, readRecord, Unreadable } from '../../../domain/ledger/published.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
 import { VERIFIED_WITH_RECORDED_KEYS } from '../../../domain/ledger/recorded-keys.ts';
 import {
   chainFault,
@@ -88,6 +89,12 @@ export interface Auditor {
   leafHash(record: unknown): string;
 }
 
+/** The keys that a verification believes. */
+interface BelievedKeys {
+  readonly trusted: ReturnType<typeof usableKeys>;
+  readonly recorded: ReturnType<typeof believeRecorded> | undefined;
+}
+
 /**
  * @param keys the trusted keys. Keys that cannot verify checkpoints are ignored, as `mandate audit-verify` does: all but
  * public EC keys on P-256 with a `kid`, and keys for another use
@@ -103,77 +110,81 @@ export function createAuditor({
 }): Auditor {
   const trusted = usableKeys(keys.keys);
   if (trusted.length === 0) throw new TypeError('The key set holds no EC key on P-256 with a kid.');
-  const recorded = recordedKeys && believeRecorded(trusted, recordedKeys);
-
-  /** Of a checkpoint that no believed key signed. */
-  const signatureFault = (checkpoint: Checkpoint): VerificationFault => {
-    const { checkpointId, kid } = checkpoint;
-    return { kind: trusted.some((key) => key.kid === kid) ? 'invalid_signature' : 'unknown_key', checkpointId };
-  };
-  const verdictOn = (checkpoint: Checkpoint): Verdict => {
-    const isTrusted = signerOf(trusted, checkpoint) !== undefined;
-    const thumbprint = isTrusted ? undefined : recorded?.linked(checkpoint);
-    if (!isTrusted && thumbprint === undefined) return refuted(signatureFault(checkpoint));
-    const { checkpointId } = checkpoint;
-    const needed = new Set(thumbprint === undefined ? [] : [thumbprint]);
-    return { verified: true, checkpointId, mark: formatMark(checkpoint), ...neededKeys(needed) };
-  };
+  const believed: BelievedKeys = { trusted, recorded: recordedKeys && believeRecorded(trusted, recordedKeys) };
 
   return {
-    verifyRecord: (publishedRecord, publishedProof) =>
-      reading(() => {
-        const [record, proof] = [readRecord(publishedRecord), readProof(publishedProof)];
-        if (proof.seq !== record.seq) return other('The proof is of a record with another number.');
-        const { checkpoint } = proof;
-        const fault = inclusionFault(sha256, record, proof);
-        if (fault === 'root_mismatch') return refuted({ kind: fault, checkpointId: checkpoint.checkpointId });
-        if (fault !== undefined) return other(OTHER[fault]);
-        return verdictOn(checkpoint);
-      }),
-
-    verifyCheckpoints: (published, { after, marks = [], more = false } = {}) =>
-      reading(() => {
-        // A checkpoint that vouches for a recorded key has to be one of this chain.
-        const kept = [...marks.map(readMark), ...(recorded?.marks ?? [])];
-        const needed = new Set<string>();
-        let previous = after === undefined ? undefined : readCheckpoint(after);
-        const chain = recorded?.chainAfter(previous);
-        for (const each of published) {
-          const next = readCheckpoint(each);
-          const isTrusted = signerOf(trusted, next) !== undefined;
-          const thumbprint = isTrusted ? undefined : recorded?.signer(next);
-          const unsigned = isTrusted || thumbprint !== undefined ? undefined : signatureFault(next);
-          const fault = chainFault(sha256, previous, next) ?? unsigned ?? contradictedMark(kept, next);
-          if (fault !== undefined) return refuted(fault);
-          if (thumbprint !== undefined) needed.add(thumbprint);
-          chain?.add(next, thumbprint);
-          previous = next;
-        }
-        const unmatched = more ? undefined : unmatchedMark(kept, previous);
-        if (unmatched !== undefined) return refuted(unmatched);
-        const mark = previous === undefined ? undefined : formatMark(previous);
-        return { verified: true, checkpoints: published.length, mark, ...neededKeys(needed) };
-      }),
-
+    verifyRecord: (record, proof) => reading(() => verifyRecord(believed, readRecord(record), readProof(proof))),
+    verifyCheckpoints: (published, options) => reading(() => verifyCheckpoints(believed, published, options)),
     verifySealed: (published, records) =>
-      reading(() => {
-        const checkpoint = readCheckpoint(published);
-        const { checkpointId, treeSize: sealed } = checkpoint;
-        const tree = treeBuilder(sha256);
-        let before = 0;
-        for (const record of records.map(readRecord)) {
-          if (record.seq <= before || !isIn(checkpoint, record))
-            return other('The records are not those of the checkpoint, in the order of their numbers.');
-          tree.add(leafHash(sha256, canonicalRecord(record)));
-          before = record.seq;
-        }
-        if (tree.size !== sealed) return refuted({ kind: 'tree_size', checkpointId, sealed, held: tree.size });
-        if (toHex(tree.root()) !== checkpoint.rootHash) return refuted({ kind: 'root_mismatch', checkpointId });
-        return verdictOn(checkpoint);
-      }),
-
+      reading(() => verifySealed(believed, readCheckpoint(published), records.map(readRecord))),
     leafHash: (record) => toHex(leafHash(sha256, canonicalRecord(readRecord(record)))),
   };
+}
+
+function verifyRecord(believed: BelievedKeys, record: LedgerRecord, proof: Proof): Verdict {
+  if (proof.seq !== record.seq) return other('The proof is of a record with another number.');
+  const { checkpoint } = proof;
+  const fault = inclusionFault(sha256, record, proof);
+  if (fault === 'root_mismatch') return refuted({ kind: fault, checkpointId: checkpoint.checkpointId });
+  if (fault !== undefined) return other(OTHER[fault]);
+  return verdictOn(believed, checkpoint);
+}
+
+function verifyCheckpoints(
+  { trusted, recorded }: BelievedKeys,
+  published: readonly unknown[],
+  { after, marks = [], more = false }: Parameters<Auditor['verifyCheckpoints']>[1] = {},
+): ChainVerdict {
+  // A checkpoint that vouches for a recorded key has to be one of this chain.
+  const kept = [...marks.map(readMark), ...(recorded?.marks ?? [])];
+  const needed = new Set<string>();
+  let previous = after === undefined ? undefined : readCheckpoint(after);
+  const chain = recorded?.chainAfter(previous);
+  for (const each of published) {
+    const next = readCheckpoint(each);
+    const isTrusted = signerOf(trusted, next) !== undefined;
+    const thumbprint = isTrusted ? undefined : recorded?.signer(next);
+    const unsigned = isTrusted || thumbprint !== undefined ? undefined : signatureFault(trusted, next);
+    const fault = chainFault(sha256, previous, next) ?? unsigned ?? contradictedMark(kept, next);
+    if (fault !== undefined) return refuted(fault);
+    if (thumbprint !== undefined) needed.add(thumbprint);
+    chain?.add(next, thumbprint);
+    previous = next;
+  }
+  const unmatched = more ? undefined : unmatchedMark(kept, previous);
+  if (unmatched !== undefined) return refuted(unmatched);
+  const mark = previous === undefined ? undefined : formatMark(previous);
+  return { verified: true, checkpoints: published.length, mark, ...neededKeys(needed) };
+}
+
+function verifySealed(believed: BelievedKeys, checkpoint: Checkpoint, records: readonly LedgerRecord[]): Verdict {
+  const { checkpointId, treeSize: sealed } = checkpoint;
+  const tree = treeBuilder(sha256);
+  let before = 0;
+  for (const record of records) {
+    if (record.seq <= before || !isIn(checkpoint, record)) {
+      return other('The records are not those of the checkpoint, in the order of their numbers.');
+    }
+    tree.add(leafHash(sha256, canonicalRecord(record)));
+    before = record.seq;
+  }
+  if (tree.size !== sealed) return refuted({ kind: 'tree_size', checkpointId, sealed, held: tree.size });
+  if (toHex(tree.root()) !== checkpoint.rootHash) return refuted({ kind: 'root_mismatch', checkpointId });
+  return verdictOn(believed, checkpoint);
+}
+
+function verdictOn({ trusted, recorded }: BelievedKeys, checkpoint: Checkpoint): Verdict {
+  const isTrusted = signerOf(trusted, checkpoint) !== undefined;
+  const thumbprint = isTrusted ? undefined : recorded?.linked(checkpoint);
+  if (!isTrusted && thumbprint === undefined) return refuted(signatureFault(trusted, checkpoint));
+  const { checkpointId } = checkpoint;
+  const needed = new Set(thumbprint === undefined ? [] : [thumbprint]);
+  return { verified: true, checkpointId, mark: formatMark(checkpoint), ...neededKeys(needed) };
+}
+
+/** The fault of a checkpoint that no believed key signed. */
+function signatureFault(trusted: BelievedKeys['trusted'], { checkpointId, kid }: Checkpoint): VerificationFault {
+  return { kind: trusted.some((key) => key.kid === kid) ? 'invalid_signature' : 'unknown_key', checkpointId };
 }
 
 const OTHER = {

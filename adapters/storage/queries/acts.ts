@@ -1,6 +1,6 @@
 /** Queries of the acts of operators. */
 
-import type { ActsQuestion, OperatorActs } from '../../../application/ports/queries.ts';
+import type { ActsQuestion, OperatorActs } from '../../../application/ports/acts.ts';
 import type { StoredAct } from '../../../domain/operators/operator-act.ts';
 import { storable } from '../rows/column.ts';
 import { actColumns, type OperatorActRow, toStoredAct } from '../rows/operator-act-row.ts';

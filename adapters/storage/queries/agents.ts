@@ -1,6 +1,6 @@
 /** Queries of the registered agents. */
 
-import type { Agents } from '../../../application/ports/queries.ts';
+import type { Agents } from '../../../application/ports/agents.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import type { AgentId } from '../../../domain/identifiers.ts';
 import { type AgentRow, toAgent } from '../rows/agent-row.ts';

@@ -1,6 +1,6 @@
 /** The tasks of a person as the person sees them. */
 
-import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/queries.ts';
+import type { OwnTask, OwnTasksQuestion } from '../../../application/ports/tasks.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { endReasonOf } from '../../../domain/tasks/lifetime.ts';

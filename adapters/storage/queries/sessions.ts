@@ -1,7 +1,7 @@
 /** Queries of the sessions of the page `/me` and of the console. */
 
 import type { About } from '../../../application/decisions/fact.ts';
-import type { Sessions } from '../../../application/ports/queries.ts';
+import type { Sessions } from '../../../application/ports/sessions.ts';
 import type { Session, SessionHash, SessionKind } from '../../../domain/sessions/session.ts';
 import { storable, storableOrNull } from '../rows/column.ts';
 import { type SessionRow, toSession } from '../rows/session-row.ts';

@@ -1,6 +1,6 @@
 /** Queries of the people and their blocks. */
 
-import type { BlockCount, BlocksQuestion, Sponsors } from '../../../application/ports/queries.ts';
+import type { BlockCount, BlocksQuestion, Sponsors } from '../../../application/ports/sponsors.ts';
 import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { BlockSource, SponsorBlock } from '../../../domain/sponsors/block.ts';

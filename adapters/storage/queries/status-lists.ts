@@ -1,6 +1,6 @@
 /** Queries of the status lists. */
 
-import type { StatusLists, StatusListUsage, StoredStatusList } from '../../../application/ports/queries.ts';
+import type { StatusLists, StatusListUsage, StoredStatusList } from '../../../application/ports/status-lists.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Ask, Query } from './query.ts';
 

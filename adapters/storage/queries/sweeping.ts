@@ -57,7 +57,7 @@ export const eraseReasons: Command<Due> = {
 };
 
 export interface FreeingIndices {
-  /** Changes no row while another instance sweeps, which then leaves the rest to that instance. */
+  /** Changes no row if another instance sweeps now: this call then deletes nothing. */
   readonly lock?: Command<undefined>;
   /** Opens the lists whose indices become free. */
   readonly open?: Command<Due>;

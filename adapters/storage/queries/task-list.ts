@@ -1,12 +1,6 @@
 /** The lists of tasks for operators, newest first. Each reads few more rows than its page. */
 
-import type {
-  ListedTask,
-  ShownTask,
-  TaskFilters,
-  TasksPage,
-  TasksQuestion,
-} from '../../../application/ports/queries.ts';
+import type { ListedTask, ShownTask, TaskFilters, TasksPage, TasksQuestion } from '../../../application/ports/tasks.ts';
 import type { TaskId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import { stateAt } from '../../../domain/tasks/lifetime.ts';

@@ -1,6 +1,6 @@
 /** Queries of tasks, their grants and tokens. `own-tasks.ts` and `task-list.ts` have the lists. */
 
-import type { LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/queries.ts';
+import type { LiveTaskCount, LiveTasksQuestion, Tasks } from '../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId, TokenId } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { Grant, GrantHash, RevocationReason } from '../../../domain/tasks/task.ts';

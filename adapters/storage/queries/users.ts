@@ -1,6 +1,6 @@
 /** Queries of the provisioned users. */
 
-import type { ProvisionedUsers, UsersPage, UsersQuestion } from '../../../application/ports/queries.ts';
+import type { ProvisionedUsers, UsersPage, UsersQuestion } from '../../../application/ports/users.ts';
 import type { SponsorKey, UserId } from '../../../domain/identifiers.ts';
 import { type ProvisionedUser, userNameKey } from '../../../domain/signals/provisioned-user.ts';
 import { storable } from '../rows/column.ts';

@@ -11,9 +11,9 @@ import type { SqliteOptions } from './connection.ts';
 import { isDamage } from './damaged-file.ts';
 import { type DriverFault, driverFault } from './driver-fault.ts';
 import { ANSWER_LIMIT_MS } from './limits.ts';
+import { startDatabaseThread } from './start-thread.ts';
 import type { DatabasePorts } from './worker/main.ts';
 import { portsOver } from './worker/ports.ts';
-import { startDatabaseThread } from './worker/start.ts';
 
 export type LedgerFileProblem =
   /** The path does not exist, or is a directory or a device. */

@@ -13,11 +13,11 @@ import { NO_ANSWER } from './no-answer.ts';
 import { type FileIdentity, fileAt, isSameFile, REPLACED } from './opened-file.ts';
 import { sqliteOutbox } from './outbox.ts';
 import { memoryOfThreads } from './remembered-ledger.ts';
+import { startDatabaseThread } from './start-thread.ts';
 import { checkLargeFile } from './worker/large-file-check.ts';
 import type { DatabasePorts } from './worker/main.ts';
 import { portsOver } from './worker/ports.ts';
 import type { Call, Client } from './worker/rpc.ts';
-import { startDatabaseThread } from './worker/start.ts';
 import { supervise } from './worker/supervisor.ts';
 
 const OTHERS_SERVE =

@@ -271,7 +271,7 @@ describe('The service token', () => {
     it(`is unavailable after ${title}: the problem names it, and does not repeat the answer`, async () => {
       server.answer = answering(body, 200);
       expect(await make().current()).to.deep.equal({
-        ...{ kind: 'unavailable', shared: false },
+        ...{ kind: 'unavailable', shared: false, status: 200 },
         problem: `The token endpoint's answer ${problem}.`,
       });
     });
@@ -290,7 +290,7 @@ describe('The service token', () => {
     it(`is unavailable after ${title}, and the problem does not repeat the answer`, async () => {
       server.answer = answering(body, status);
       expect(await make().current()).to.deep.equal({
-        ...{ kind: 'unavailable', shared: false },
+        ...{ kind: 'unavailable', shared: false, status },
         problem: `The token endpoint's status was ${problem}.`,
       });
     });
@@ -303,6 +303,7 @@ describe('The service token', () => {
         kind: 'unavailable',
         problem: `The token endpoint's status was ${status}.`,
         shared: false,
+        status,
       });
     });
   }

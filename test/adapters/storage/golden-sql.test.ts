@@ -120,6 +120,20 @@ function evenly(sql: string): string {
   return sql.trim().replace(/\s*\n\s*/g, '\n  ');
 }
 
+describe('A query with a name', () => {
+  it('has one text for all questions, because Postgres parses it once', async () => {
+    for (const [source, read] of Object.entries(SOURCES)) {
+      if (!source.startsWith('queries/')) continue;
+      const module = await import(new URL(source, STORAGE).href);
+      const titled = await read();
+      for (const [name, query] of Object.entries<Partial<Command<unknown>>>(module)) {
+        const texts = titled.flatMap(([title, { postgres: text }]) => (title.split(':')[0] === name ? [text] : []));
+        if (query.name !== undefined && texts.length > 0) expect(new Set(texts), name).to.have.property('size', 1);
+      }
+    }
+  });
+});
+
 for (const [source, read] of Object.entries(SOURCES)) {
   describe(`The SQL of adapters/storage/${source}`, () => {
     let titled: readonly Titled[];

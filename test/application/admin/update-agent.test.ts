@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { updateAgent } from '../../../application/admin/update-agent.ts';
+import type { Agents } from '../../../application/ports/agents.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
-import type { Agents } from '../../../application/ports/queries.ts';
 import { capturedLog } from '../../support/captured-log.ts';
 import { agentIdOf, anAgent } from '../../support/domain-fixtures.ts';
 import { movedClock } from '../../support/moved-clock.ts';

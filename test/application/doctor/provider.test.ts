@@ -1,10 +1,34 @@
 import { expect } from 'chai';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
-import { providerExaminations } from '../../../application/doctor/provider.ts';
-import { observedSigner } from '../../../composition/doctor/provider-sources.ts';
+import { providerExaminations, receiverExaminations } from '../../../application/doctor/provider.ts';
+import { signerAt } from '../../../composition/doctor/provider-sources.ts';
 import { answering, loopbackForSuite } from '../../support/loopback.ts';
 import { movedClock } from '../../support/moved-clock.ts';
 import { makeSigningKey } from '../../support/signing-key.ts';
+
+describe('The examination of a transmitter', () => {
+  const server = loopbackForSuite();
+
+  it('describes the first address by the status of its own response, also if a later one redirects', async () => {
+    const access = { network: httpNetwork(), clock: movedClock() };
+    const transmitter = signerAt({ kind: 'transmitter', issuer: server.url }, access);
+    server.answer = (request, response) =>
+      answering({}, request.path.endsWith('/openid-configuration') ? 302 : 404)(request, response);
+    const examinations = receiverExaminations({
+      backchannelLogout: false,
+      refuseLoggedOut: false,
+      scim: false,
+      transmitter,
+      mode: 'poll',
+      sponsorKeyClaim: 'sub',
+    });
+    const discovery = examinations.find(({ check }) => check === 'transmitter discovery');
+    expect(await discovery?.examine()).to.deep.include({
+      status: 'failed',
+      sentence: "Its metadata could not be read. The answer's status was 404.",
+    });
+  });
+});
 
 describe('The examination of the provider keys', () => {
   const server = loopbackForSuite();
@@ -15,8 +39,8 @@ describe('The examination of the provider keys', () => {
         request,
         response,
       );
-    const access = { network: httpNetwork(), clock: movedClock(), limitMs: 2000 };
-    const signer = observedSigner({ kind: 'issuer', issuer: server.url }, access);
+    const access = { network: httpNetwork(), clock: movedClock() };
+    const signer = signerAt({ kind: 'issuer', issuer: server.url }, access);
     return providerExaminations(signer)
       .find(({ check }) => check === 'provider keys')
       ?.examine();

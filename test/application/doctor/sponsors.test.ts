@@ -5,13 +5,8 @@ const answering: SponsorQueries = {
   addresses: ['https://users.example/people'],
   needsMetadata: false,
   hasBearerToken: true,
-  unknownId: 'nobody',
-  directory: { status: async () => 'sponsor_not_found' },
-  metadata: async () => undefined,
-  requestToken: async () => undefined,
-  tokenStatus: () => undefined,
-  problem: () => ({ sentence: '', status: undefined }),
-  knowsPaths: async () => true,
+  metadata: async () => ({ problem: 'It is not read.', ahead: undefined }),
+  tryUsers: async () => ({ kind: 'not_found', knowsPaths: true }),
   publishesKeys: async () => true,
 };
 const examine = (addresses: readonly string[]) =>

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { judgeUsage, publishedListsExamination } from '../../../application/doctor/status-lists.ts';
 import { storageExaminations } from '../../../application/doctor/storage.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { StatusListUsage } from '../../../application/ports/queries.ts';
+import type { StatusListUsage } from '../../../application/ports/status-lists.ts';
 import type { StorageCondition } from '../../../application/ports/storage.ts';
 import { plusSeconds, toSeconds } from '../../../domain/instant.ts';
 import type { CompactJws } from '../../../domain/tokens/compact-jws.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ulid } from 'ulid';
-import type { ProvisionedUsers } from '../../../application/ports/queries.ts';
+import type { ProvisionedUsers } from '../../../application/ports/users.ts';
 import {
   createUser,
   type Provisioning,

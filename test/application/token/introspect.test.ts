@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Tasks } from '../../../application/ports/queries.ts';
+import type { Tasks } from '../../../application/ports/tasks.ts';
 import { introspectToken } from '../../../application/token/introspect.ts';
 import { makeTokenId } from '../../../domain/identifiers.ts';
 import { type Instant, instantFromSeconds, plusSeconds } from '../../../domain/instant.ts';

@@ -7,7 +7,7 @@ import { sha256 } from '../../../adapters/platform/system-crypto.ts';
 import type { Renewal } from '../../../application/decisions/renew-grant.ts';
 import type { Decisions } from '../../../application/ports/decisions.ts';
 import type { SponsorStatus } from '../../../application/ports/identity-provider.ts';
-import type { Tasks } from '../../../application/ports/queries.ts';
+import type { Tasks } from '../../../application/ports/tasks.ts';
 import { type RefreshRequest, refreshToken } from '../../../application/token/refresh.ts';
 import type { Agent } from '../../../domain/agents/agent.ts';
 import { type Instant, plusSeconds, toSeconds } from '../../../domain/instant.ts';

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { sha256Bytes } from '../../../adapters/platform/system-crypto.ts';
 import { zlibDeflate } from '../../../adapters/platform/zlib-deflate.ts';
 import { StorageUnavailable } from '../../../application/ports/decisions.ts';
-import type { StoredStatusList } from '../../../application/ports/queries.ts';
+import type { StoredStatusList } from '../../../application/ports/status-lists.ts';
 import { publishedListIds, publishedStatusLists } from '../../../application/token/status-list.ts';
 import { type Instant, plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../../support/domain-fixtures.ts';
@@ -138,8 +138,11 @@ describe('Status lists', () => {
   });
 
   it('are not those of a read that takes longer than the ttl, for those who ask later', async () => {
-    void find(LIST);
+    const slow = find(LIST);
     pass(TTL);
+    await made();
+    readOf(0).answer(STORED);
+    await slow;
     void find(LIST);
     expect(reads).to.have.length(2);
   });

@@ -1,6 +1,6 @@
 /** Tasks, agents and records that the tests of the console's screens show. */
 
-import type { ListedTask, ShownTask } from '../../../application/ports/queries.ts';
+import type { ListedTask, ShownTask } from '../../../application/ports/tasks.ts';
 import { makeTaskId, parseAgentId, parseSponsorKey } from '../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../domain/instant.ts';
 import { NOON } from '../domain-fixtures.ts';

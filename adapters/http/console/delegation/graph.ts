@@ -160,12 +160,18 @@ function graphOf(tasks: readonly DelegatedTask[], tally: Tally): DelegationGraph
   const own = {
     people: people.map(
       ({ task: { sponsorKey, sponsor } }): Named => ({
-        ...{ id: `person ${sponsorKey}`, kind: 'person', sponsorKey, sponsor },
+        id: `person ${sponsorKey}`,
+        kind: 'person',
+        sponsorKey,
+        sponsor,
       }),
     ),
     agents: agents.map(
       ({ task: { agentId, displayName } }): Named => ({
-        ...{ id: `agent ${agentId}`, kind: 'agent', agentId, displayName },
+        id: `agent ${agentId}`,
+        kind: 'agent',
+        agentId,
+        displayName,
       }),
     ),
     servers: servers.map(({ task: { audience } }): Named => ({ id: `server ${audience}`, kind: 'server', audience })),

@@ -33,7 +33,9 @@ export function refusedFilters(errors: readonly FieldError[], to: string): Page 
 /** A page about what does not exist, or no longer. */
 export function notFound(title: string, text: string, to: string): Page {
   return {
-    ...{ status: 404, reason: 'not_found', title },
+    status: 404,
+    reason: 'not_found',
+    title,
     body: html`<p>${text}</p><p><a class="button main" href="${to}">Back</a></p>`,
   };
 }

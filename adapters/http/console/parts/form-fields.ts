@@ -25,8 +25,12 @@ export function typedNameField(id: string, expected: string): Html {
 export function sponsorIn(field: FormField): SponsorKey | FormResult {
   return (
     parseSponsorKey(field('sponsor_key') ?? '') ?? {
-      ...{ kind: 'refused', status: 400, reason: 'invalid_fields', title: 'This form cannot be read' },
-      ...{ text: 'Nothing was changed.', errors: fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE) },
+      kind: 'refused',
+      status: 400,
+      reason: 'invalid_fields',
+      title: 'This form cannot be read',
+      text: 'Nothing was changed.',
+      errors: fieldErrors('sponsor_key', SPONSOR_KEY_SENTENCE),
     }
   );
 }
@@ -35,7 +39,11 @@ export function sponsorIn(field: FormField): SponsorKey | FormResult {
 export function typedWrong(field: FormField, expected: string, back: string): FormResult | undefined {
   if (field('typed')?.trim() === expected) return undefined;
   return {
-    ...{ kind: 'refused', status: 400, reason: 'typed_name_differs', back, title: 'The typed name is another one' },
+    kind: 'refused',
+    status: 400,
+    reason: 'typed_name_differs',
+    back,
+    title: 'The typed name is another one',
     text: 'Nothing was changed. Type the name exactly as the form shows it.',
     errors: fieldErrors('typed', 'Must be the name that the form shows.'),
   };

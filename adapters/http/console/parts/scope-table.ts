@@ -1,6 +1,6 @@
 /** The four columns of a scope: did the person have it, may the agent, was it asked for, was it granted. */
 
-import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { code, wide } from './words.ts';

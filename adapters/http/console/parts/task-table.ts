@@ -1,6 +1,6 @@
 /** Tasks in rows: who acts for whom, where, and until when. The stop comes first, because a phone shows no more than that. */
 
-import type { ListedTask } from '../../../../application/ports/queries.ts';
+import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { agentPath, personPath, stopPath, taskPath } from '../addresses.ts';

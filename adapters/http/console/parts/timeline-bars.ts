@@ -1,8 +1,8 @@
 /** Draws the timeline of a task: a bar for the task and for each token, on one scale of time. */
 
 import { type Instant, secondsBetween } from '../../../../domain/instant.ts';
-import type { Timeline, TokenBar } from '../../../../domain/tasks/timeline.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
+import type { Timeline, TokenBar } from '../timeline.ts';
 import { clock } from './times.ts';
 
 const HEIGHT = 18;

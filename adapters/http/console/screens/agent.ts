@@ -1,7 +1,7 @@
 /** *Agent*: one registration, its keys and its live tasks; a registrar disables and enables it. */
 
 import type { Request } from 'express';
-import type { ListedTask } from '../../../../application/ports/queries.ts';
+import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { formatDuration } from '../../../../domain/duration.ts';
 import { type AgentId, parseAgentId } from '../../../../domain/identifiers.ts';
@@ -124,9 +124,13 @@ async function showAgent(context: ScreenContext, request: Request): Promise<Page
   return {
     title: agent.displayName,
     body: renderAgent({
-      ...{ agent, tasks: page.tasks, hasMoreTasks: page.hasMore },
-      ...{ mayChange: context.may('registrar'), mayStop: context.may('responder') },
-      ...{ formToken: context.formToken, now: context.now },
+      agent,
+      tasks: page.tasks,
+      hasMoreTasks: page.hasMore,
+      mayChange: context.may('registrar'),
+      mayStop: context.may('responder'),
+      formToken: context.formToken,
+      now: context.now,
     }),
   };
 }
@@ -151,20 +155,28 @@ function changeEnabled(enabled: boolean): ChangeByForm {
         };
       case 'invalid':
         return {
-          ...{ kind: 'refused', status: 400, reason: 'invalid_fields', errors: outcome.errors },
+          kind: 'refused',
+          status: 400,
+          reason: 'invalid_fields',
+          errors: outcome.errors,
           title: 'The agent was not changed',
           text: 'Its registration breaks the rules of this service as they are now.',
           back: agentPath(agentId ?? ''),
         };
       case 'kept_changing':
         return {
-          ...{ kind: 'refused', status: 503, reason: 'agent_kept_changing', back: agentPath(agentId ?? '') },
+          kind: 'refused',
+          status: 503,
+          reason: 'agent_kept_changing',
+          back: agentPath(agentId ?? ''),
           title: 'The agent was not changed',
           text: 'Other changes of this agent were stored first. Look at it, and try again.',
         };
       default:
         return {
-          ...{ kind: 'refused', status: 404, reason: 'unknown_agent' },
+          kind: 'refused',
+          status: 404,
+          reason: 'unknown_agent',
           title: 'There is no such agent',
           text: 'Nothing was changed.',
         };

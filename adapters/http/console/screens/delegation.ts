@@ -138,11 +138,18 @@ async function showDelegation(context: ScreenContext, request: Request): Promise
   return {
     body: renderDelegation({
       filters: {
-        ...{ sponsor: raw('sponsor'), agent_id: raw('agent_id'), audience: raw('audience') },
-        ...{ from: raw('from'), to: raw('to'), state: raw('state') },
+        sponsor: raw('sponsor'),
+        agent_id: raw('agent_id'),
+        audience: raw('audience'),
+        from: raw('from'),
+        to: raw('to'),
+        state: raw('state'),
       },
-      ...{ ...delegationsOf(tasks), tasks: tasks.length, isComplete },
-      ...{ mayStop: context.may('responder'), now: context.now },
+      ...delegationsOf(tasks),
+      tasks: tasks.length,
+      isComplete,
+      mayStop: context.may('responder'),
+      now: context.now,
     }),
   };
 }

@@ -1,8 +1,9 @@
 /** *Now*: what runs, what is refused, who is blocked, and whether the ledger keeps up. For an auditor also each decision, live. */
 
 import { type RecentDenials, recentDenials } from '../../../../application/admin/recent-denials.ts';
-import type { BlockCount, ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { BlockCount } from '../../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../../application/ports/storage.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { type Instant, secondsBetween, toMillisecondText } from '../../../../domain/instant.ts';
 import { holderOf, streamRecords } from '../../admin/audit-stream.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
@@ -167,7 +168,13 @@ async function readNow({ admin, audit, overview, now, may }: ScreenContext): Pro
     may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
   ]);
   return {
-    ...{ now, live, blocked, backlog, denials, hasSink: overview.hasSink, mayStop: may('responder') },
+    now,
+    live,
+    blocked,
+    backlog,
+    denials,
+    hasSink: overview.hasSink,
+    mayStop: may('responder'),
     newest: newest.kind === 'page' ? newest.items : [],
   };
 }

@@ -1,6 +1,6 @@
 /** *People*: who is blocked and by whom; and one person, with blocks, live tasks, and the forms of a responder. */
 
-import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseSponsorKey, type SponsorKey } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
@@ -155,8 +155,15 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promi
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);
   const view = {
-    ...{ now, sponsorKey, blocks, live, formToken, mayRespond: context.may('responder') },
-    ...{ twoPersons: overview.twoPersons, pendingUntil, newest: newest.kind === 'page' ? newest.items : [] },
+    now,
+    sponsorKey,
+    blocks,
+    live,
+    formToken,
+    mayRespond: context.may('responder'),
+    twoPersons: overview.twoPersons,
+    pendingUntil,
+    newest: newest.kind === 'page' ? newest.items : [],
   };
   return { title: 'Person', body: renderPerson(view) };
 }

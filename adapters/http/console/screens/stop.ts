@@ -1,7 +1,7 @@
 /** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
 
 import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
-import type { ListedTask, LiveTaskCount } from '../../../../application/ports/queries.ts';
+import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import {
   type AgentId,
@@ -198,7 +198,10 @@ const stopPerson: ChangeByForm = async ({ admin }, field) => {
 function ended(outcome: StopOutcome | undefined): FormResult {
   if (outcome?.kind === 'ended') return { kind: 'done', to: '/', notice: { kind: 'stopped', amount: outcome.tasks } };
   return {
-    ...{ kind: 'refused', status: 404, reason: 'not_found', title: 'There is nothing to end' },
+    kind: 'refused',
+    status: 404,
+    reason: 'not_found',
+    title: 'There is nothing to end',
     text: 'The task or the agent does not exist. Nothing was changed.',
   };
 }

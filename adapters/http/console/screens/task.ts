@@ -1,12 +1,11 @@
 /** *Task*: its life in time, what its scope came from, and its records. */
 
 import type { Request } from 'express';
-import type { ShownTask } from '../../../../application/ports/queries.ts';
+import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
 import { parseTaskId } from '../../../../domain/identifiers.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/record.ts';
-import { type Timeline, type TimelineEvent, timelineOf } from '../../../../domain/tasks/timeline.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
 import { isolated, placeOf } from '../../browser/words.ts';
@@ -28,6 +27,7 @@ import { drawTimeline, MOST_BARS } from '../parts/timeline-bars.ts';
 import { moment } from '../parts/times.ts';
 import { visibleJson } from '../parts/visible-json.ts';
 import { code, count, wide } from '../parts/words.ts';
+import { type Timeline, type TimelineEvent, timelineOf } from '../timeline.ts';
 
 export interface TaskView extends ScopeOrigins {
   readonly task: ShownTask;
@@ -194,10 +194,15 @@ async function showTask(context: ScreenContext, request: Request): Promise<Page>
   const ttl = { registered: agent?.maxTokenTtl, since: agent?.updatedAt, longest: context.views.longestTokenTtl };
   return {
     body: renderTask({
-      ...{ task, agent, records, recordCount: shown.records.length, hasMoreRecords: shown.nextCursor !== undefined },
+      task,
+      agent,
+      records,
+      recordCount: shown.records.length,
+      hasMoreRecords: shown.nextCursor !== undefined,
       timeline: timelineOf(task, ttl, records, context.now),
       statusLists: context.views.statusLists,
-      ...{ mayStop: context.may('responder'), now: context.now },
+      mayStop: context.may('responder'),
+      now: context.now,
     }),
   };
 }

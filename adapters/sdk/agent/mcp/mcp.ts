@@ -7,7 +7,7 @@
  * not suffice either: for a step-up (403 `insufficient_scope`) the SDK must send the token request itself.
  */
 
-import type { OAuthClientProvider, OAuthTokens } from '@modelcontextprotocol/client';
+import type { OAuthClientProvider, OAuthDiscoveryState, OAuthTokens } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import { audienceProblem } from '../../../../domain/address.ts';
 import type { Agent } from '../agent.ts';
@@ -83,17 +83,7 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     clientMetadata: { redirect_uris: [], client_name: agentId },
     clientInformation: () => ({ client_id: agentId, issuer }),
 
-    // The SDK requires an authorization endpoint, which the control plane does not have. Without a redirect it is not
-    // used. The resource metadata is left out, so that the SDK fetches it, and each token request checks it.
-    discoveryState: () => ({
-      authorizationServerUrl: issuer,
-      authorizationServerMetadata: {
-        issuer,
-        authorization_endpoint: `${issuer}/oauth2/authorize`,
-        token_endpoint: state.plane.tokenEndpoint,
-        response_types_supported: [],
-      },
-    }),
+    discoveryState: () => discoveryOf(state),
     saveDiscoveryState({ resourceMetadata }) {
       state.metadata = resourceMetadata;
     },
@@ -127,6 +117,22 @@ export function mcpAuthorization(given: McpAuthorizationOptions): McpAuthorizati
     [Symbol.asyncDispose]: () => provider.end(),
   };
   return provider;
+}
+
+/**
+ * The SDK requires an authorization endpoint, which the control plane does not have. Without a redirect it is not used.
+ * The resource metadata is left out, so that the SDK fetches it, and each token request checks it.
+ */
+function discoveryOf({ options: { issuer }, plane }: State): OAuthDiscoveryState {
+  return {
+    authorizationServerUrl: issuer,
+    authorizationServerMetadata: {
+      issuer,
+      authorization_endpoint: `${issuer}/oauth2/authorize`,
+      token_endpoint: plane.tokenEndpoint,
+      response_types_supported: [],
+    },
+  };
 }
 
 /** Checks that a token for the resource may be sent to the server. The provider stays with this server. */

@@ -31,71 +31,87 @@ const RETRY_MS = 30 * MS;
 /** The wait after a failed fetch without cached keys. It is short, because every request is refused meanwhile. */
 const COOL_DOWN_MS = 1 * MS;
 
+interface Cache {
+  readonly plane: Pick<ControlPlane, 'get'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  held: { readonly keys: KeySet; readonly at: number } | undefined;
+  /** Set while the last fetch failed. */
+  failed: { readonly at: number; readonly retryAfter: string | undefined } | undefined;
+  lookedAgainAt: number | undefined;
+  underWay: Promise<void> | undefined;
+  /** The number of fetches that were started. */
+  begun: number;
+}
+
 /** @param now milliseconds since 1970 */
 export function controlPlaneKeys(plane: Pick<ControlPlane, 'get'>, now: () => number): ControlPlaneKeys {
-  let held: { readonly keys: KeySet; readonly at: number } | undefined;
-  let failed: { readonly at: number; readonly retryAfter: string | undefined } | undefined;
-  let lookedAgainAt: number | undefined;
-  let underWay: Promise<void> | undefined;
-  /** The number of fetches that were started. */
-  let begun = 0;
-
-  /** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
-  function passed(since: number | undefined, length: number): boolean {
-    if (since === undefined) return true;
-    const age = now() - since;
-    return age < 0 || age >= length;
-  }
-
-  function fetchShared(cause: IncomingHttpHeaders | undefined): Promise<void> {
-    underWay ??= fetchNow(cause).finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  }
-
-  async function fetchNow(cause: IncomingHttpHeaders | undefined): Promise<void> {
-    // Taken before the request is sent, because the answer may be that old.
-    const at = now();
-    begun += 1;
-    const answer = await plane.get('/.well-known/jwks.json', cause);
-    // A set without a usable key is a mistake, so it counts as a failed fetch.
-    const keys = answer?.status === 200 ? await importKeySet(parseStrictJson(answer.body)) : undefined;
-    if (keys !== undefined) held = { keys, at };
-    failed = keys === undefined ? { at: now(), retryAfter: answer?.retryAfter } : undefined;
-  }
-
-  /** Fetches missing keys, and tries to renew keys that are no longer fresh. */
-  async function refresh(cause: IncomingHttpHeaders | undefined): Promise<void> {
-    if (held === undefined) {
-      if (underWay !== undefined || passed(failed?.at, COOL_DOWN_MS)) await fetchShared(cause);
-    } else if (passed(held.at, SERVED_MS)) {
-      // In an outage only the first request waits for a fetch; later ones use the cached keys at once.
-      if (failed === undefined) await fetchShared(cause);
-      else if (passed(failed.at, RETRY_MS)) void fetchShared(cause);
-    }
-  }
-
-  return {
-    async find(keyId, cause) {
-      const asked = begun;
-      await refresh(cause);
-      let key = held?.keys.get(keyId);
-      if (key === undefined && underWay !== undefined) {
-        await underWay;
-        key = held?.keys.get(keyId);
-      }
-      // A fetch that began before this call may have been answered before the key was published, so it does not count.
-      const looked = begun > asked;
-      if (key === undefined && held !== undefined && !looked && passed(lookedAgainAt, LOOK_AGAIN_MS)) {
-        lookedAgainAt = now();
-        await fetchShared(cause);
-        key = held.keys.get(keyId);
-      }
-      if (key !== undefined) return { kind: 'found', key };
-      return held === undefined ? { kind: 'unavailable', retryAfter: failed?.retryAfter } : { kind: 'unknown' };
-    },
+  const cache: Cache = {
+    plane,
+    now,
+    held: undefined,
+    failed: undefined,
+    lookedAgainAt: undefined,
+    underWay: undefined,
+    begun: 0,
   };
+  return { find: (keyId, cause) => findKey(cache, keyId, cause) };
+}
+
+async function findKey(cache: Cache, keyId: string, cause: IncomingHttpHeaders | undefined): Promise<FoundKey> {
+  const asked = cache.begun;
+  await refresh(cache, cause);
+  let key = cache.held?.keys.get(keyId);
+  if (key === undefined && cache.underWay !== undefined) {
+    await cache.underWay;
+    key = cache.held?.keys.get(keyId);
+  }
+  // A fetch that began before this call may have been answered before the key was published, so it does not count.
+  const looked = cache.begun > asked;
+  if (key === undefined && cache.held !== undefined && !looked && passed(cache, cache.lookedAgainAt, LOOK_AGAIN_MS)) {
+    cache.lookedAgainAt = cache.now();
+    await fetchShared(cache, cause);
+    key = cache.held.keys.get(keyId);
+  }
+  if (key !== undefined) return { kind: 'found', key };
+  return cache.held === undefined ? { kind: 'unavailable', retryAfter: cache.failed?.retryAfter } : { kind: 'unknown' };
+}
+
+/** Fetches missing keys, and tries to renew keys that are no longer fresh. */
+async function refresh(cache: Cache, cause: IncomingHttpHeaders | undefined): Promise<void> {
+  const { held, failed, underWay } = cache;
+  if (held === undefined) {
+    if (underWay !== undefined || passed(cache, failed?.at, COOL_DOWN_MS)) await fetchShared(cache, cause);
+  } else if (passed(cache, held.at, SERVED_MS)) {
+    // In an outage only the first request waits for a fetch; later ones use the cached keys at once.
+    if (failed === undefined) await fetchShared(cache, cause);
+    else if (passed(cache, failed.at, RETRY_MS)) void fetchShared(cache, cause);
+  }
+}
+
+function fetchShared(cache: Cache, cause: IncomingHttpHeaders | undefined): Promise<void> {
+  cache.underWay ??= fetchNow(cache, cause).finally(() => {
+    cache.underWay = undefined;
+  });
+  return cache.underWay;
+}
+
+async function fetchNow(cache: Cache, cause: IncomingHttpHeaders | undefined): Promise<void> {
+  // Taken before the request is sent, because the answer may be that old.
+  const at = cache.now();
+  cache.begun += 1;
+  const answer = await cache.plane.get('/.well-known/jwks.json', cause);
+  // A set without a usable key is a mistake, so it counts as a failed fetch.
+  const keys = answer?.status === 200 ? await importKeySet(parseStrictJson(answer.body)) : undefined;
+  if (keys !== undefined) cache.held = { keys, at };
+  cache.failed = keys === undefined ? { at: cache.now(), retryAfter: answer?.retryAfter } : undefined;
+}
+
+/** Whether the time has passed. A time in the future means that the clock was set back, and counts as passed. */
+function passed({ now }: Cache, since: number | undefined, length: number): boolean {
+  if (since === undefined) return true;
+  const age = now() - since;
+  return age < 0 || age >= length;
 }
 
 export const ALGORITHM = 'ES256';

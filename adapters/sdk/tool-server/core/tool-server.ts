@@ -8,13 +8,13 @@ import type { Claims } from '../../../../domain/tokens/claims.ts';
 import { accessEvent } from './access-event.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { TaskTokenClaims } from './claims.ts';
-import { controlPlane, introspect } from './control-plane.ts';
-import { controlPlaneKeys } from './control-plane-keys.ts';
-import { checkOptions, type ToolServerOptions } from './options.ts';
+import { type ControlPlane, controlPlane, introspect } from './control-plane.ts';
+import { type ControlPlaneKeys, controlPlaneKeys } from './control-plane-keys.ts';
+import { type CheckedOptions, checkOptions, type ToolServerOptions } from './options.ts';
 import { type EnforcedPolicy, enforcedPolicy, type RoutePolicy, scopelessPolicy } from './policy.ts';
 import { type Refusal, type RefusalDetail, type RefusalReason, refusal } from './refusal.ts';
 import { harmless } from './span.ts';
-import { statusLists } from './status-lists.ts';
+import { type StatusLists, statusLists } from './status-lists.ts';
 import { verifyToken } from './verify-token.ts';
 
 export type { Actor } from '../../../../domain/tasks/actor-chain.ts';
@@ -81,111 +81,129 @@ type Verdict = { readonly signed?: Claims } & (
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly detail?: RefusalDetail }
 );
 
+interface Parts {
+  readonly options: CheckedOptions;
+  readonly plane: ControlPlane;
+  readonly keys: ControlPlaneKeys;
+  /** `undefined` without the option `statusList`. */
+  readonly lists: StatusLists | undefined;
+  /** The policies that this tool server made. */
+  readonly enforced: WeakSet<object>;
+  readonly report: (error: unknown) => void;
+}
+
 /** @throws TypeError that lists every wrong option */
 export function createToolServer(given: ToolServerOptions): ToolServer {
   const options = checkOptions(given);
-  const { issuer, audience, realm, clockSkewSeconds, now } = options;
+  const { issuer, audience, realm, clockSkewSeconds, now, statusList } = options;
+  const report = reporter(options);
   const plane = controlPlane({ ...options, startSpan: harmless(options.startSpan, report) });
   const keys = controlPlaneKeys(plane, now);
-  const { statusList } = options;
   const lists = statusList && statusLists({ plane, keys, options, maxAgeMs: statusList.maxAgeMs, report });
   const enforced = new WeakSet<object>();
-
-  async function judge(request: AccessRequest): Promise<Verdict> {
-    const policy = policyOf(request);
-    // 1. A token that this control plane signed, for this server.
-    const text = 'token' in request ? request.token : bearerToken(request.authorization);
-    if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
-    const seconds = Math.floor(now() / 1000);
-    const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
-    if (token.kind === 'refused') return token;
-    const { claims, signed } = token;
-    const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
-      ({ kind: 'refused', reason, detail, signed }) as const;
-
-    // 2. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
-    const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
-    if (claims.act === undefined && requireActor) return refused('no_actor');
-    if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
-
-    // 3. The route's policy.
-    if (typeof policy === 'string') return refused(policy);
-    const missing = policy.scope.filter((name) => !claims.scope.includes(name));
-    if (missing.length > 0) return refused('insufficient_scope', { missing });
-    const objection = request.objection?.(claims);
-    if (objection !== undefined) return refused(objection);
-
-    // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
-    const listed = lists && (await lists.statusOf(signed));
-    if (listed?.kind === 'not_active') return refused('not_active');
-    const isHighRisk = policy.highRisk || claims.introspectRequired;
-    if (listed?.kind === 'unknown' && !isHighRisk && statusList?.onStale === 'refuse') {
-      return refused('status_unavailable', listed);
-    }
-    if (isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown') {
-      const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
-      if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
-      if (answer.kind === 'not_active') return refused('not_active', answer);
-    }
-
-    // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended.
-    try {
-      const reason = await request.lastCheck?.(claims);
-      if (reason !== undefined) return refused(reason);
-    } catch (error) {
-      report(error);
-      return refused('policy_unavailable');
-    }
-    return { kind: 'allowed', claims, signed };
-  }
-
-  function policyOf({ policy }: AccessRequest): AccessRequest['policy'] {
-    if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
-    throw new TypeError('The policy was not made by this tool server.');
-  }
-
-  /** Resolves with false if the event could not be written. */
-  async function tell(route: string | null, verdict: Verdict): Promise<boolean> {
-    try {
-      const reason = verdict.kind === 'refused' ? verdict.reason : null;
-      await options.onAccess(accessEvent({ at: now(), route, reason, signed: verdict.signed }));
-      return true;
-    } catch (error) {
-      report(error);
-      return false;
-    }
-  }
-
-  function report(error: unknown): void {
-    try {
-      options.onError(error);
-    } catch {
-      // An error of `onError` is dropped, because the refusal must still be answered.
-    }
-  }
-
-  function kept(policy: EnforcedPolicy): EnforcedPolicy {
+  const parts: Parts = { options, plane, keys, lists, enforced, report };
+  const kept = (policy: EnforcedPolicy): EnforcedPolicy => {
     enforced.add(policy);
     return policy;
-  }
+  };
 
   return {
-    ...{ issuer, audience, realm },
+    issuer,
+    audience,
+    realm,
     policy: (policy) => kept(enforcedPolicy(policy, options)),
     policyForAnyScope: (policy = {}) => kept(scopelessPolicy(policy, options)),
     remainingMs: ({ exp }) => (exp + clockSkewSeconds) * 1000 - now(),
     async authorize(request) {
       let verdict: Verdict;
       try {
-        verdict = await judge(request);
+        verdict = await judge(parts, request);
       } catch (error) {
         report(error);
         verdict = { kind: 'refused', reason: 'internal_error' };
       }
-      const told = await tell(request.route, verdict);
+      const told = await tell(parts, request.route, verdict);
       if (verdict.kind === 'refused') return refusal(verdict.reason, realm, verdict.detail);
       // Without its event a request is not allowed.
       return told ? { kind: 'allowed', claims: verdict.claims } : refusal('internal_error', realm);
     },
+  };
+}
+
+async function judge(parts: Parts, request: AccessRequest): Promise<Verdict> {
+  const { options, plane, keys, lists, report } = parts;
+  const { issuer, audience, clockSkewSeconds, now, statusList } = options;
+  const policy = policyOf(parts, request);
+
+  // 1. A token that this control plane signed, for this server.
+  const text = 'token' in request ? request.token : bearerToken(request.authorization);
+  if (text === undefined || text === '') return { kind: 'refused', reason: 'missing_token' };
+  const seconds = Math.floor(now() / 1000);
+  const token = await verifyToken(keys, text, { issuer, audience, clockSkewSeconds, now: seconds }, request.headers);
+  if (token.kind === 'refused') return token;
+  const { claims, signed } = token;
+  const refused = (reason: RefusalReason, detail: RefusalDetail = {}) =>
+    ({ kind: 'refused', reason, detail, signed }) as const;
+
+  // 2. Who acts, and the depth of the delegation. No earlier refusal shows which routes exist.
+  const { requireActor, maxDelegationDepth } = typeof policy === 'string' ? options : policy;
+  if (claims.act === undefined && requireActor) return refused('no_actor');
+  if (claims.act !== undefined && claims.act.depth > maxDelegationDepth) return refused('delegation_too_deep');
+
+  // 3. The route's policy.
+  if (typeof policy === 'string') return refused(policy);
+  const missing = policy.scope.filter((name) => !claims.scope.includes(name));
+  if (missing.length > 0) return refused('insufficient_scope', { missing });
+  const objection = request.objection?.(claims);
+  if (objection !== undefined) return refused(objection);
+
+  // 4. The status list, then introspection. They come late, so that no request is sent for a token that is refused anyway.
+  const listed = lists && (await lists.statusOf(signed));
+  if (listed?.kind === 'not_active') return refused('not_active');
+  const isHighRisk = policy.highRisk || claims.introspectRequired;
+  if (listed?.kind === 'unknown' && !isHighRisk && statusList?.onStale === 'refuse') {
+    return refused('status_unavailable', listed);
+  }
+  if (isHighRisk || listed?.kind === 'ask' || listed?.kind === 'unknown') {
+    const answer = await introspect(plane, { text, sub: claims.sub, jti: claims.jti }, request.headers);
+    if (answer.kind === 'unavailable') return refused('introspection_unavailable', answer);
+    if (answer.kind === 'not_active') return refused('not_active', answer);
+  }
+
+  // 5. The caller's last check. It comes after introspection, so that it never runs for a task that has ended.
+  try {
+    const reason = await request.lastCheck?.(claims);
+    if (reason !== undefined) return refused(reason);
+  } catch (error) {
+    report(error);
+    return refused('policy_unavailable');
+  }
+  return { kind: 'allowed', claims, signed };
+}
+
+/** @throws TypeError if another tool server made the policy */
+function policyOf({ enforced }: Parts, { policy }: AccessRequest): AccessRequest['policy'] {
+  if (policy === 'unknown_route' || policy === 'unknown_tool' || enforced.has(policy)) return policy;
+  throw new TypeError('The policy was not made by this tool server.');
+}
+
+/** Resolves with false if the event could not be written. */
+async function tell({ options, report }: Parts, route: string | null, verdict: Verdict): Promise<boolean> {
+  try {
+    const reason = verdict.kind === 'refused' ? verdict.reason : null;
+    await options.onAccess(accessEvent({ at: options.now(), route, reason, signed: verdict.signed }));
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  }
+}
+
+/** An error of `onError` is dropped, because the refusal must still be answered. */
+function reporter(options: CheckedOptions): (error: unknown) => void {
+  return (error) => {
+    try {
+      options.onError(error);
+    } catch {}
   };
 }

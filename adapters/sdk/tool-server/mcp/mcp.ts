@@ -64,73 +64,82 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The SDK's answer for an unknown session. Other clients cannot tell from it whether the session exists. */
 const NO_SUCH_SESSION: ProtocolFault = { kind: 'fault', status: 404, code: -32001, message: 'Session not found' };
 
+interface Parts {
+  readonly toolServer: ToolServer;
+  readonly maxBodyBytes: number;
+  readonly policies: ReturnType<typeof toolPolicies>;
+  readonly metadata: ReturnType<typeof resourceMetadata>;
+  readonly sessions: ReturnType<typeof sessionOwnership>;
+}
+
 /** @throws TypeError for a policy that is invalid or has no scope, and if there is no policy at all */
 export function mcpProtection(toolServer: ToolServer, options: McpProtectionOptions): McpProtection {
   const checked = checkMcpOptions(options);
-  const { maxBodyBytes } = checked;
   const policies = toolPolicies(toolServer, checked);
   const metadata = resourceMetadata(
     toolServer,
     policies.all.flatMap(({ scope }) => scope),
   );
-  const sessions = sessionOwnership();
-
-  async function guard(request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
-    const authorization = authorizationHeaders(request.rawHeaders, request.headers);
-    // 1. The tool or method. Without a bearer token, the body is not read.
-    const isStranger = bearerToken(authorization) === undefined;
-    const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
-    const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
-      asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
-    let fault = asked?.kind === 'fault' ? asked : undefined;
-
-    // 2. The decision. The session must belong to the token's person and agent.
-    const session = presentedSession(request);
-    const access = await toolServer.authorize({
-      ...needed,
-      authorization,
-      headers: request.headers,
-      objection: (claims) => {
-        if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
-        fault = NO_SUCH_SESSION;
-        return 'unknown_tool';
-      },
-    });
-    // Other middleware, for example a timeout, has already answered. The SDK must not run.
-    if (response.headersSent) return;
-    if (access.kind === 'refused') {
-      // The unread rest of a body that is too long would precede the next request.
-      if (fault?.status === 413) response.setHeader('Connection', 'close');
-      const isKnown = access.reason === 'unknown_tool';
-      if (fault !== undefined && isKnown) answerFault(response, fault);
-      else {
-        // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
-        const named = isStranger ? namedBefore(request) : undefined;
-        const { policy } = named === undefined ? needed : policies.find(named);
-        answerRefusal(response, withMetadata(access, policy, metadata.url));
-      }
-      return;
-    }
-
-    // 3. The request as the SDK and the tools see it.
-    const { claims } = access;
-    const id = session === undefined ? undefined : sessions.idOf(session, claims);
-    if (id !== undefined) replaceSession(request, id);
-    sessions.mark(response, claims);
-    if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
-    request.auth = authInfo(claims, bearerToken(authorization) ?? '', metadata.url);
-    keepClaims(request.auth, claims);
-    keepClaims(request, claims);
-    next();
-  }
+  const { maxBodyBytes } = checked;
+  const parts: Parts = { toolServer, maxBodyBytes, policies, metadata, sessions: sessionOwnership() };
 
   return {
-    guard: (request, response, next) => void guard(request, response, next).catch(next),
+    guard: (request, response, next) => void guard(parts, request, response, next).catch(next),
     metadata: (request, response, next) => {
       if (!metadata.answer(request, response)) next();
     },
     metadataUrl: metadata.url,
   };
+}
+
+async function guard(parts: Parts, request: McpRequest, response: ServerResponse, next: () => void): Promise<void> {
+  const { toolServer, maxBodyBytes, policies, metadata, sessions } = parts;
+  const authorization = authorizationHeaders(request.rawHeaders, request.headers);
+  // 1. The tool or method. Without a bearer token, the body is not read.
+  const isStranger = bearerToken(authorization) === undefined;
+  const asked = isStranger ? undefined : await readAsked(request, maxBodyBytes);
+  const needed: Pick<AccessRequest, 'route' | 'policy' | 'lastCheck'> =
+    asked === undefined || asked.kind === 'fault' ? { route: null, policy: 'unknown_tool' } : policies.find(asked);
+  let fault = asked?.kind === 'fault' ? asked : undefined;
+
+  // 2. The decision. The session must belong to the token's person and agent.
+  const session = presentedSession(request);
+  const access = await toolServer.authorize({
+    ...needed,
+    authorization,
+    headers: request.headers,
+    objection: (claims) => {
+      if (session === undefined || sessions.idOf(session, claims) !== undefined) return undefined;
+      fault = NO_SUCH_SESSION;
+      return 'unknown_tool';
+    },
+  });
+  // Other middleware, for example a timeout, has already answered. The SDK must not run.
+  if (response.headersSent) return;
+  if (access.kind === 'refused') {
+    // The unread rest of a body that is too long would precede the next request.
+    if (fault?.status === 413) response.setHeader('Connection', 'close');
+    const isKnown = access.reason === 'unknown_tool';
+    if (fault !== undefined && isKnown) answerFault(response, fault);
+    else {
+      // Without a token the body stays unread, so only the headers may name the tool. Only the challenge uses that name.
+      const named = isStranger ? namedBefore(request) : undefined;
+      const { policy } = named === undefined ? needed : policies.find(named);
+      answerRefusal(response, withMetadata(access, policy, metadata.url));
+    }
+    return;
+  }
+
+  // 3. The request as the SDK and the tools see it.
+  const { claims } = access;
+  const id = session === undefined ? undefined : sessions.idOf(session, claims);
+  if (id !== undefined) replaceSession(request, id);
+  sessions.mark(response, claims);
+  if (isStream(asked)) endWithToken(response, toolServer.remainingMs(claims));
+  request.auth = authInfo(claims, bearerToken(authorization) ?? '', metadata.url);
+  keepClaims(request.auth, claims);
+  keepClaims(request, claims);
+  next();
 }
 
 /**

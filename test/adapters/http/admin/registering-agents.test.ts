@@ -2,20 +2,21 @@ import { expect } from 'chai';
 import { type AdminApi, startAdminApi } from '../../../support/admin-api.ts';
 import { aRegistrationBody, OFF_CURVE_KEY, P256_KEY } from '../../../support/registrations.ts';
 
+let api: AdminApi;
+
+const errorsOf = async (body: unknown): Promise<Record<string, string[]>> => {
+  const answer = await api.send('post', '/admin/agents', body);
+  expect(answer.status, answer.text).to.equal(400);
+  expect(answer.type).to.equal('application/problem+json');
+  expect(answer.body).to.include({ type: 'about:blank', title: 'Bad Request', status: 400 });
+  return answer.body.errors;
+};
+
 describe('POST /admin/agents', () => {
-  let api: AdminApi;
   beforeEach(async () => {
     api = await startAdminApi();
   });
   afterEach(() => api.stop());
-
-  const errorsOf = async (body: unknown): Promise<Record<string, string[]>> => {
-    const answer = await api.send('post', '/admin/agents', body);
-    expect(answer.status, answer.text).to.equal(400);
-    expect(answer.type).to.equal('application/problem+json');
-    expect(answer.body).to.include({ type: 'about:blank', title: 'Bad Request', status: 400 });
-    return answer.body.errors;
-  };
 
   it('answers 201 with every field of the agent in the published order', async () => {
     const answer = await api.send('post', '/admin/agents', aRegistrationBody());
@@ -96,6 +97,32 @@ describe('POST /admin/agents', () => {
     const reasons = (await api.records()).map(({ reason }) => reason);
     expect(reasons.filter((reason) => reason === null)).to.have.lengthOf(1);
     expect(reasons.filter((reason) => reason === 'agent_already_exists')).to.have.lengthOf(19);
+  });
+
+  it('stores and records nothing when it refuses a body', async () => {
+    await errorsOf(aRegistrationBody({ sponsor_required: false }));
+    expect((await api.send('get', '/admin/agents')).body.agents).to.deep.equal([]);
+    expect(await api.records()).to.deep.equal([]);
+  });
+
+  it('accepts a registration that fills the largest body', async () => {
+    const scopes = Array.from({ length: 900 }, (_, index) => `scope-${index}-${'x'.repeat(50)}`);
+    const body = aRegistrationBody({ allowed_scopes: scopes });
+    expect(JSON.stringify(body).length).to.be.within(56_000, 65_536);
+    const answer = await api.send('post', '/admin/agents', body);
+    expect(answer.status).to.equal(201);
+    expect(answer.body.allowed_scopes).to.deep.equal(scopes);
+  });
+});
+
+describe('POST /admin/agents', () => {
+  // A refusal leaves nothing behind, so these tests share one service.
+  before(async () => {
+    api = await startAdminApi();
+  });
+  after(async () => {
+    expect(await api.records()).to.deep.equal([]);
+    await api.stop();
   });
 
   describe('first checks the shape of the body,', () => {
@@ -208,20 +235,5 @@ describe('POST /admin/agents', () => {
       const errors = await errorsOf(aRegistrationBody({ jwks: undefined, jwks_uri: uri }));
       expect(errors.jwks_uri?.[0]).to.match(/host of its own/);
     });
-  });
-
-  it('stores and records nothing when it refuses a body', async () => {
-    await errorsOf(aRegistrationBody({ sponsor_required: false }));
-    expect((await api.send('get', '/admin/agents')).body.agents).to.deep.equal([]);
-    expect(await api.records()).to.deep.equal([]);
-  });
-
-  it('accepts a registration that fills the largest body', async () => {
-    const scopes = Array.from({ length: 900 }, (_, index) => `scope-${index}-${'x'.repeat(50)}`);
-    const body = aRegistrationBody({ allowed_scopes: scopes });
-    expect(JSON.stringify(body).length).to.be.within(56_000, 65_536);
-    const answer = await api.send('post', '/admin/agents', body);
-    expect(answer.status).to.equal(201);
-    expect(answer.body.allowed_scopes).to.deep.equal(scopes);
   });
 });

@@ -9,14 +9,14 @@ const good = JSON.stringify(aRegistrationBody());
 
 describe('The admin surface', () => {
   let api: AdminApi;
-  beforeEach(async () => {
+  before(async () => {
     api = await startAdminApi();
   });
   afterEach(async () => {
     expect(await api.records()).to.deep.equal([]);
     expect((await api.send('get', '/admin/agents')).body.agents).to.deep.equal([]);
-    await api.stop();
   });
+  after(() => api.stop());
 
   /** Posts with fetch, because supertest would encode bytes as JSON. */
   const post = async (body: string | Buffer, type: string, headers: Record<string, string> = {}) => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { assets as consoles } from '../../../../adapters/http/console/assets.ts';
-import { assets as persons } from '../../../../adapters/http/me/page/assets.ts';
+import { assets as persons } from '../../../../adapters/http/me/assets.ts';
 
 describe("The pages' style sheets", () => {
   it('have what the pages of the console and of the person share in one sheet, which each loads', () => {

@@ -5,8 +5,8 @@ import { renderComparison } from '../../../../adapters/http/console/parts/compar
 import { renderAgent } from '../../../../adapters/http/console/screens/agent.ts';
 import { type DelegationView, renderDelegation } from '../../../../adapters/http/console/screens/delegation.ts';
 import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
+import { timelineOf } from '../../../../adapters/http/console/timeline.ts';
 import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
-import { timelineOf } from '../../../../domain/tasks/timeline.ts';
 import { aListedTask } from '../../../support/console/views.ts';
 import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../../support/registrations.ts';

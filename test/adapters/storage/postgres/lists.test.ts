@@ -6,7 +6,7 @@ import { postgresAsk } from '../../../../adapters/storage/postgres/ask.ts';
 import { columnTypes } from '../../../../adapters/storage/postgres/column-types.ts';
 import { BEGIN, type Run } from '../../../../adapters/storage/postgres/connections.ts';
 import { queryPorts } from '../../../../adapters/storage/queries/ports.ts';
-import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
+import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
 import type { AgentId, SponsorKey, TaskId } from '../../../../domain/identifiers.ts';
 import { plusSeconds, toMicrosecondText } from '../../../../domain/instant.ts';
 import { taskStates } from '../../../../domain/tasks/task.ts';

@@ -17,7 +17,7 @@ import { migrateSqlite } from '../../../../adapters/storage/sqlite/migrate.ts';
 import { sqliteFreeing } from '../../../../adapters/storage/sqlite/sweeping.ts';
 import type { TaskOpening } from '../../../../application/decisions/open-task.ts';
 import type { LedgerQuery } from '../../../../application/ports/ledger.ts';
-import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/queries.ts';
+import type { LiveTasksQuestion, TasksQuestion } from '../../../../application/ports/tasks.ts';
 import { makeUserId } from '../../../../domain/identifiers.ts';
 import { plusSeconds } from '../../../../domain/instant.ts';
 import { statementsOf } from '../../../../domain/signals/provisioning-statement.ts';

@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import { renderCheckpoints } from '../../../../../adapters/http/console/screens/checkpoints.ts';
 import { renderRecord } from '../../../../../adapters/http/console/screens/record.ts';
 import { renderTask } from '../../../../../adapters/http/console/screens/task.ts';
+import { timelineOf } from '../../../../../adapters/http/console/timeline.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../../domain/ledger/checkpoint.ts';
 import { type LedgerRecord, presentRecord } from '../../../../../domain/ledger/record.ts';
-import { timelineOf } from '../../../../../domain/tasks/timeline.ts';
 import { aListedTask } from '../../../../support/console/views.ts';
 import { NOON } from '../../../../support/domain-fixtures.ts';
 

@@ -1,0 +1,186 @@
+/**
+ * The life of a task in time: a bar for the task and for each of its tokens (`tokenEnd`), and what was decided about it.
+ */
+
+import { type Instant, instantFromSeconds, toSeconds } from '../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../domain/ledger/record.ts';
+import { endReasonOf, tokenEnd } from '../../../domain/tasks/lifetime.ts';
+import type { Task, TaskState } from '../../../domain/tasks/task.ts';
+
+export interface TimedTask extends Pick<Task, 'createdAt' | 'expiresAt'> {
+  readonly state: TaskState;
+  /** Successful refreshes so far. */
+  readonly renewals: number;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
+}
+
+/** How long tokens of the task live, in seconds. */
+export interface TokenTtl {
+  /** Of the agent's registration; `undefined` if the agent has been removed. */
+  readonly registered: number | undefined;
+  /** The last change of the registration: a token from before may have another life. */
+  readonly since: Instant | undefined;
+  /** The longest that the service allows. */
+  readonly longest: number;
+}
+
+export interface TokenBar {
+  readonly kind: 'first' | 'renewed';
+  readonly from: Instant;
+  readonly until: Instant;
+  /** `false`: the registration that says so was changed after the token was issued, or has been removed. */
+  readonly isExact: boolean;
+  readonly jti: string | undefined;
+  /** When this token alone was revoked. */
+  readonly revokedAt: Instant | undefined;
+}
+
+export type TimelineEventKind =
+  | 'issued'
+  | 'renewed'
+  | 'narrowed'
+  | 'renewals'
+  | 'denied'
+  | 'token_revoked'
+  | 'ended'
+  | 'expires';
+
+export interface TimelineEvent {
+  readonly kind: TimelineEventKind;
+  readonly at: Instant;
+  /** Space-separated. */
+  readonly scope?: string | undefined;
+  /** A machine-readable reason. */
+  readonly reason?: string | undefined;
+  /** How many renewals or denials it sums up. */
+  readonly count?: number | undefined;
+  /** The number of its record. */
+  readonly seq?: number | undefined;
+}
+
+export interface Timeline {
+  readonly from: Instant;
+  /** The end of the last bar. */
+  readonly until: Instant;
+  readonly task: { readonly from: Instant; readonly until: Instant };
+  /** Oldest first. Renewals that were only counted have no bars, except the last one. */
+  readonly tokens: readonly TokenBar[];
+  /** Tokens without a bar. */
+  readonly unshown: number;
+  /** Oldest first. */
+  readonly events: readonly TimelineEvent[];
+  /** When the last token ends, if that is after the task's end or the task is live. `undefined` if no token outlives it. */
+  readonly worksUntil: { readonly at: Instant; readonly isExact: boolean } | undefined;
+}
+
+/** @param records of the task, oldest first; `undefined` without the role to read them */
+export function timelineOf(
+  task: TimedTask,
+  ttl: TokenTtl,
+  records: readonly LedgerRecord[] | undefined,
+  now: Instant,
+): Timeline {
+  const tokens = tokenBars(task, ttl, records ?? []);
+  const end = task.state.kind === 'live' ? undefined : task.state.at;
+  const bar = { from: task.createdAt, until: end ?? task.expiresAt };
+  const last = tokens.filter(({ revokedAt }) => revokedAt === undefined).reduce<TokenBar | undefined>(later, undefined);
+  const worksUntil =
+    last !== undefined && last.until > (end ?? now) ? { at: last.until, isExact: last.isExact } : undefined;
+  const events = records === undefined ? storedEvents(task) : recordedEvents(task, records);
+  return {
+    from: task.createdAt,
+    until: Math.max(bar.until, ...tokens.map(({ until }) => until)) as Instant,
+    task: bar,
+    tokens,
+    unshown: Math.max(0, task.renewals + 1 - tokens.length),
+    events: [...events].sort((one, other) => one.at - other.at),
+    worksUntil,
+  };
+}
+
+function later(one: TokenBar | undefined, other: TokenBar): TokenBar {
+  return one === undefined || other.until > one.until ? other : one;
+}
+
+function tokenBars(task: TimedTask, ttl: TokenTtl, records: readonly LedgerRecord[]): readonly TokenBar[] {
+  const revoked = new Map(
+    records.flatMap(({ event, decision, jti, at }) =>
+      event === 'token.revoked' && decision === 'allow' && jti !== undefined ? [[jti, at] as const] : [],
+    ),
+  );
+  const bar = (kind: TokenBar['kind'], from: Instant, jti: string | undefined): TokenBar => ({
+    ...{ kind, from, jti, ...lifeOf(task, ttl, from) },
+    revokedAt: jti === undefined ? undefined : revoked.get(jti),
+  });
+  const issued = records.find(({ event }) => event === 'token.issued');
+  // A summary (`count`) is about renewals that are over.
+  const renewed = records.filter(({ event, count }) => event === 'token.refreshed' && count === undefined);
+  const bars = [bar('first', task.createdAt, issued?.jti), ...renewed.map(({ at, jti }) => bar('renewed', at, jti))];
+  const { renewedAt } = task;
+  const isShown = renewedAt === undefined || bars.some(({ kind, from }) => kind === 'renewed' && from >= renewedAt);
+  return isShown ? bars : [...bars, bar('renewed', renewedAt, undefined)];
+}
+
+/** In whole seconds, as the claims of the token have it. */
+function lifeOf(
+  task: TimedTask,
+  { registered, since, longest }: TokenTtl,
+  from: Instant,
+): Pick<TokenBar, 'until' | 'isExact'> {
+  return {
+    until: instantFromSeconds(toSeconds(tokenEnd(from, registered ?? longest, task))),
+    isExact: registered !== undefined && since !== undefined && since <= from,
+  };
+}
+
+/** What the stored task says without the ledger. */
+function storedEvents(task: TimedTask): readonly TimelineEvent[] {
+  const { createdAt, renewals, renewedAt } = task;
+  return [
+    { kind: 'issued', at: createdAt },
+    ...(renewedAt === undefined
+      ? []
+      : [
+          {
+            kind: renewals > 1 ? 'renewals' : 'renewed',
+            at: renewedAt,
+            count: renewals > 1 ? renewals : undefined,
+          } as const,
+        ]),
+    endOf(task),
+  ];
+}
+
+function endOf({ state, expiresAt }: TimedTask): TimelineEvent {
+  if (state.kind === 'live') return { kind: 'expires', at: expiresAt };
+  return { kind: 'ended', at: state.at, reason: endReasonOf(state) };
+}
+
+function recordedEvents(task: TimedTask, records: readonly LedgerRecord[]): readonly TimelineEvent[] {
+  let scope = records.find(({ event }) => event === 'token.issued')?.scope;
+  const events = records.flatMap((record): readonly TimelineEvent[] => {
+    const { event, at, seq, reason, count } = record;
+    const about = { at, seq, scope: record.scope, reason, count };
+    if (record.decision === 'deny') return [{ ...about, kind: 'denied' }];
+    switch (event) {
+      case 'token.issued':
+        return [{ ...about, kind: 'issued' }];
+      case 'token.refreshed': {
+        if (count !== undefined) return [{ ...about, kind: 'renewals' }];
+        const isNarrowed = scope !== undefined && record.scope !== undefined && record.scope !== scope;
+        scope = record.scope ?? scope;
+        return [{ ...about, kind: isNarrowed ? 'narrowed' : 'renewed' }];
+      }
+      case 'token.revoked':
+        return [{ ...about, kind: 'token_revoked' }];
+      case 'task.revoked':
+      case 'task.expired':
+        return [{ ...about, kind: 'ended' }];
+      default:
+        return [];
+    }
+  });
+  const hasEnd = events.some(({ kind }) => kind === 'ended');
+  return hasEnd ? events : [...events, endOf(task)];
+}

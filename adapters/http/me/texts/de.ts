@@ -1,0 +1,231 @@
+/** The words of the page in German. */
+
+import { html } from '../../browser/html.ts';
+import { duration } from '../../browser/times.ts';
+import { plural, type Texts } from './texts.ts';
+
+export const de: Texts = {
+  title: 'Was für Sie handelt',
+  skip: 'Zu den Aufgaben',
+  signedInAs: (person) => html`Angemeldet als ${person}`,
+  signOut: 'Abmelden',
+  everywhere: {
+    title: 'Überall abmelden',
+    means:
+      'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
+  },
+  live: 'Jetzt',
+  history: 'Beendet',
+  nothingLive: 'Gerade handelt kein Agent für Sie.',
+  nothingEnded: 'In letzter Zeit endete keine Aufgabe.',
+  count: (tasks, agents, isWhole) =>
+    `${plural(tasks, 'Aufgabe', 'Aufgaben')} von ${agents === 1 ? 'einem' : agents} Agenten${isWhole ? '' : ' auf dieser Seite'}`,
+  where: 'Wo',
+  may: 'Darf',
+  since: 'Seit',
+  until: 'Bis',
+  renewed: 'Erneuert',
+  neverRenewed: 'noch nicht',
+  removedAgent: 'entfernter Agent',
+  stop: 'Stoppen',
+  stopWhat: (agent, where) => html`${agent} bei ${where}`,
+  stopAgent: (tasks, agent) => html`Alle ${tasks && `${tasks} `}Aufgaben von ${agent} stoppen`,
+  stopAll: 'Alles stoppen',
+  stopAllMeans:
+    'Das beendet alle Aufgaben, die jetzt für Sie laufen. Sie kommen nicht wieder. Ein Agent kann später eine neue Aufgabe beginnen.',
+  stopAllNow: 'Alle meine Aufgaben stoppen',
+  pause: 'Agenten pausieren',
+  pauseMeans:
+    'Das beendet alle Aufgaben, die jetzt für Sie laufen, und kein Agent kann eine neue beginnen, bis Sie es hier wieder erlauben. Dafür melden Sie sich neu an.',
+  pauseNow: 'Alle Agenten pausieren',
+  noPause:
+    'Sie können Agenten hier nicht pausieren. Um eine Pause aufzuheben, müssten Sie zeigen, dass Sie sich gerade angemeldet haben, und Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben.',
+  paused: 'Agenten sind pausiert',
+  pausedSince: (since) => html`Kein Agent kann für Sie handeln. Von Ihnen pausiert: ${since}.`,
+  resume: 'Agenten wieder erlauben',
+  resumeMeans: 'Agenten können dann neue Aufgaben für Sie beginnen. Gestoppte Aufgaben kommen nicht wieder.',
+  resumeNow: 'Agenten dürfen wieder für mich handeln',
+  back: 'Zurück zu meinen Aufgaben',
+  blocked: 'Ihre Organisation hat Agenten für Sie gesperrt',
+  blockedMeans:
+    'Kein Agent kann für Sie handeln. Nur Ihre Organisation kann das ändern. Ansehen und stoppen können Sie hier weiterhin.',
+  next: 'Weitere Aufgaben',
+  first: 'Neueste Aufgaben',
+  reach: 'Was ein Stopp erreicht',
+  reaches: ({ tokenTtl, statusLists }, { mayBegin, mayPause }) => [
+    'Sofort: Der Agent erhält für die Aufgabe nichts mehr. Dienste, die bei jedem Aufruf nachfragen, weisen ihn ab.',
+    statusLists === undefined
+      ? `Später: Andere Dienste nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`
+      : `Meist innerhalb von ${duration('de', statusLists)}: Dienste, die die veröffentlichte Liste lesen, weisen ihn ab. Andere nehmen an, was der Agent schon hat, bis es abläuft: höchstens ${duration('de', tokenTtl)} lang.`,
+    'Nie: Was der Agent schon getan hat. Ein Stopp macht es nicht rückgängig.',
+    `Eine gestoppte Aufgabe kommt nicht wieder${mayBegin ? ', aber der Agent kann eine neue beginnen' : ''}.${mayPause ? ' Pausieren Sie Agenten, um das zu verhindern.' : ''}`,
+  ],
+  ended: {
+    sponsor_stopped: 'Von Ihnen gestoppt',
+    sponsor_paused: 'Sie haben Agenten pausiert',
+    task_ttl_elapsed: 'Die Zeit der Aufgabe lief ab',
+    client_revoked: 'Der Agent war fertig',
+    operator_kill_switch: 'Von der Administration gestoppt',
+    parent_revoked: 'Die übergeordnete Aufgabe endete',
+    sponsor_blocked: 'Die Administration hat Agenten für Sie gesperrt',
+    sponsor_logged_out: 'Sie haben sich bei Ihrer Organisation abgemeldet',
+    scim_deactivated: 'Ihr Konto wurde deaktiviert',
+    scim_deleted: 'Ihr Konto wurde gelöscht',
+    ssf_sessions_revoked: 'Ihre Sitzungen wurden beendet',
+    ssf_account_disabled: 'Ihr Konto wurde gesperrt',
+    ssf_account_purged: 'Ihr Konto wurde gelöscht',
+  },
+  endedOtherwise: 'Die Aufgabe endete',
+  notice(notice) {
+    if (notice.kind === 'resumed') return 'Agenten dürfen wieder für Sie handeln.';
+    const ended =
+      notice.amount === 0 ? 'Es lief keine Aufgabe.' : `${plural(notice.amount, 'Aufgabe', 'Aufgaben')} gestoppt.`;
+    return notice.kind === 'paused' ? `Agenten sind pausiert. ${ended}` : ended;
+  },
+  over: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich neu an, um Ihre Aufgaben zu sehen.',
+  signIn: 'Anmelden',
+  offline: 'Diese Seite konnte nicht erneuert werden. Was hier steht, ist vielleicht veraltet.',
+  messages: {
+    signed_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Agenten setzen ihre Aufgaben fort. Ihre Organisation kennt Sie vielleicht noch in diesem Browser und meldet Sie dann ohne Frage wieder an.',
+      action: 'Neu anmelden',
+    },
+    signing_out: {
+      title: 'Sie sind hier abgemeldet',
+      text: 'Jetzt beendet Ihre Organisation Ihre Sitzung dort. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden. Öffnet sich keine Seite, folgen Sie dem Link.',
+      action: 'Bei meiner Organisation abmelden',
+    },
+    signed_out_everywhere: {
+      title: 'Sie sind abgemeldet',
+      text: 'Ihre Organisation hat Sie hierher zurückgeschickt. Hat ihre Seite gefragt, ob sie Sie abmelden soll, und Sie haben nicht zugestimmt, kennt sie Sie noch in diesem Browser.',
+      action: 'Neu anmelden',
+    },
+    sign_in_incomplete: {
+      title: 'Die Anmeldung wurde nicht abgeschlossen',
+      text: 'Sie dauerte mehr als zehn Minuten, begann in einem anderen Browser, oder dieser Browser behält keine Cookies.',
+      action: 'Neu beginnen',
+    },
+    sign_in_superseded: {
+      title: 'Ein anderes Fenster hat eine Anmeldung begonnen',
+      text: 'Ein Browser kann nur die Anmeldung abschließen, die er zuletzt begonnen hat. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_code_refused: {
+      title: 'Diese Anmeldung ist vorbei',
+      text: 'Sie wurde schon verwendet, oder sie dauerte zu lange. Mit Ihrem Konto ist alles in Ordnung.',
+      action: 'Neu beginnen',
+    },
+    sign_in_cancelled: {
+      title: 'Die Anmeldung wurde abgebrochen',
+      text: 'Sie, oder Ihre Organisation für Sie, haben ihr nicht zugestimmt.',
+      action: 'Neu beginnen',
+    },
+    login_required: {
+      title: 'Ihre Organisation hat Sie nicht nach der Anmeldung gefragt',
+      text: 'Ohne Sie zu fragen, kann sie Sie nicht anmelden. Beginnen Sie neu, und folgen Sie ihren Seiten bis zum Ende.',
+      action: 'Neu beginnen',
+    },
+    sign_in_answer_refused: {
+      title: 'Die Antwort Ihrer Organisation ist unvollständig',
+      text: 'Ein Teil fehlt, oder sie gilt einem anderen Dienst. Geschieht das noch einmal, sagen Sie es Ihrer Administration.',
+      action: 'Neu beginnen',
+    },
+    sign_in_ended: {
+      title: 'Sie wurden inzwischen abgemeldet',
+      text: 'Ihre Organisation hat die Anmeldung beendet, bevor sie abgeschlossen war.',
+      action: 'Neu beginnen',
+    },
+    id_token_refused: {
+      title: 'Die Anmeldung wurde abgelehnt',
+      text: 'Dieser Dienst kann dem nicht trauen, was Ihre Organisation über Sie sagt. Sagen Sie es Ihrer Administration: Der Grund steht im Protokoll dieses Dienstes.',
+      action: 'Neu beginnen',
+    },
+    account_refused: {
+      title: 'Ihr Konto kann diese Seite nicht benutzen',
+      text: 'Ihre Organisation hat Sie angemeldet, sagt aber nicht, welche Person Sie hier sind. Bitte fragen Sie Ihre Administration.',
+      action: 'Neu beginnen',
+    },
+    client_refused: {
+      title: 'Ihre Organisation nimmt diesen Dienst nicht an',
+      text: 'Die Anmeldung Ihrer Organisation lehnt diesen Dienst ab, nicht Sie. Sagen Sie es Ihrer Administration: Die Registrierung dieser Seite dort muss geprüft werden.',
+      action: 'Noch einmal versuchen',
+    },
+    sign_in_undated: {
+      title: 'Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben',
+      text: 'Um Agenten wieder zu erlauben, müssen Sie zeigen, dass Sie sich gerade angemeldet haben. Bitte fragen Sie Ihre Administration.',
+      action: 'Neu anmelden',
+    },
+    sign_in_too_old: {
+      title: 'Bitte melden Sie sich neu an',
+      text: 'Um Agenten wieder zu erlauben, müssen Sie sich jetzt ausweisen. Ihre Organisation hat das nicht bestätigt.',
+      action: 'Neu anmelden',
+    },
+    provider_unavailable: {
+      title: 'Die Anmeldung ist nicht erreichbar',
+      text: 'Die Anmeldung Ihrer Organisation antwortet nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    provider_unreadable: {
+      title: 'Die Anmeldung gab keine brauchbare Antwort',
+      text: 'Dieser Dienst kann nicht lesen, was die Anmeldung Ihrer Organisation geantwortet hat. Bitte versuchen Sie es in einer Minute noch einmal. Geschieht das wieder, sagen Sie es Ihrer Administration.',
+      action: 'Noch einmal versuchen',
+    },
+    session_over: {
+      title: 'Ihre Anmeldung ist abgelaufen',
+      text: 'Es wurde nichts geändert. Melden Sie sich neu an, und wiederholen Sie, was Sie tun wollten.',
+      action: 'Anmelden',
+    },
+    several_sessions: {
+      title: 'Ihr Browser sendet zwei Anmeldungen',
+      text: 'Eine davon kann von einer anderen Website stammen, deshalb gilt keine. Löschen Sie die Cookies dieser Website in den Einstellungen Ihres Browsers, oder nehmen Sie einen anderen Browser. Melden Sie sich dann neu an.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    form_refused: {
+      title: 'Es wurde nichts geändert',
+      text: 'Die Anfrage kam nicht von Ihrer aktuellen Seite. Öffnen Sie Ihre Aufgaben neu, und wiederholen Sie es dort.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_task: {
+      title: 'Diese Aufgabe gibt es nicht',
+      text: 'Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    unknown_path: { title: 'Hier ist nichts', text: 'Bitte prüfen Sie die Adresse.', action: 'Meine Aufgaben öffnen' },
+    malformed: {
+      title: 'Diese Adresse ist nicht lesbar',
+      text: 'Ein Teil davon fehlt oder wurde verändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    pause_elsewhere: {
+      title: 'Das kann nur Ihre Organisation ändern',
+      text: 'Ihre Organisation hat Agenten für Sie gesperrt. Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    pause_not_liftable: {
+      title: 'Sie können Agenten nicht pausieren',
+      text: 'Sie könnten die Pause nie aufheben: Ihre Organisation teilt nicht mit, wann Sie sich angemeldet haben. Es wurde nichts geändert.',
+      action: 'Meine Aufgaben öffnen',
+    },
+    rate_limited: {
+      title: 'Zu viele Anfragen',
+      text: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Es wurde nichts geändert. Bitte warten Sie eine Minute.',
+      action: 'Noch einmal versuchen',
+    },
+    overloaded: {
+      title: 'Der Dienst ist ausgelastet',
+      text: 'Es wurde nichts geändert. Bitte versuchen Sie es in einigen Sekunden noch einmal.',
+      action: 'Noch einmal versuchen',
+    },
+    storage_unavailable: {
+      title: 'Der Dienst erreicht seine Datenbank nicht',
+      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Bitte sehen Sie in einigen Sekunden noch einmal nach.',
+      action: 'Noch einmal nachsehen',
+    },
+    fault: {
+      title: 'Etwas ist schiefgegangen',
+      text: 'Es ist nicht sicher, ob Ihre Anfrage wirkte. Der Fehler ist für die Betreiber aufgezeichnet.',
+      action: 'Noch einmal nachsehen',
+    },
+  },
+};

@@ -1,0 +1,34 @@
+/** Queries of the people and their blocks. All methods may throw StorageUnavailable. */
+
+import type { SponsorKey } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { BlockSource, SponsorBlock } from '../../domain/sponsors/block.ts';
+
+/** The people, with their blocks. */
+export interface Sponsors {
+  /** The person's blocks, at most one per source, oldest first. Empty if the person is not blocked. */
+  findBlocks(sponsorKey: SponsorKey): Promise<readonly SponsorBlock[]>;
+
+  /** Blocks of all people, the newest first; those of one time in descending order of person and source. */
+  list(question: BlocksQuestion): Promise<readonly SponsorBlock[]>;
+
+  /** How many people are blocked, and by how many blocks of each source. Counts `most` blocks at most. */
+  countBlocks(most: number): Promise<BlockCount>;
+
+  /** The time at which a first operator's request to lift the person's block expires. `undefined` without one at `now`. */
+  liftPendingUntil(sponsorKey: SponsorKey, now: Instant): Promise<Instant | undefined>;
+}
+
+export interface BlockCount {
+  readonly people: number;
+  readonly bySource: Readonly<Partial<Record<BlockSource, number>>>;
+}
+
+export interface BlocksQuestion {
+  readonly source?: BlockSource | undefined;
+  /** The last block of the previous page. */
+  readonly after: BlockPosition | undefined;
+  readonly limit: number;
+}
+
+export type BlockPosition = Pick<SponsorBlock, 'sponsorKey' | 'source' | 'blockedAt'>;

@@ -1,0 +1,128 @@
+/** Queries of tasks, their grants and tokens. All methods may throw StorageUnavailable. */
+
+import type { AgentId, SponsorKey, TaskId, TokenId } from '../../domain/identifiers.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { EndReason } from '../../domain/tasks/lifetime.ts';
+import type { Grant, GrantHash, Task, TaskState } from '../../domain/tasks/task.ts';
+import type { TokenFacts } from '../../domain/tasks/task-token.ts';
+
+/** Tasks, their grants and tokens. */
+export interface Tasks {
+  /** The grant, if it was issued to this agent; `undefined` for another agent's. */
+  findGrant(agentId: AgentId, grantHash: GrantHash): Promise<Grant | undefined>;
+
+  /** The task's person, who never changes; `undefined` if the task is not stored. */
+  findSponsor(taskId: TaskId): Promise<SponsorKey | undefined>;
+
+  /** The stored facts for an introspection; `undefined` if the task is not stored. */
+  tokenFacts(tokenId: TokenId, taskId: TaskId): Promise<TokenFacts | undefined>;
+
+  /**
+   * Up to `limit` tasks of the person as of one instant: live ones first, newest first; then ended ones, the latest end
+   * first. A task that ends between two pages may be on both, and is never skipped.
+   */
+  ofSponsor(sponsorKey: SponsorKey, question: OwnTasksQuestion): Promise<readonly OwnTask[]>;
+
+  /** Tasks of all people, those with the greatest id first, which are the newest. */
+  list(question: TasksQuestion): Promise<TasksPage>;
+
+  findListed(taskId: TaskId, now: Instant): Promise<ShownTask | undefined>;
+
+  /** Counts live tasks, `most` at most: all of them, or those of an agent or a person. */
+  countLive(question: LiveTasksQuestion): Promise<LiveTaskCount>;
+}
+
+/** A task as its person sees it. */
+export interface OwnTask {
+  readonly taskId: TaskId;
+  readonly agentId: AgentId;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  readonly audience: string;
+  /** As granted by the exchange. */
+  readonly scope: Scope;
+  readonly startedAt: Instant;
+  readonly expiresAt: Instant;
+  /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
+  readonly state: TaskState['kind'];
+  /** `undefined` while the task is live. */
+  readonly endedAt: Instant | undefined;
+  /** Why the task ended; `undefined` while it is live. */
+  readonly reason: EndReason | undefined;
+  /** Successful refreshes so far. */
+  readonly renewals: number;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
+}
+
+/** A task in the order of the list. */
+export interface OwnTaskPosition {
+  readonly taskId: TaskId;
+  /** `undefined` for a task that was listed as live. */
+  readonly endedAt: Instant | undefined;
+}
+
+export interface OwnTasksQuestion {
+  /** The last task of the previous page. */
+  readonly after: OwnTaskPosition | undefined;
+  readonly limit: number;
+  /** Decides whether the time of a task is up. */
+  readonly now: Instant;
+}
+
+/** A task must match all filters that are set. */
+export interface TaskFilters {
+  readonly agentId?: AgentId | undefined;
+  readonly sponsorKey?: SponsorKey | undefined;
+  readonly audience?: string | undefined;
+  readonly state: TaskState['kind'];
+}
+
+export interface TasksQuestion extends TaskFilters {
+  /** The last task of the previous page. */
+  readonly after: TaskId | undefined;
+  readonly limit: number;
+  /** How many tasks may be read for the page, if several names filter them. */
+  readonly mostRead: number;
+  /** A task whose time is up is `expired`, even if its expiry is not recorded yet. */
+  readonly now: Instant;
+}
+
+export interface TasksPage {
+  readonly tasks: readonly ListedTask[];
+  /** The last task read, if `mostRead` ended the page. */
+  readonly readUpTo: TaskId | undefined;
+}
+
+export interface LiveTasksQuestion {
+  readonly of: { readonly agentId: AgentId } | { readonly sponsorKey: SponsorKey } | undefined;
+  /** A task whose time is up is not live. */
+  readonly now: Instant;
+  readonly most: number;
+}
+
+export interface LiveTaskCount {
+  readonly tasks: number;
+  /** When the last of them ends by itself; `undefined` without tasks. */
+  readonly lastExpiry: Instant | undefined;
+  /** The longest life of a token among their agents, in seconds; `undefined` without tasks. */
+  readonly longestTokenTtl: number | undefined;
+}
+
+/** A task as operators see it. */
+export interface ListedTask extends Task {
+  readonly state: TaskState;
+  /** `undefined` if the agent has been removed. */
+  readonly displayName: string | undefined;
+  /** Successful refreshes so far. */
+  readonly renewals: number;
+}
+
+/** A single task as operators see it. */
+export interface ShownTask extends ListedTask {
+  /** What the next token may have at most: the scope of the last refresh, which may be narrower than the exchange's. */
+  readonly grantScope: Scope;
+  /** The last refresh; `undefined` before the first. */
+  readonly renewedAt: Instant | undefined;
+}

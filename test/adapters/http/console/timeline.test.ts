@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { type TimedTask, type TokenTtl, timelineOf } from '../../../../adapters/http/console/timeline.ts';
+import { instantFromSeconds, plusSeconds } from '../../../../domain/instant.ts';
+import type { LedgerRecord } from '../../../../domain/ledger/record.ts';
+
+const START = instantFromSeconds(1_800_000_000);
+const at = (seconds: number) => plusSeconds(START, seconds);
+const TTL: TokenTtl = { registered: 300, since: at(-1000), longest: 3600 };
+
+const live: TimedTask = {
+  ...{ createdAt: at(0), expiresAt: at(1800), state: { kind: 'live' }, renewals: 0, renewedAt: undefined },
+};
+
+let seq = 0;
+function record(event: string, seconds: number, more: Partial<LedgerRecord> = {}): LedgerRecord {
+  seq += 1;
+  return { seq, checkpoint: undefined, at: at(seconds), event, decision: 'allow', ...more };
+}
+
+describe('the timeline of a task', () => {
+  it('has a bar for the token of the exchange, and one for the last renewal that was only counted', () => {
+    const line = timelineOf({ ...live, renewals: 3, renewedAt: at(600.5) }, TTL, undefined, at(610));
+    expect(line.tokens.map(({ kind, from, until }) => [kind, from, until])).to.deep.equal([
+      ['first', at(0), at(300)],
+      ['renewed', at(600.5), at(900)],
+    ]);
+    expect(line.unshown).to.equal(2);
+    expect(line.events).to.deep.equal([
+      { kind: 'issued', at: at(0) },
+      { kind: 'renewals', at: at(600.5), count: 3 },
+      { kind: 'expires', at: at(1800) },
+    ]);
+    expect([line.from, line.until]).to.deep.equal([at(0), at(1800)]);
+  });
+
+  it('cuts a token to the end of its task, as its claims are', () => {
+    const line = timelineOf({ ...live, renewals: 1, renewedAt: at(1700) }, TTL, undefined, at(1701));
+    expect(line.tokens[1]?.until).to.equal(at(1800));
+  });
+
+  it('says until when the last token works after a kill', () => {
+    const killed = { kind: 'revoked', at: at(120), reason: 'operator_kill_switch' } as const;
+    const line = timelineOf({ ...live, state: killed }, TTL, undefined, at(5000));
+    expect(line.task).to.deep.equal({ from: at(0), until: at(120) });
+    expect(line.worksUntil).to.deep.equal({ at: at(300), isExact: true });
+    expect(line.until).to.equal(at(300));
+    expect(line.events.at(-1)).to.deep.equal({ kind: 'ended', at: at(120), reason: 'operator_kill_switch' });
+  });
+
+  it('names no such time if the last token had ended before the task, or was revoked itself', () => {
+    const killed = { kind: 'revoked', at: at(400), reason: 'operator_kill_switch' } as const;
+    expect(timelineOf({ ...live, state: killed }, TTL, undefined, at(5000)).worksUntil).to.equal(undefined);
+    const records = [
+      record('token.issued', 0, { jti: 'tok_1' }),
+      record('token.revoked', 50, { jti: 'tok_1', reason: 'client_revoked' }),
+    ];
+    const line = timelineOf({ ...live, state: { ...killed, at: at(100) } }, TTL, records, at(5000));
+    expect(line.tokens[0]?.revokedAt).to.equal(at(50));
+    expect(line.worksUntil).to.equal(undefined);
+  });
+
+  it('is not exact about tokens from before the last change of the registration, or without one', () => {
+    const changed = timelineOf(live, { ...TTL, since: at(10) }, undefined, at(20));
+    expect(changed.worksUntil).to.deep.equal({ at: at(300), isExact: false });
+    const removed = timelineOf(live, { registered: undefined, since: undefined, longest: 3600 }, undefined, at(20));
+    expect(removed.worksUntil).to.deep.equal({ at: at(1800), isExact: false });
+  });
+
+  it('shows each recorded renewal, narrowing, refusal and end, in order, with the number of its record', () => {
+    seq = 0;
+    const records = [
+      record('token.issued', 0, { jti: 'tok_1', scope: 'mail:read mail:send' }),
+      record('token.refreshed', 200, { jti: 'tok_2', scope: 'mail:read mail:send' }),
+      record('token.refreshed', 400, { jti: 'tok_3', scope: 'mail:read' }),
+      record('token.denied', 410, { decision: 'deny', reason: 'scope_widened', scope: 'mail:send' }),
+      record('token.refreshed', 900, { count: 4 }),
+      record('task.revoked', 901, { reason: 'sponsor_blocked' }),
+    ];
+    const state = { kind: 'revoked', at: at(901), reason: 'sponsor_blocked' } as const;
+    const line = timelineOf({ ...live, state, renewals: 6, renewedAt: at(880) }, TTL, records, at(905));
+    expect(line.events.map(({ kind, seq: number }) => [number, kind])).to.deep.equal([
+      [1, 'issued'],
+      [2, 'renewed'],
+      [3, 'narrowed'],
+      [4, 'denied'],
+      [5, 'renewals'],
+      [6, 'ended'],
+    ]);
+    expect(line.tokens.map(({ jti, from }) => [jti, from])).to.deep.equal([
+      ['tok_1', at(0)],
+      ['tok_2', at(200)],
+      ['tok_3', at(400)],
+      [undefined, at(880)],
+    ]);
+    expect(line.unshown).to.equal(3);
+    expect(line.worksUntil?.at).to.equal(at(1180));
+  });
+
+  it('counts no renewal twice: the last one that was recorded gets one bar', () => {
+    const records = [record('token.issued', 0), record('token.refreshed', 200, { jti: 'tok_2' })];
+    const line = timelineOf({ ...live, renewals: 1, renewedAt: at(200) }, TTL, records, at(201));
+    expect(line.tokens).to.have.lengthOf(2);
+    expect(line.unshown).to.equal(0);
+  });
+});

@@ -1,0 +1,93 @@
+import { openTask } from '../../application/decisions/open-task.ts';
+import { refuse } from '../../application/decisions/refuse.ts';
+import { renewGrant } from '../../application/decisions/renew-grant.ts';
+import { revokeGrant } from '../../application/decisions/revoke-grant.ts';
+import { revokeSingleToken } from '../../application/decisions/revoke-single-token.ts';
+import { spendAssertion } from '../../application/decisions/spend-assertion.ts';
+import { addAgent, changeAgent, deleteAgent, disableAgent } from '../../application/decisions/write-agent.ts';
+import { plusSeconds } from '../../domain/instant.ts';
+import type { Task } from '../../domain/tasks/task.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { type Row, row } from './decision-row.ts';
+import {
+  anEntry,
+  anOpening,
+  aRefusal,
+  aRenewal,
+  aRevocation,
+  aTokenRevocation,
+  newSponsorKey,
+} from './storage-fixtures.ts';
+import { anAct, type World } from './world.ts';
+
+/** Remembered logouts refuse it (`Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut`). */
+const exchange = (who: 'owner' | 'idle', changes: (world: World) => Partial<Task>) => (world: World) => {
+  const opening = anOpening(world[who], { sponsorKey: world.sponsorKey, sponsor: world.subject, ...changes(world) });
+  const refuseLoggedOut = { issuedAt: NOON, earliest: opening.task.createdAt };
+  return { ...opening, assertion: world.assertionOf(opening.task.agentId), refuseLoggedOut };
+};
+
+const renewal = (scope: readonly string[]) => (world: World) =>
+  aRenewal(world.live, { scope, assertion: world.assertionOf(world.owner.agentId), recordEach: true });
+
+export const decisionsOfAgents: Readonly<Record<string, Row>> = {
+  'an exchange': row(
+    openTask,
+    ['owner'],
+    exchange('owner', ({ sessionId }) => ({ sessionId })),
+  ),
+  'an exchange without a session': row(
+    openTask,
+    ['owner'],
+    exchange('owner', () => ({ sessionId: undefined })),
+  ),
+  'a delegated exchange for another person': row(
+    openTask,
+    ['idle', 'task'],
+    exchange('idle', ({ live }) => ({
+      parentTaskId: live.task.taskId,
+      sponsorKey: newSponsorKey(),
+      sponsor: 'another',
+      sessionId: undefined,
+    })),
+  ),
+  'a refresh': row(renewGrant, ['task'], (world) => renewal(world.live.task.scope)(world)),
+  'a refresh that narrows': row(renewGrant, ['task'], renewal(['jira:read'])),
+  'a refusal': row(refuse, ['owner'], ({ owner, sponsorKey, assertionOf }) => ({
+    entry: aRefusal('scope_widened', { agentId: owner.agentId }),
+    sponsorKey,
+    assertion: assertionOf(owner.agentId),
+  })),
+  'the use of an assertion': row(spendAssertion, [], ({ owner, jti }) => ({
+    agentId: owner.agentId,
+    jti,
+    forgetAt: plusSeconds(NOON, 360),
+  })),
+  'a revocation by grant': row(revokeGrant, ['task'], ({ live, owner, assertionOf }) =>
+    aRevocation(live, { assertion: assertionOf(owner.agentId) }),
+  ),
+  'a revocation of a token': row(revokeSingleToken, ['task'], ({ live, owner, assertionOf }) => {
+    const { jti: tokenId = 'jti' as never } = live.entry;
+    return aTokenRevocation(live, { tokenId, assertion: assertionOf(owner.agentId) });
+  }),
+
+  'a registration': row(addAgent, [], ({ newcomer: agent }) => ({
+    agent,
+    entry: anEntry('agent.registered'),
+    refusal: aRefusal('agent_already_exists'),
+  })),
+  'a change of an agent': row(changeAgent, ['owner'], ({ owner }) => ({
+    agent: { ...owner, displayName: 'Another', revision: 2 },
+    entry: anEntry('agent.updated'),
+  })),
+  'the disabling of an agent': row(disableAgent, ['owner'], ({ owner }) => ({
+    agent: { ...owner, enabled: false, revision: 2 },
+    entry: anEntry('agent.updated'),
+    act: anAct('PATCH agent'),
+  })),
+  'the removal of an agent': row(deleteAgent, ['idle'], ({ idle: { agentId } }) => ({
+    agentId,
+    entry: anEntry('agent.deleted'),
+    refusal: aRefusal('agent_has_tasks'),
+  })),
+};

@@ -1,0 +1,260 @@
+/** The effects on tasks, their tokens and status lists, and the records. */
+
+import { randomUUID } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { TaskEnd } from '../../application/decisions/effect.ts';
+import { makeTaskId, makeTokenId, type TaskId } from '../../domain/identifiers.ts';
+import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
+import type { LedgerEntry } from '../../domain/ledger/record.ts';
+import { formatScope } from '../../domain/scope.ts';
+import { NOON } from '../support/domain-fixtures.ts';
+import { aTask, type EffectRows, end, fact, type See } from './effect-row.ts';
+import { asEntry, newAgentId } from './storage-fixtures.ts';
+import { LATER } from './world.ts';
+
+const seenGrant =
+  ({ task, grantHash }: Omit<ReturnType<typeof aTask>, 'given'>): See =>
+  ({ tasks }) =>
+    tasks.findGrant(task.agentId, grantHash);
+
+export const records: See = async ({ checkpoints }) => {
+  const all = await checkpoints.records({ firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER }, 0, 1000);
+  return all.map(asEntry);
+};
+
+const everything: LedgerEntry = {
+  at: instantFromMicros(NOON + 1),
+  event: 'audit.archived',
+  taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTES'),
+  agentId: newAgentId(),
+  sponsor: 'ada 😀 "quoted" \\ \u0001 \u2028',
+  audience: 'https://jira.example/?a=1&b=%20',
+  scope: 'jira:read jira:comment',
+  jti: makeTokenId('01M31S7W68TMK7WDX8YKPSYTEA'),
+  delegationDepth: 4,
+  decision: 'deny',
+  reason: 'scope_widened',
+  count: 12_345,
+  detail: 'tab\tline\nend',
+};
+
+export const effectsOfTasks = {
+  spend_assertion() {
+    const [agentId, jti, forgetAt] = [newAgentId(), `é 😀 ${randomUUID()}`, LATER];
+    const spent = (changes: object) => fact('assertion_spent', { agentId, jti, latestForgetAt: NOON, ...changes });
+    return {
+      effect: { effect: 'spend_assertion', agentId, jti, forgetAt },
+      seen: [
+        [spent({}), false, true],
+        [spent({ jti: 'another' }), false, false],
+        [spent({ agentId: newAgentId() }), false, false],
+      ],
+    };
+  },
+
+  insert_task() {
+    const status = { listId: 'list é', index: 413 };
+    const stored = aTask({ status, parentTaskId: makeTaskId(ulid()) });
+    const { task, grantHash, agent, given } = stored;
+    const { scope, taskId, expiresAt } = task;
+    const grant = { task, taskState: { kind: 'live' }, revokedAt: undefined, scope, renewals: 0 };
+    const shown = { ...task, state: { kind: 'live' }, displayName: agent.displayName, renewals: 0 };
+    return {
+      given: given.slice(0, 1),
+      effect: given[1],
+      seen: [
+        [seenGrant(stored), undefined, grant],
+        [({ tasks }) => tasks.findGrant(newAgentId(), grantHash), undefined, undefined],
+        [
+          ({ tasks }) => tasks.findListed(taskId, NOON),
+          undefined,
+          { ...shown, grantScope: scope, renewedAt: undefined },
+        ],
+        [fact('grant', grantHash), undefined, { taskId, scope, renewals: 0, unrecorded: 0, revokedAt: undefined }],
+        [fact('grant_agent', grantHash), undefined, agent.agentId],
+        [fact('task_state', taskId), undefined, { state: 'live', expiresAt }],
+        [fact('task_sponsor', taskId), undefined, task.sponsorKey],
+        [fact('agent_has_tasks', agent.agentId), false, true],
+        [fact('agent_has_tasks', newAgentId()), false, false],
+        [fact('taken_status_indices', { listId: status.listId, indices: [413, 5] }), [], [413]],
+      ],
+    };
+  },
+
+  update_grant() {
+    const [{ grantHash, task, given }, other] = [aTask(), aTask()];
+    const { taskId, scope } = task;
+    const narrower = { scope: ['jira:read'], renewals: 7, unrecorded: 5 };
+    const before = { taskId, scope, renewals: 0, unrecorded: 0, revokedAt: undefined };
+    const ofOther = { ...before, taskId: other.task.taskId };
+    const shown: See = async ({ tasks }) => {
+      const found = await tasks.findListed(taskId, NOON);
+      return [found?.scope, found?.grantScope, found?.renewedAt, found?.renewals];
+    };
+    return {
+      given: [...given, ...other.given],
+      effect: { effect: 'update_grant', grantHash, ...narrower, renewedAt: LATER },
+      seen: [
+        [fact('grant', grantHash), before, { ...before, ...narrower }],
+        [shown, [scope, scope, undefined, 0], [scope, ['jira:read'], LATER, 7]],
+        [fact('grant', other.grantHash), ofOther, ofOther],
+      ],
+    };
+  },
+
+  end_tasks() {
+    const all = [aTask(), aTask(), aTask(), aTask()] as const;
+    const [killed, below, expired, live] = all;
+    const ended = (nth: 0 | 1 | 2, how: TaskEnd) => ({ taskId: all[nth].task.taskId, end: how });
+    const state =
+      (of: (typeof all)[number]): See =>
+      async (storage) => {
+        const grant = await storage.tasks.findGrant(of.task.agentId, of.grantHash);
+        const { state: named } = (await storage.read('task_state', of.task.taskId)) ?? {};
+        const { revokedAt } = (await storage.read('grant', of.grantHash)) ?? {};
+        return [named, grant?.taskState, grant?.revokedAt, revokedAt];
+      };
+    const tokenState: See = async ({ tasks }) =>
+      (await tasks.tokenFacts(makeTokenId(ulid()), killed.task.taskId))?.taskState;
+    const isLive = ['live', { kind: 'live' }, undefined, undefined];
+    const isRevoked = (reason: string) => ['revoked', { kind: 'revoked', at: LATER, reason }, LATER, LATER];
+    return {
+      given: all.flatMap(({ given }) => given),
+      effect: {
+        effect: 'end_tasks',
+        at: LATER,
+        renewalsEvent: 'token.refreshed',
+        tasks: [
+          ended(0, end('revoked', 'operator_kill_switch')),
+          ended(1, end('revoked', 'parent_revoked')),
+          ended(2, end('expired', 'task_ttl_elapsed')),
+        ],
+      },
+      seen: [
+        [state(killed), isLive, isRevoked('operator_kill_switch')],
+        [state(below), isLive, isRevoked('parent_revoked')],
+        [state(expired), isLive, ['expired', { kind: 'expired', at: expired.task.expiresAt }, LATER, LATER]],
+        [state(live), isLive, isLive],
+        [tokenState, { kind: 'live' }, { kind: 'revoked', at: LATER, reason: 'operator_kill_switch' }],
+        [fact('agent_has_tasks', killed.agent.agentId), true, true],
+      ],
+    };
+  },
+
+  delete_tasks() {
+    const [{ task, grantHash, given }, other] = [aTask(), aTask()];
+    const sponsorOf = (taskId: TaskId) => fact('task_sponsor', taskId);
+    return {
+      given: [...given, ...other.given],
+      effect: { effect: 'delete_tasks', taskIds: [task.taskId] },
+      seen: [
+        [sponsorOf(task.taskId), task.sponsorKey, undefined],
+        [fact('grant_agent', grantHash), task.agentId, undefined],
+        [fact('agent_has_tasks', task.agentId), true, false],
+        [sponsorOf(other.task.taskId), other.task.sponsorKey, other.task.sponsorKey],
+      ],
+    };
+  },
+
+  revoke_token() {
+    const { task, given } = aTask({ status: { listId: randomUUID(), index: 5 } });
+    const { taskId, status, expiresAt } = task;
+    const [tokenId, another] = [makeTokenId(ulid()), makeTokenId(ulid())];
+    const live = { taskState: { kind: 'live' }, taskExpiresAt: expiresAt, agentEnabled: true };
+    const revocation = { at: LATER, reason: 'client_revoked' } as const;
+    const unrevoked = { ...live, tokenRevocation: undefined };
+    const { listId = '' } = status ?? {};
+    const list = { effect: 'insert_status_list', audience: task.audience, listId, entries: 16, at: NOON } as const;
+    const onList: See = async ({ statusLists }) => (await statusLists.find(listId))?.withRevokedToken;
+    return {
+      given: [...given, list],
+      effect: { effect: 'revoke_token', tokenId, taskId, ...revocation, forgetAt: plusSeconds(NOON, 420) },
+      seen: [
+        [fact('token_revoked', tokenId), false, true],
+        [fact('token_revoked', another), false, false],
+        [({ tasks }) => tasks.tokenFacts(tokenId, taskId), unrevoked, { ...live, tokenRevocation: revocation }],
+        [({ tasks }) => tasks.tokenFacts(another, taskId), unrevoked, unrevoked],
+        [({ tasks }) => tasks.tokenFacts(tokenId, makeTaskId(ulid())), undefined, undefined],
+        [onList, [], [5]],
+      ],
+    };
+  },
+
+  insert_status_list() {
+    const list = { listId: randomUUID(), audience: `https://é.example/${randomUUID()}`, entries: 16 };
+    const { listId, audience, entries } = list;
+    const found = { entries, ended: [], suspended: [], withRevokedToken: [] };
+    return {
+      effect: { effect: 'insert_status_list', ...list, at: NOON },
+      seen: [
+        [fact('open_status_list', audience), undefined, { listId, hasRoom: true, isOnly: true }],
+        [fact('status_slot', { audience, draws: [35] }), undefined, { listId, entries, free: [3] }],
+        [fact('status_slot', { audience: 'https://other.example', draws: [35] }), undefined, undefined],
+        [({ statusLists }) => statusLists.find(listId), undefined, found],
+      ],
+    };
+  },
+
+  close_status_list() {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const audience = `https://${randomUUID()}.example`;
+    const list = (listId: string, at: typeof NOON) =>
+      ({ effect: 'insert_status_list', listId, audience, entries: 16, at }) as const;
+    const open = { hasRoom: true };
+    return {
+      given: [list(second, LATER), list(first, NOON)],
+      effect: { effect: 'close_status_list', listId: first, at: LATER },
+      seen: [
+        [
+          fact('open_status_list', audience),
+          { ...open, listId: first, isOnly: false },
+          { ...open, listId: second, isOnly: true },
+        ],
+        [async ({ statusLists }) => (await statusLists.list()).includes(first), true, true],
+      ],
+    };
+  },
+
+  append() {
+    const renewed = aTask({ delegationDepth: 3 });
+    const [killed, expired] = [aTask(), aTask()];
+    const all = [renewed, killed, expired];
+    const kill = end('revoked', 'operator_kill_switch');
+    const over = end('expired', 'task_ttl_elapsed');
+    const least: LedgerEntry = { at: everything.at, event: 'admin.denied', decision: 'allow' };
+    const of = ({ task }: typeof renewed, more: object) => {
+      const { taskId, agentId, sponsor, audience, delegationDepth } = task;
+      const scope = formatScope(task.scope);
+      return { at: LATER, taskId, agentId, sponsor, audience, scope, delegationDepth, decision: 'allow', ...more };
+    };
+    const { grantHash } = renewed;
+    const grant = { grantHash, scope: ['jira:read'], renewals: 9, unrecorded: 5, renewedAt: NOON };
+    const ends = [kill, kill, over];
+    return {
+      given: [...all.flatMap(({ given }) => given), { effect: 'update_grant', ...grant }],
+      effect: {
+        effect: 'append',
+        entries: [everything, least],
+        ended: {
+          tasks: all.map(({ task: { taskId } }, nth) => ({ taskId, end: ends[nth] ?? kill })),
+          at: LATER,
+          renewalsEvent: 'token.refreshed',
+        },
+      },
+      seen: [
+        [
+          records,
+          [],
+          [
+            everything,
+            least,
+            of(renewed, { event: 'token.refreshed', count: 5 }),
+            of(renewed, { event: 'task.revoked', reason: 'operator_kill_switch' }),
+            of(killed, { event: 'task.revoked', reason: 'operator_kill_switch' }),
+            of(expired, { event: 'task.expired', reason: 'task_ttl_elapsed' }),
+          ],
+        ],
+      ],
+    };
+  },
+} satisfies Partial<EffectRows>;
