@@ -26,7 +26,7 @@ export function ownAddressExamination(own: OwnAddress): Examination {
 }
 
 /** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
-export async function publishesKeys({ issuer, ask }: OwnAddress): Promise<boolean> {
+export async function publishesConfiguredKeys({ issuer, ask }: OwnAddress): Promise<boolean> {
   const answer = await ask();
   return !('problem' in answer) && answer.issuer === issuer && answer.missing.length === 0;
 }

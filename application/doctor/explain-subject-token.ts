@@ -134,27 +134,21 @@ async function describeSignature({ providerKeys }: SubjectTokenExplanation, jws:
   }
 }
 
+/** Judges a claim: the finding is `failed` if one of these reasons refuses the token, otherwise `ok`. */
+type Judge = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string) => NamedFinding;
+
 function describeClaims(service: SubjectTokenExplanation, read: Claims): readonly NamedFinding[] {
-  const { issuer: iss, audience: audiences, json: claims } = read;
-  const { sponsorKeyClaim, scopeClaim, clock, issuer } = service;
-  const now = clock.now();
-  const expected = { ...service, issuer: issuer ?? iss ?? '', now, latest: now };
+  const { json: claims } = read;
+  const now = service.clock.now();
+  const expected = { ...service, issuer: service.issuer ?? read.issuer ?? '', now, latest: now };
   const verdict = judgeSubjectToken(read, expected);
   const faults = verdict.kind === 'refused' ? verdict.faults : [];
-  const judged = (check: string, reasons: readonly SubjectReason[], sentence: string, remedy: string): NamedFinding => {
+  const judged: Judge = (check, reasons, sentence, remedy) => {
     const isFault = reasons.some((reason) => faults.includes(reason));
     return { check, ...(isFault ? failed(sentence, remedy) : ok(sentence)) };
   };
-  const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
   return [
-    issuer === undefined
-      ? { check: 'token iss', ...skipped(`${fromIssuer}; the identity provider could not be asked for its own.`) }
-      : judged(
-          'token iss',
-          ['subject_untrusted_issuer'],
-          `${fromIssuer}; that of the identity provider's access tokens is ${quoteSafely(issuer)}.`,
-          'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
-        ),
+    describeIssuer(judged, service, read.issuer),
     judged(
       'token exp',
       ['subject_missing_expiry', 'subject_expired'],
@@ -170,7 +164,7 @@ function describeClaims(service: SubjectTokenExplanation, read: Claims): readonl
     judged(
       'token aud',
       ['subject_audience_mismatch'],
-      describeAudiences(service, audiences),
+      describeAudiences(service, read.audience),
       'Ask the provider for a token for this audience, or see Service:UpstreamIdp:Audience and Service:Me:Audience.',
     ),
     judged(
@@ -191,19 +185,37 @@ function describeClaims(service: SubjectTokenExplanation, read: Claims): readonl
     judged(
       'token sponsor key',
       ['sponsor_key_missing'],
-      `${quoteSafely(sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
+      `${quoteSafely(service.sponsorKeyClaim)} is ${faults.includes('sponsor_key_missing') ? 'missing, or not usable as a sponsor key' : 'there'}.`,
       'Have the provider put the claim into its access tokens: 1 to 256 characters, no white space; or see Service:UpstreamIdp:SponsorKeyClaim.',
     ),
-    (member(claims, 'sid') ?? undefined) === undefined
-      ? { check: 'token sid', ...judgeTokenWithoutSession(service) }
-      : judged(
-          'token sid',
-          ['subject_malformed'],
-          'sid names a session.',
-          'A sid that is there must be a text of 1 to 256 characters.',
-        ),
-    describeScopes(claims, scopeClaim),
+    describeSession(judged, service, claims),
+    describeScopes(claims, service.scopeClaim),
   ];
+}
+
+function describeIssuer(judged: Judge, { issuer }: SubjectTokenExplanation, iss: string | undefined): NamedFinding {
+  const fromIssuer = `iss is ${iss === undefined ? 'missing' : quoteSafely(iss)}`;
+  if (issuer === undefined) {
+    return { check: 'token iss', ...skipped(`${fromIssuer}; the identity provider could not be asked for its own.`) };
+  }
+  return judged(
+    'token iss',
+    ['subject_untrusted_issuer'],
+    `${fromIssuer}; that of the identity provider's access tokens is ${quoteSafely(issuer)}.`,
+    'The two must be the same, letter by letter: see which provider issued the token, and Service:UpstreamIdp.',
+  );
+}
+
+function describeSession(judged: Judge, service: SubjectTokenExplanation, claims: JsonObject): NamedFinding {
+  if ((member(claims, 'sid') ?? undefined) === undefined) {
+    return { check: 'token sid', ...judgeTokenWithoutSession(service) };
+  }
+  return judged(
+    'token sid',
+    ['subject_malformed'],
+    'sid names a session.',
+    'A sid that is there must be a text of 1 to 256 characters.',
+  );
 }
 
 function describeAudiences(

@@ -7,6 +7,7 @@ import { isTextList, type JsonObject, member, textMember } from '../../domain/to
 import type { ClientTrial } from '../ports/identity-provider.ts';
 import { type Examination, type Finding, failed, ok, skipped, warning } from './examine.ts';
 import { describeProblem } from './problem.ts';
+import type { SignerMetadata } from './provider.ts';
 
 export interface PageClient {
   /** `sign-in` at the page `/me`, or `console`. */
@@ -26,8 +27,7 @@ export interface PageClient {
   readonly claims: readonly string[];
   /** Why the file of the client's secret, or of the scopes' descriptions, cannot be used; `undefined` if both can. */
   readonly fileProblem: () => Promise<string | undefined>;
-  /** The provider's metadata; `undefined` if it could not be read. */
-  readonly document: () => Promise<JsonObject | undefined>;
+  readonly metadata: () => Promise<SignerMetadata>;
   /** The endpoints of a sign-in that the metadata lacks, or names in a form that is not used. */
   readonly unusableEndpoints: (document: JsonObject) => readonly string[];
   /** Tries the client at the token endpoint. Resolves with `no_key` if there is no signing key to authenticate with. */
@@ -38,14 +38,15 @@ export interface PageClient {
 
 export function signInExaminations(client: PageClient): readonly Examination[] {
   return [
-    { check: `${client.check} provider`, examine: async () => judgeProvider(client, await client.document()) },
+    { check: `${client.check} provider`, examine: async () => judgeProvider(client, await client.metadata()) },
     { check: `${client.check} client`, examine: async () => examineClient(client) },
   ];
 }
 
-function judgeProvider({ check, hasSecret, unusableEndpoints }: PageClient, document: JsonObject | undefined): Finding {
+function judgeProvider({ check, hasSecret, unusableEndpoints }: PageClient, metadata: SignerMetadata): Finding {
   const [who, where] = check === 'console' ? ['Operators', 'the console'] : ['People', '/me'];
-  if (document === undefined) return skipped('Its metadata could not be read.');
+  if ('problem' in metadata) return skipped('Its metadata could not be read.');
+  const { document } = metadata;
   /** Whether the list is absent, or names one of these values. */
   const offers = (list: string, ...values: readonly string[]) => {
     const found = member(document, list);
@@ -89,8 +90,9 @@ function judgeProvider({ check, hasSecret, unusableEndpoints }: PageClient, docu
 async function examineClient(client: PageClient): Promise<Finding> {
   const problem = await client.fileProblem();
   if (problem !== undefined) return failed(problem, 'Correct the path, or the file.');
-  const document = await client.document();
-  if (document === undefined) return skipped(`The provider's metadata could not be read. ${registrationOf(client)}`);
+  const metadata = await client.metadata();
+  if ('problem' in metadata) return skipped(`The provider's metadata could not be read. ${registrationOf(client)}`);
+  const { document } = metadata;
   if (client.unusableEndpoints(document).length > 0) return skipped("The provider's metadata has no usable endpoints.");
   const trial = await client.tryClient(document);
   if (trial === 'no_key') return skipped(`There is no signing key to try the client with. ${registrationOf(client)}`);

@@ -65,29 +65,23 @@ const A_DAY = 24 * 60 * 60;
 const MIGRATE = 'Run `mandate migrate`.';
 const NOT_OPENED = 'The database could not be opened.';
 
+/** An examination that is skipped without a database or a schema. */
+type InSchema = (
+  check: string,
+  examine: (condition: StorageCondition, storage: OpenedStorage & { readonly kind: 'opened' }) => Promise<Finding>,
+) => Examination;
+
 /** @param opened the database, opened once for all examinations */
 export function storageExaminations(
   opened: Promise<OpenedStorage>,
-  {
-    clock,
-    isDevelopment,
-    monthsAhead,
-    checkpointInterval,
-    hasSink,
-    listEntries,
-    logoutsLeaveTasks,
-    transparencyLog,
-    kids,
-  }: StorageDependencies,
+  dependencies: StorageDependencies,
 ): readonly Examination[] {
+  const { clock, isDevelopment } = dependencies;
   const schema = opened.then((storage) => (storage.kind === 'opened' ? storage.condition.schema() : 'absent'));
   // Each examination handles the rejection itself. Without this line, Node would also report it as unhandled.
   schema.catch(() => undefined);
 
-  const inSchema = (
-    check: string,
-    examine: (condition: StorageCondition, storage: OpenedStorage & { readonly kind: 'opened' }) => Promise<Finding>,
-  ): Examination => ({
+  const inSchema: InSchema = (check, examine) => ({
     check,
     async examine() {
       const storage = await opened;
@@ -108,6 +102,24 @@ export function storageExaminations(
       return role === undefined ? judgeFile(exposure) : judgeRole(role, isDevelopment);
     }),
     inSchema('database writes', async (condition) => judgeWriting(await condition.writing())),
+    ...ledgerExaminations(inSchema, dependencies),
+    ...logoutExaminations(inSchema, dependencies),
+    ...statusListExaminations(inSchema, dependencies),
+    inSchema('database clock', (condition) => examineClock(condition, clock)),
+  ];
+}
+
+function ledgerExaminations(
+  inSchema: InSchema,
+  { clock, monthsAhead, checkpointInterval, hasSink, transparencyLog, kids }: StorageDependencies,
+): readonly Examination[] {
+  const inLog = (configured: ConfiguredLog) =>
+    inSchema('transparency log', async (condition) => {
+      const { newestCheckpoint } = await condition.sealing();
+      const problems = await condition.witnessProblems();
+      return judgeLog(await condition.log(), configured, newestCheckpoint?.checkpointId ?? 0, problems);
+    });
+  return [
     inSchema('ledger guards', async (condition) => judgeGuards(await condition.guards())),
     inSchema('ledger partitions', async (condition) =>
       judgePartitions(await condition.months(), clock.now(), monthsAhead),
@@ -121,35 +133,33 @@ export function storageExaminations(
       if (configured === undefined) return skipped('The signing keys could not be loaded.');
       return judgeSigners((await condition.sealing()).signers, configured);
     }),
-    ...(transparencyLog === undefined
-      ? []
-      : [
-          inSchema('transparency log', async (condition) => {
-            const { newestCheckpoint } = await condition.sealing();
-            const problems = await condition.witnessProblems();
-            return judgeLog(await condition.log(), transparencyLog, newestCheckpoint?.checkpointId ?? 0, problems);
-          }),
-        ]),
+    ...(transparencyLog === undefined ? [] : [inLog(transparencyLog)]),
     inSchema('outbox', async (condition) => judgeOutbox(await condition.outbox(), hasSink)),
-    ...(logoutsLeaveTasks
-      ? [
-          inSchema('logouts', async (condition) =>
-            judgeLogouts(await condition.logoutEndedNothing(plusSeconds(clock.now(), -A_DAY))),
-          ),
-        ]
-      : []),
-    ...(listEntries === undefined
-      ? []
-      : [
-          inSchema('status lists', async (condition) => {
-            // Millions of indices may take longer than a statement may: that is no fault of the service.
-            const lists = await condition.statusLists().catch(() => undefined);
-            if (lists === undefined) return skipped('Their indices could not be counted in time.');
-            return judgeUsage(lists, clock.now(), listEntries);
-          }),
-        ]),
-    inSchema('database clock', (condition) => examineClock(condition, clock)),
   ];
+}
+
+function logoutExaminations(
+  inSchema: InSchema,
+  { clock, logoutsLeaveTasks }: StorageDependencies,
+): readonly Examination[] {
+  if (!logoutsLeaveTasks) return [];
+  const examine = async (condition: StorageCondition) =>
+    judgeLogouts(await condition.logoutEndedNothing(plusSeconds(clock.now(), -A_DAY)));
+  return [inSchema('logouts', examine)];
+}
+
+function statusListExaminations(
+  inSchema: InSchema,
+  { clock, listEntries }: StorageDependencies,
+): readonly Examination[] {
+  if (listEntries === undefined) return [];
+  const examine = async (condition: StorageCondition) => {
+    // Millions of indices may take longer than a statement may: that is no fault of the service.
+    const lists = await condition.statusLists().catch(() => undefined);
+    if (lists === undefined) return skipped('Their indices could not be counted in time.');
+    return judgeUsage(lists, clock.now(), listEntries);
+  };
+  return [inSchema('status lists', examine)];
 }
 
 async function examineDatabase(opened: Promise<OpenedStorage>): Promise<Finding> {

@@ -10,7 +10,7 @@ import {
   examineConsoleAddress,
   type OwnAddress,
   ownAddressExamination,
-  publishesKeys,
+  publishesConfiguredKeys,
   sinkExamination,
 } from '../../application/doctor/address.ts';
 import {
@@ -87,6 +87,9 @@ interface Sources {
   readonly signing: ConfiguredSigning | undefined;
   readonly opened: Promise<OpenedStorage> | undefined;
   readonly own: OwnAddress | undefined;
+  /** Whether the provider could read the signing keys of these settings, as far as this machine sees. */
+  readonly publishesKeys: () => Promise<boolean>;
+  readonly upstream: SettingsSection<'Service:UpstreamIdp'> | undefined;
   readonly provider: Signer | undefined;
   /** The operators' own identity provider; `undefined` also if it is the one above. */
   readonly operatorProvider: Signer | undefined;
@@ -102,12 +105,16 @@ function openSources(settings: DoctorSettings, clock: Clock): Sources {
   const signing = signingSettings && configuredSigning(signingSettings, settings.isDevelopment);
   const issuer = settings.whole?.['Service:Issuer'];
   const operatorIssuer = operatorsOf(settings)?.issuer;
+  const own =
+    issuer === undefined ? undefined : { issuer, ask: askedOnce(() => askOwnAddress(issuer, signing, access)) };
   return {
     settings,
     access,
     signing,
     opened: database && openCondition(database),
-    own: issuer === undefined ? undefined : { issuer, ask: askedOnce(() => askOwnAddress(issuer, signing, access)) },
+    own,
+    publishesKeys: async () => own !== undefined && publishesConfiguredKeys(own),
+    upstream,
     provider: upstream && signerAt(upstreamLocation(upstream), access),
     operatorProvider:
       operatorIssuer === undefined ? undefined : signerAt({ kind: 'issuer', issuer: operatorIssuer }, access),
@@ -126,7 +133,7 @@ function allExaminations(sources: Sources): readonly Examination[] {
     ...ofStorage(sources),
     ...ofProvider(sources),
     ...ofPage(sources),
-    ...ofReceivers(settings, access),
+    ...ofReceivers(sources),
     ...ofOperators(sources),
     ...ofConsole(sources),
     ...ofAgentKeys(settings),
@@ -174,7 +181,7 @@ function invalidSettings(...checks: readonly string[]): readonly Examination[] {
   return checks.map((check) => ({ check, examine: async () => skipped('Its settings are wrong.') }));
 }
 
-function ofStorage({ settings, signing, opened, access }: Sources): readonly Examination[] {
+function ofStorage({ settings, signing, opened, upstream, access }: Sources): readonly Examination[] {
   const audit = settings.section('Service:Audit');
   if (opened === undefined || audit === undefined) return invalidSettings('database');
   return storageExaminations(opened, {
@@ -184,7 +191,7 @@ function ofStorage({ settings, signing, opened, access }: Sources): readonly Exa
     checkpointInterval: audit['Service:Audit:Checkpoint:Interval'],
     hasSink: sinkChoice(audit) !== undefined,
     listEntries: statusLists(settings)?.['Service:StatusLists:Entries'],
-    logoutsLeaveTasks: logoutsLeaveTasks(settings.section('Service:UpstreamIdp')),
+    logoutsLeaveTasks: logoutsLeaveTasks(upstream),
     transparencyLog: configuredLog(settings),
     kids: async () => signing?.kids(),
   });
@@ -196,8 +203,7 @@ function logoutsLeaveTasks(upstream: SettingsSection<'Service:UpstreamIdp'> | un
 }
 
 function ofProvider(sources: Sources): readonly Examination[] {
-  const { settings, provider } = sources;
-  const upstream = settings.section('Service:UpstreamIdp');
+  const { upstream, provider } = sources;
   if (upstream === undefined || provider === undefined) return invalidSettings('provider discovery', 'sponsor check');
   const chosen = sponsorCheckChoice(upstream);
   return [
@@ -209,7 +215,7 @@ function ofProvider(sources: Sources): readonly Examination[] {
 async function sponsorQueries(
   chosen: PolledChoice,
   provider: Signer,
-  { signing, own, access }: Sources,
+  { signing, publishesKeys, access }: Sources,
 ): Promise<SponsorQueries | 'unusable'> {
   const keys = await signing?.signingKeys();
   if (keys === undefined) return 'unusable';
@@ -224,7 +230,7 @@ async function sponsorQueries(
     hasBearerToken: client === undefined,
     metadata: provider.metadata,
     tryUsers: () => tryUsers(usersService(chosen, keys, { current }, access)),
-    publishesKeys: async () => own !== undefined && publishesKeys(own),
+    publishesKeys,
   };
 }
 
@@ -238,7 +244,7 @@ function ofSignIn(
   client: ConfiguredClient,
   settings: Settings,
   provider: Signer,
-  { signing, own, access }: Sources,
+  { signing, publishesKeys, access }: Sources,
 ): readonly Examination[] {
   const { clientId, returnAddress: redirectUri, secretSetting } = client;
   const assertionAudience = settings['Service:UpstreamIdp:ClientAssertionAudience'];
@@ -248,17 +254,14 @@ function ofSignIn(
     assertionAudience,
     issuer: settings['Service:Issuer'],
     hasSecret: settings[secretSetting] !== undefined,
-    async document() {
-      const metadata = await provider.metadata();
-      return 'problem' in metadata ? undefined : metadata.document;
-    },
+    metadata: provider.metadata,
     unusableEndpoints: (document) => unusableEndpoints(document, isPlain),
     async tryClient(document) {
       const clientSecret = await loadClientSecret(settings, secretSetting);
       const tried = { clientId, clientSecret, redirectUri, assertionAudience };
       return clientTrial(tried, document, await signing?.signingKeys(), access);
     },
-    publishesKeys: async () => own !== undefined && publishesKeys(own),
+    publishesKeys,
   });
 }
 
@@ -274,18 +277,14 @@ function ofPage(sources: Sources): readonly Examination[] {
     secretSetting: 'Service:Me:ClientSecret:Path',
     returnAddress: `${whole['Service:Issuer']}/me/callback`,
     signedOutAddress: `${whole['Service:Issuer']}/me/signed-out`,
-    claims: claimsOf(whole),
+    claims: [...claimsOf(whole), ...(whole['Service:Me:Pause'] ? ['auth_time (to pause agents)'] : [])],
     fileProblem: () => pageFileProblem(whole),
   };
   return ofSignIn(client, whole, provider, sources);
 }
 
-function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly Examination[] {
-  const [upstream, scim, ssf] = [
-    settings.section('Service:UpstreamIdp'),
-    settings.section('Service:Scim'),
-    settings.section('Service:Ssf'),
-  ];
+function ofReceivers({ settings, upstream, access }: Sources): readonly Examination[] {
+  const [scim, ssf] = [settings.section('Service:Scim'), settings.section('Service:Ssf')];
   if (upstream === undefined || scim === undefined || ssf === undefined) return invalidSettings('receivers');
   const transmitter = transmitterChoice(ssf);
   return receiverExaminations({
@@ -298,9 +297,9 @@ function ofReceivers(settings: DoctorSettings, access: NetworkAccess): readonly 
   });
 }
 
-function ofOperators({ settings, operatorProvider }: Sources): readonly Examination[] {
-  const [upstream, section] = [settings.section('Service:UpstreamIdp'), settings.section('Service:Operators')];
-  if (upstream === undefined || section === undefined) return invalidSettings('operators');
+function ofOperators({ settings, upstream, operatorProvider }: Sources): readonly Examination[] {
+  if (upstream === undefined || settings.section('Service:Operators') === undefined)
+    return invalidSettings('operators');
   const chosen = operatorsOf(settings);
   if (chosen === undefined) return [];
   const vacant = operatorRoles.filter((role) => chosen.roles[role] === undefined);

@@ -91,6 +91,12 @@ describe('The pictures of the console', function () {
     return context.newPage();
   };
 
+  /** Whether the foot of the page begins where its heading does. */
+  const isAligned = (page: Page): Promise<boolean> =>
+    page.evaluate(
+      "new Set([...document.querySelectorAll('h1, footer summary')].map((part) => part.getBoundingClientRect().left)).size === 1",
+    );
+
   /** What the picture shows of the scripts. */
   const prepare: Partial<Record<ScreenName, (page: Page) => Promise<unknown>>> = {
     async now(page) {
@@ -107,7 +113,7 @@ describe('The pictures of the console', function () {
   };
 
   for (const colorScheme of isForDocs ? schemes : looksByLength(schemes)) {
-    it(`show every screen, ${colorScheme}: axe finds nothing, and it fits a phone`, async () => {
+    it(`show every screen, ${colorScheme}: axe finds nothing, it fits a phone, and its foot is aligned`, async () => {
       const [desktop, phone] = [
         await signedIn({ colorScheme }),
         await signedIn({ ...devices.phone, viewport: { width: 360, height: 740 }, colorScheme }),
@@ -125,7 +131,10 @@ describe('The pictures of the console', function () {
         await phone.goto(`${running.origin}${addresses[name]}`);
         await screenshot(phone, `console-${name}-${colorScheme}-phone`);
         const width = await phone.evaluate('document.documentElement.scrollWidth');
-        if (found.length > 0 || wide > 1100 || Number(width) > 360) faults[name] = { found, wide, width };
+        const aligned = [await isAligned(desktop), await isAligned(phone)];
+        if (found.length > 0 || wide > 1100 || Number(width) > 360 || aligned.includes(false)) {
+          faults[name] = { found, wide, width, aligned };
+        }
       }
       expect(faults).to.deep.equal({});
       await desktop.context().close();

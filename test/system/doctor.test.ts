@@ -781,10 +781,15 @@ for (const kind of databasesByLength) {
         expect(client?.sentence).to.include(`${mandate.issuer}${path}`);
       }
       expect(client?.sentence).to.include('(private_key_jwt, ES256)');
-      const toEndpoint = await examine({ 'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint' });
-      expect(toEndpoint.find(({ check }) => check === 'sign-in client')?.sentence).to.include(
-        '(private_key_jwt, ES256, aud token endpoint)',
-      );
+      expect(client?.sentence).to.match(/ Its ID tokens need these claims: auth_time \(to pause agents\)\.$/);
+      const others = await examine({
+        'Service:UpstreamIdp:ClientAssertionAudience': 'token_endpoint',
+        'Service:UpstreamIdp:SponsorKeyClaim': 'oid',
+        'Service:Me:Pause': 'false',
+      });
+      const other = others.find(({ check }) => check === 'sign-in client');
+      expect(other?.sentence).to.include('(private_key_jwt, ES256, aud token endpoint)');
+      expect(other?.sentence).to.match(/ Its ID tokens need these claims: oid\.$/);
       const without = await examine({ 'Service:Me:ClientId': undefined });
       expect(without.filter(({ check }) => check.startsWith('sign-in'))).to.deep.equal([]);
       const server = await startLoopback(answering({}));

@@ -214,11 +214,11 @@ ${next !== undefined && html`<a class="button" href="${base}/me?after=${encodeUR
 
 /** `data-signed-in`: the script removes it when the session is over. */
 function signOutEverywhere(view: MeView, words: Texts): Html {
-  const { title, means, now } = words.everywhere;
+  const { title, means } = words.everywhere;
   return html`<section aria-labelledby="everywhere" data-signed-in>
 <div class="heading"><h2 id="everywhere">${title}</h2></div>
 <p class="quiet">${means}</p>
-${form(view, '/me/sign-out', html`<input type="hidden" name="everywhere" value="yes"><button>${now}</button>`)}
+${form(view, '/me/sign-out', html`<input type="hidden" name="everywhere" value="yes"><button>${title}</button>`)}
 </section>`;
 }
 

@@ -132,7 +132,7 @@ describe('The example of Better Auth', function () {
     await page.getByRole('button', { name: 'Agree' }).click();
     await page.getByText('viewer, responder').waitFor();
     await page.goto(`${mandate.issuer}/me`);
-    await page.getByRole('button', { name: 'Sign out here and at my organisation' }).click();
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.waitForURL(`${mandate.issuer}/me/signed-out`);
     await page.goto(`${mandate.issuer}/me`);
     await page.getByLabel('Password').waitFor();

@@ -231,7 +231,7 @@ describe('With Glewlwyd', function () {
 
     it('is asked for again after Sign out everywhere and the button of Glewlwyd', async () => {
       const page = await signedInPage();
-      await page.getByRole('button', { name: 'Sign out here and at my organisation' }).click();
+      await page.getByRole('button', { name: 'Sign out everywhere' }).click();
       await page.getByText(`Then you will be redirected to: ${mandate.issuer}/me/signed-out`).waitFor();
       await page.getByRole('button', { name: 'Logout' }).click();
       // Its page shows the way back, and does not take it.

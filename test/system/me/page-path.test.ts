@@ -41,7 +41,7 @@ for (const database of databasesByLength) {
       await page.goto(`${mandate.issuer}/me/sign-in?to=resume`);
       await page.getByRole('button', { name: 'Let agents act for me again' }).click();
       expect(page.url()).to.equal(`${mandate.issuer}/me`);
-      await page.getByRole('button', { name: 'Sign out here and at my organisation' }).click();
+      await page.getByRole('button', { name: 'Sign out everywhere' }).click();
       await page.waitForURL((url) => url.origin === mandate.provider.issuer);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.waitForURL(`${mandate.issuer}/me/signed-out`);

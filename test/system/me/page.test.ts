@@ -82,7 +82,7 @@ for (const database of databasesByLength) {
       // The provider still knows the person.
       await page.goto(`${mandate.issuer}/me`);
       await shot(page, '4 sign out everywhere');
-      await press(page, 'Sign out here and at my organisation');
+      await press(page, 'Sign out everywhere');
       await page.waitForURL((url) => url.origin === mandate.provider.issuer);
       await press(page, 'Sign out');
       await page.waitForURL(`${mandate.issuer}/me/signed-out`);

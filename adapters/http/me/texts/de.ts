@@ -13,7 +13,6 @@ export const de: Texts = {
     title: 'Überall abmelden',
     means:
       'Der Knopf ganz oben meldet Sie nur von dieser Seite ab. Dieser beendet auch Ihre Sitzung bei Ihrer Organisation. Aufgaben, die Agenten in dieser Sitzung begonnen haben, können damit enden.',
-    now: 'Hier und bei meiner Organisation abmelden',
   },
   live: 'Jetzt',
   history: 'Beendet',

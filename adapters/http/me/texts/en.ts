@@ -13,7 +13,6 @@ export const en: Texts = {
     title: 'Sign out everywhere',
     means:
       'The button at the top signs you out of this page only. This one also ends your session at your organisation. Tasks that agents began in that session may end with it.',
-    now: 'Sign out here and at my organisation',
   },
   live: 'Now',
   history: 'Ended',

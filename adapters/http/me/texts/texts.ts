@@ -36,8 +36,8 @@ export interface Texts {
   readonly skip: string;
   readonly signedInAs: (person: Html) => Html;
   readonly signOut: string;
-  /** The sign-out at the identity provider too. */
-  readonly everywhere: { readonly title: string; readonly means: string; readonly now: string };
+  /** The sign-out at the identity provider too. The title is also on the button. */
+  readonly everywhere: { readonly title: string; readonly means: string };
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;

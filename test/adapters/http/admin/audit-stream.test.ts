@@ -87,8 +87,10 @@ describe('The stream of records', () => {
   it('ends for all listeners when it is closed, and refuses later ones', async () => {
     times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
     const clients = await Promise.all([openEventStream(url, {}), openEventStream(url, {})]);
+    const opening = stream.open(undefined, { surface: 'api', person: undefined });
     stream.close();
     await Promise.all(clients.map(({ ended }) => ended));
+    expect(await opening).to.deep.equal({ kind: 'full' });
     expect((await fetch(url)).status).to.equal(503);
   });
 
