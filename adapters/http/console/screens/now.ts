@@ -163,7 +163,7 @@ async function readNow({ admin, audit, overview, now, may }: ScreenContext): Pro
   const [live, newest, blocked, backlog, denials] = await Promise.all([
     overview.countLive(undefined),
     admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
-    overview.countBlocks(),
+    overview.sponsors.countBlocks(MOST_COUNTED),
     overview.backlog(),
     may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
   ]);

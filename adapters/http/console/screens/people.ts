@@ -150,7 +150,7 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promi
   const { admin, overview, now, formToken } = context;
   const [blocks, pendingUntil, live, newest] = await Promise.all([
     admin.findBlocks(sponsorKey),
-    overview.twoPersons ? overview.liftPendingUntil(sponsorKey) : undefined,
+    overview.twoPersons ? overview.sponsors.liftPendingUntil(sponsorKey, await overview.earliest()) : undefined,
     overview.countLive({ sponsorKey }),
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);
