@@ -97,13 +97,20 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
   },
   sealedTrees: ({ storage, signingKeys, clock }) =>
     sealedTrees({
-      ...{ checkpoints: storage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
-      ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
+      checkpoints: storage.checkpoints,
+      verifier: checkpointVerifier(signingKeys.published()),
+      clock,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
     }),
   trustedChain: ({ settings, storage, signingKeys, log }) =>
     trustedChain({
-      ...{ checkpoints: storage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
-      ...{ isKeyGenerated: signingKeyChoices(settings).length === 0, hash: sha256Bytes, turn: eventLoopTurn, log },
+      checkpoints: storage.checkpoints,
+      verifier: checkpointVerifier(signingKeys.published()),
+      isKeyGenerated: signingKeyChoices(settings).length === 0,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      log,
     }),
   transparencyLog: (parts) => parts.openLog?.(parts),
   recordStream: ({ settings, storage: { ledger, checkpoints } }) =>

@@ -43,8 +43,13 @@ function meApi(parts: Parts, provider: SignIn | undefined): Traceable<MeSurface>
     audience === undefined
       ? undefined
       : {
-          ...{ providerKeys: providerKeys.anonymous, clock, sharedTime: clockWatch },
-          ...{ audience, foreignAudience, sponsorKeyClaim, refuseBound },
+          providerKeys: providerKeys.anonymous,
+          clock,
+          sharedTime: clockWatch,
+          audience,
+          foreignAudience,
+          sponsorKeyClaim,
+          refuseBound,
         };
   return traceable(parts, (storage) => {
     const { tasks, sponsors, ledger, checkpoints } = storage;

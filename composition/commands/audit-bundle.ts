@@ -178,8 +178,14 @@ async function write(
   ];
   const text = makeBundle(
     {
-      ...{ ledger: storage.ledger, checkpoints: storage.checkpoints, hash: sha256Bytes, digest: runningDigest },
-      ...{ verifier, clock: systemClock(), turn: eventLoopTurn, keys: knownKeys(checkpointKeys) },
+      ledger: storage.ledger,
+      checkpoints: storage.checkpoints,
+      hash: sha256Bytes,
+      digest: runningDigest,
+      verifier,
+      clock: systemClock(),
+      turn: eventLoopTurn,
+      keys: knownKeys(checkpointKeys),
       log: state && (await logOf({ settings, storage }, state, logKeys)),
     },
     selection,

@@ -150,7 +150,9 @@ export function operatorsChoice(
     responder: settings['Service:Operators:Roles:Responder'],
   };
   return {
-    ...{ audience, roles, roleClaim: settings['Service:Operators:RoleClaim'] },
+    audience,
+    roles,
+    roleClaim: settings['Service:Operators:RoleClaim'],
     issuer: issuer === settings['Service:UpstreamIdp:Issuer'] ? undefined : issuer,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
   };

@@ -95,14 +95,18 @@ export function witnessServe(request: WitnessServeRequest): Promise<number> {
     try {
       const signer = await signerOf(file.vkey, request);
       const clock = witnessClock({
-        ...{ clock: systemClock(), monotonic: () => performance.now(), logs: file.logs, log },
+        clock: systemClock(),
+        monotonic: () => performance.now(),
+        logs: file.logs,
+        log,
         origins: logKeys.map(({ name }) => name),
       });
       const witness = { signer, logs: file.logs, logKeys, verify: verifyEd25519, hash: sha256Bytes, clock };
       await untilToldToStop(async (told) => {
         const app = witnessApp({
           cosign: (body) => cosignCheckpoint(witness, body),
-          ...{ readiness: [file.readiness, clock.readiness], log },
+          readiness: [file.readiness, clock.readiness],
+          log,
         });
         const names = { host: '--host', port: '--port' };
         const server = await listen({ HOST: request.host, PORT: request.port }, { ...app, log }, names);
