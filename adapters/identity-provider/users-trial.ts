@@ -1,6 +1,6 @@
 /**
- * Tries whether the users service answers about people, without a person: it is asked about an id that nobody has, and for a
- * path that it cannot have. A wrong address would be answered alike for both.
+ * Tries whether the users service answers about people. The trial needs no person: it asks for an unused id, and for a path
+ * that the service cannot have. At a wrong address the two answers are alike.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -472,7 +472,7 @@ for (const kind of databasesByLength) {
         [
           'finds a user with an unknown id',
           { status: 200, body: { enabled: true } },
-          /knows an id that nobody has/,
+          /finds a user with an unused id/,
           /UsersUrl/,
         ],
         ['is redirected', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],

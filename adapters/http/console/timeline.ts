@@ -36,7 +36,7 @@ export interface TokenBar {
   readonly revokedAt: Instant | undefined;
 }
 
-export type TimelineEventKind =
+type TimelineEventKind =
   | 'issued'
   | 'renewed'
   | 'narrowed'

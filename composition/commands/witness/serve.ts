@@ -16,7 +16,7 @@ import { printError, runCommand } from '../run-command.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
 import { fileOption, openState, readSigner } from './files.ts';
 
-export interface WitnessServeRequest {
+interface WitnessServeRequest {
   readonly key: string;
   readonly state: string;
   /** The verifier keys of the watched logs, as given. */

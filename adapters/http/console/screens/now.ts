@@ -19,7 +19,7 @@ import { taskTable } from '../parts/task-table.ts';
 import { clock, moment } from '../parts/times.ts';
 import { amount } from '../parts/words.ts';
 
-export interface NowView {
+interface NowView {
   readonly now: Instant;
   readonly live: LiveTaskCount;
   /** The newest live tasks. */
@@ -45,7 +45,7 @@ ${newestTasks(view)}
 }
 
 /** The parts that renewal.js replaces. */
-export function renderRenewed(view: NowView): Html {
+function renderRenewed(view: NowView): Html {
   return html`${figures(view)}
 ${newestTasks(view)}`;
 }
