@@ -39,8 +39,8 @@ const SECRET_BYTES = 32;
 const LONGEST_ID_TOKEN = 4096;
 
 /**
- * Keeps the ID token so that only the browser's secret opens it: from the database alone nobody can read what it says of
- * the person, or present it to the provider.
+ * Encrypts the ID token with the browser's secret. A copy of the database alone neither shows what the token says of the
+ * person, nor can be presented to the provider.
  */
 export function keepIdToken(sealing: Sealing, secret: string, idToken: Secret): KeptIdToken {
   const text = idToken.reveal();

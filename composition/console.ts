@@ -63,8 +63,8 @@ function overview(parts: Parts): OverviewSurface {
   const { settings, storage, clockWatch } = parts;
   return {
     countLive: async (of) => storage.tasks.countLive({ of, now: await clockWatch.earliest(), most: MOST_COUNTED }),
-    countBlocks: () => storage.sponsors.countBlocks(MOST_COUNTED),
-    liftPendingUntil: async (sponsorKey) => storage.sponsors.liftPendingUntil(sponsorKey, await clockWatch.earliest()),
+    sponsors: storage.sponsors,
+    earliest: () => clockWatch.earliest(),
     backlog: () => storage.backlog(),
     hasSink: sinkChoice(settings) !== undefined,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],

@@ -1,6 +1,6 @@
 /**
- * The wiring: the only file that imports every adapter. Each part has one factory, which names its dependencies and
- * gets their values. The container creates each part once. The service asks it once, for the parts that it starts.
+ * The wiring: the only file that imports every adapter. Each part has one factory, which names the parts that it needs.
+ * The container creates a part when its name is first read, and once.
  */
 
 import 'reflect-metadata/lite';
@@ -47,11 +47,7 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
     clockWatch({ clock, monotonic, databaseTime, log }),
   agentKeys: ({ settings, network, clock, log }) =>
     agentKeys(network, clock, log, { blockPrivateNetworks: settings['Service:AgentKeys:BlockPrivateNetworks'] }),
-  providerMetadata: ({ settings, network, log }) => {
-    const upstream = upstreamChoice(settings);
-    const location = upstream.kind === 'issuer' ? upstream : { kind: 'metadata_url' as const, url: upstream.url };
-    return discovery(location, network, log);
-  },
+  providerMetadata: ({ settings, network, log }) => discovery(upstreamChoice(settings), network, log),
   providerKeys: (parts) => providerKeys(parts.providerMetadata, parts.network, parts.clock, parts.log),
   transmitterKeys: ({ settings, network, clock, log }) => {
     const transmitter = transmitterChoice(settings);
@@ -98,13 +94,20 @@ const factories: { readonly [Name in keyof Made]: (parts: Parts) => Made[Name] }
   },
   sealedTrees: ({ sharedStorage, signingKeys, clock }) =>
     sealedTrees({
-      ...{ checkpoints: sharedStorage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
-      ...{ clock, hash: sha256Bytes, turn: eventLoopTurn },
+      checkpoints: sharedStorage.checkpoints,
+      verifier: checkpointVerifier(signingKeys.published()),
+      clock,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
     }),
   trustedChain: ({ settings, sharedStorage, signingKeys, log }) =>
     trustedChain({
-      ...{ checkpoints: sharedStorage.checkpoints, verifier: checkpointVerifier(signingKeys.published()) },
-      ...{ isKeyGenerated: signingKeyChoices(settings).length === 0, hash: sha256Bytes, turn: eventLoopTurn, log },
+      checkpoints: sharedStorage.checkpoints,
+      verifier: checkpointVerifier(signingKeys.published()),
+      isKeyGenerated: signingKeyChoices(settings).length === 0,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      log,
     }),
   transparencyLog: (parts) => parts.openLog?.(parts),
   recordStream: ({ settings, sharedStorage: { ledger, checkpoints } }) =>

@@ -72,7 +72,8 @@ export function jobs(parts: Parts): Jobs {
       {
         ...spread(SEALING, settings['Service:Audit:Checkpoint:Interval'], once.seal),
         follower: transparencyLog && {
-          ...{ name: 'growing the transparency log', run: once.growLog },
+          name: 'growing the transparency log',
+          run: once.growLog,
           follower: { name: 'asking the witnesses of the log', run: once.askWitnesses },
         },
       },

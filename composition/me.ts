@@ -41,8 +41,13 @@ function meApi(parts: Parts, provider: SignIn | undefined): MeSurface {
     audience === undefined
       ? undefined
       : {
-          ...{ providerKeys: providerKeys.anonymous, clock, sharedTime: clockWatch },
-          ...{ audience, foreignAudience, sponsorKeyClaim, refuseBound },
+          providerKeys: providerKeys.anonymous,
+          clock,
+          sharedTime: clockWatch,
+          audience,
+          foreignAudience,
+          sponsorKeyClaim,
+          refuseBound,
         };
   const { storage } = parts;
   const { tasks, sponsors, ledger, checkpoints } = storage;

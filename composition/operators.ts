@@ -24,7 +24,11 @@ export function operators(parts: Parts): Operators | undefined {
   if (chosen === undefined) return undefined;
   const { audience, roleClaim, roles, twoPersons } = chosen;
   const validation = {
-    ...{ providerKeys: (operatorKeys ?? providerKeys).anonymous, clock, sharedTime: clockWatch, roleClaim, roles },
+    providerKeys: (operatorKeys ?? providerKeys).anonymous,
+    clock,
+    sharedTime: clockWatch,
+    roleClaim,
+    roles,
     // A token for both would be in the hands of agents.
     foreignAudience: settings['Service:UpstreamIdp:Audience'],
     sponsorKeyClaim: settings['Service:UpstreamIdp:SponsorKeyClaim'],
@@ -37,7 +41,10 @@ export function operators(parts: Parts): Operators | undefined {
         : validateOperator({ ...validation, audience }, token, trace),
     refuseRole: (person, route) =>
       storage.decide(refuseOperator, {
-        ...{ at: clock.now(), event: 'admin.denied', decision: 'deny', reason: 'operator_role_missing' },
+        at: clock.now(),
+        event: 'admin.denied',
+        decision: 'deny',
+        reason: 'operator_role_missing',
         detail: refusedActDetail(person, route),
       }),
     refuseUnchecked: async (trace) =>

@@ -21,8 +21,15 @@ function backchannelLogout(parts: Parts): Parts['receivers']['backchannelLogout'
   const refuseLoggedOut = settings['Service:UpstreamIdp:BackchannelLogout:RefuseLoggedOut'];
   const endTasksWithoutSession = settings['Service:UpstreamIdp:BackchannelLogout:EndTasksWithoutSession'];
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, providerKeys: providerKeys.anonymous, clients, operators },
-    ...{ refuseLoggedOut, endTasksWithoutSession },
+    anonymous,
+    clock,
+    sharedTime: clockWatch,
+    log,
+    providerKeys: providerKeys.anonymous,
+    clients,
+    operators,
+    refuseLoggedOut,
+    endTasksWithoutSession,
   };
   return {
     accept: (logoutToken, trace) => acceptLogout({ ...service, decisions: parts.storage }, logoutToken, trace),
@@ -65,7 +72,12 @@ function events(parts: Parts): Parts['receivers']['events'] {
   if (transmitter === undefined || transmitterKeys === undefined) return undefined;
   const { audience, credentials } = transmitter;
   const service = {
-    ...{ anonymous, clock, sharedTime: clockWatch, log, transmitterKeys, audience },
+    anonymous,
+    clock,
+    sharedTime: clockWatch,
+    log,
+    transmitterKeys,
+    audience,
     upstreamIssuers: upstreamIssuers(parts),
   };
   return {

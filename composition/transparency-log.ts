@@ -48,19 +48,39 @@ export function transparencyLog({
   const signer = noteSigner;
   const { transparencyLog: stored, checkpoints, ledger } = storage;
   const keys = listedKeys({
-    ...{ log: stored, ledger, checkpoints, trees, chain, signingKeys, signer, clock },
-    ...{ verifierOf: checkpointVerifier, hash: sha256Bytes },
+    log: stored,
+    ledger,
+    checkpoints,
+    trees,
+    chain,
+    signingKeys,
+    signer,
+    clock,
+    verifierOf: checkpointVerifier,
+    hash: sha256Bytes,
   });
   const reader = logReader({ log: stored, keys, checkpoints, clock });
   const pass = logGrowing({
-    ...{ log: stored, checkpoints, chain, signer, hash: sha256Bytes, turn: eventLoopTurn },
+    log: stored,
+    checkpoints,
+    chain,
+    signer,
+    hash: sha256Bytes,
+    turn: eventLoopTurn,
     hasWitnesses: chosen.witnesses.length > 0,
   });
   const { witnessTimeout } = chosen;
   const names = chosen.witnesses.map(({ key }) => key.name);
   const askWitnesses = logWitnessing({
-    ...{ transparencyLog: stored, witnesses: chosen.witnesses, quorum: chosen.quorum, clock, sharedTime, log },
-    ...{ ask: httpWitnesses(network, 1000 * chosen.witnessTimeout), verify: verifyEd25519, hash: sha256Bytes },
+    transparencyLog: stored,
+    witnesses: chosen.witnesses,
+    quorum: chosen.quorum,
+    clock,
+    sharedTime,
+    log,
+    ask: httpWitnesses(network, 1000 * chosen.witnessTimeout),
+    verify: verifyEd25519,
+    hash: sha256Bytes,
   });
   let hasRecordedKeys = false;
   let loggedAtStart: number | undefined;

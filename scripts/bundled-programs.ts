@@ -49,8 +49,14 @@ export function threadProgram(source: string | URL): string {
 function build(options: BuildOptions): void {
   const requiring = "import { createRequire as requiring } from 'node:module';";
   buildSync({
-    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', sourcemap: true, logLevel: 'error' },
-    ...{ external: STAYS_OUTSIDE, banner: { js: `${requiring}\nconst require = requiring(import.meta.url);` } },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    logLevel: 'error',
+    external: STAYS_OUTSIDE,
+    banner: { js: `${requiring}\nconst require = requiring(import.meta.url);` },
     ...options,
   });
 }

@@ -20,18 +20,23 @@ interface Picture {
 
 const pictures: Readonly<Record<string, Picture>> = {
   'me-tasks': {
-    view: aBusyView({ live: aBusyView().live.slice(1), history: [] }),
+    view: aBusyView({ live: aBusyView().live.slice(1), history: [], signsOutEverywhere: true }),
     language: 'en',
     device: 'phone',
     colorScheme: 'light',
   },
   'me-history': {
-    ...{ view: aBusyView({ live: [], notice: { kind: 'stopped', amount: 3 } }), language: 'en' },
-    ...{ device: 'desktop', colorScheme: 'dark', opened: 'ask-pause' },
+    view: aBusyView({ live: [], notice: { kind: 'stopped', amount: 3 }, signsOutEverywhere: true }),
+    language: 'en',
+    device: 'desktop',
+    colorScheme: 'dark',
+    opened: 'ask-pause',
   },
   'me-paused': {
-    ...{ view: aView({ live: [], history: [], pausedAt: plusSeconds(now, -90) }), language: 'de' },
-    ...{ device: 'phone', colorScheme: 'light' },
+    view: aView({ live: [], history: [], pausedAt: plusSeconds(now, -90), signsOutEverywhere: true }),
+    language: 'de',
+    device: 'phone',
+    colorScheme: 'light',
   },
 };
 

@@ -57,7 +57,9 @@ export function agentRequests(issuer: string, provider: IdentityProvider, lifeti
       }),
     refresh: (agent, grant) =>
       form('/oauth2/token', {
-        ...{ grant_type: 'refresh_token', refresh_token: grant, resource: AUDIENCE },
+        grant_type: 'refresh_token',
+        refresh_token: grant,
+        resource: AUDIENCE,
         ...authentication(agent),
       }),
     revoke: (agent, token) => form('/oauth2/revoke', { token, ...authentication(agent) }),
@@ -139,7 +141,8 @@ export function signalRequests(provider: IdentityProvider, transmitter: Transmit
       return form('/backchannel-logout', { logout_token: token });
     },
     disableByEvent: (sub) => ({
-      ...{ method: 'POST', path: '/events' },
+      method: 'POST',
+      path: '/events',
       headers: { authorization: `Bearer ${PUSH_CREDENTIAL}`, 'content-type': 'application/secevent+jwt' },
       body: transmitter.sign({
         sub_id: { format: 'opaque', id: sub },

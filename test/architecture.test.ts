@@ -71,7 +71,7 @@ function folderCircles(sources: ReadonlyMap<string, string>): readonly string[] 
 function lint(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mandate-layers-'));
   try {
-    for (const name of ['biome.json', 'architecture.grit']) cpSync(name, join(folder, name));
+    for (const name of ['biome.json', 'architecture.grit', 'plain-objects.grit']) cpSync(name, join(folder, name));
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     for (const [path, source] of files) {
       mkdirSync(join(folder, dirname(path)), { recursive: true });
@@ -406,6 +406,15 @@ describe('The lint of the architecture', function () {
   it('reports a decorator in every layer except composition', () => {
     expectFound(undecorated);
     expectNone(wired);
+  });
+
+  const spreads = ['const a = { ...{ b, c }, d };', 'call({ ...{ b } });', 'const a = { b, ...{ c: 1 } };'].flatMap(
+    (source) => ['domain', 'composition', 'scripts', 'test/support'].map((folder) => add(folder, 'spread', source)),
+  );
+  const merged = add('domain', 'merged', 'const a = { ...b, ...(c ? { d } : {}), ...call({ e }) };');
+  it('reports a spread of an object literal in every folder', () => {
+    expectFound(spreads);
+    expectNone([merged]);
   });
 
   files.set('domain/circle/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;");

@@ -144,20 +144,17 @@ describe('The dates of a token', () => {
         const log = capturedLog();
         const signing = signIn(
           {
-            ...{ clientId: CLIENT, clientSecret: new Secret('a secret of thirty-two characters') },
-            ...{
-              redirectUri: `${HERE}/me/callback`,
-              signedOutUri: `${HERE}/me/signed-out`,
-              sponsorKeyClaim: 'sub',
-              assertionAudience: 'issuer',
-            },
+            clientId: CLIENT,
+            clientSecret: new Secret('a secret of thirty-two characters'),
+            redirectUri: `${HERE}/me/callback`,
+            signedOutUri: `${HERE}/me/signed-out`,
+            sponsorKeyClaim: 'sub',
+            assertionAudience: 'issuer',
           },
           {
-            ...{
-              metadata: { document: async () => document, cachedDocument: () => document, isPlain: false },
-              providerKeys,
-              log,
-            },
+            metadata: { document: async () => document, cachedDocument: () => document, isPlain: false },
+            providerKeys,
+            log,
             clock,
             network: { send: async () => ({ status: 200, body: JSON.stringify(answer) }) },
             assertion: async () => '',
@@ -246,7 +243,10 @@ describe('The dates of a token', () => {
       file: 'adapters/sdk/tool-server/core/status-list-token.ts',
       type: 'statuslist+jwt',
       claims: {
-        ...{ sub: `${HERE}/status/list`, iat: NOW - 5, exp: NOW + 60, ttl: 5 },
+        sub: `${HERE}/status/list`,
+        iat: NOW - 5,
+        exp: NOW + 60,
+        ttl: 5,
         status_list: { bits: 2, lst: compressed(packStatuses(1024, [])) },
       },
       read: async (token) => {

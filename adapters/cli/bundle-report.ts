@@ -73,7 +73,10 @@ function asJson(verdict: BundleVerdict, hasPolicy: boolean): Record<string, unkn
   }
   const { selection, completeness, checkpoints, log = null, keys } = verdict;
   const said = keys.map(({ use, name, thumbprint, vkey = null, seconds }) => ({
-    ...{ use, name, thumbprint, vkey },
+    use,
+    name,
+    thumbprint,
+    vkey,
     ...(seconds === undefined ? {} : { signed_at: new Date(seconds * 1000).toISOString() }),
   }));
   // Without a policy neither true nor false: the bundle agrees with itself, and brings the keys for that.

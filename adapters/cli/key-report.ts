@@ -1,6 +1,6 @@
 /** Renders the output of `mandate keys`: sentences and settings for a person, or one JSON object for a program. */
 
-import type { Problem } from '../../application/ports/network.ts';
+import type { ReplicaAnswer } from '../../application/ports/keys.ts';
 import type { Jwk, JwkSet } from '../../domain/agents/public-key.ts';
 
 /** An environment variable of a signing setting. */
@@ -44,16 +44,6 @@ export interface RotationStep {
   readonly check: string;
   /** What may be done after the step. */
   readonly afterwards: string | undefined;
-}
-
-export interface ReplicaAnswer {
-  readonly server: string;
-  /** The published kids, or why no key set was received. */
-  readonly published: readonly string[] | Problem;
-  /** Kids of configured keys that this replica does not publish. A kid in both lists names another key there. */
-  readonly missing: readonly string[];
-  /** Kids of keys that this replica publishes and that are not configured. */
-  readonly surplus: readonly string[];
 }
 
 interface Rotation {

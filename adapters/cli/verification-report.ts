@@ -165,7 +165,10 @@ function asJson(report: VerificationReport): Record<string, unknown> {
     return {
       // Neither true nor false: no fault was found, and keys were believed that come from the data.
       ...(recorded.length === 0 ? { intact: true } : { intact: null, verified_with: 'recorded_keys' }),
-      ...{ checkpoints, records, archived_checkpoints: archived, unsealed_records: unsealed },
+      checkpoints,
+      records,
+      archived_checkpoints: archived,
+      unsealed_records: unsealed,
       ...(recorded.length === 0 ? {} : { recorded_keys: recorded }),
       ...warnings,
       last,

@@ -72,8 +72,13 @@ export function pathOf(target: string): string {
 
 /** Of a path that is in no table. */
 export const OTHER: Route = {
-  ...{ surface: 'public', event: 'token.denied', bucket: 'main', work: 'other', metric: 'other' },
-  ...{ takesForm: false, isHealth: false },
+  surface: 'public',
+  event: 'token.denied',
+  bucket: 'main',
+  work: 'other',
+  metric: 'other',
+  takesForm: false,
+  isHealth: false,
 };
 const HEALTH: Route = { ...OTHER, metric: 'health', isHealth: true };
 const KEYS: Route = { ...OTHER, metric: 'keys' };
@@ -85,8 +90,12 @@ const LOG: Route = { ...OTHER, metric: 'log' };
 const ADMIN: Route = { ...OTHER, surface: 'admin', event: 'admin.denied', work: 'revoking', metric: 'admin' };
 const AUDIT: Route = { ...ADMIN, work: 'other', metric: 'audit' };
 const LOGOUT: Route = {
-  ...{ ...OTHER, surface: 'backchannel_logout', event: 'signal.denied' },
-  ...{ bucket: 'logout', work: 'revoking', metric: 'backchannel_logout' },
+  ...OTHER,
+  surface: 'backchannel_logout',
+  event: 'signal.denied',
+  bucket: 'logout',
+  work: 'revoking',
+  metric: 'backchannel_logout',
 };
 
 /** A proof reads and hashes a page of the ledger. The first proof of a checkpoint hashes all its records. */

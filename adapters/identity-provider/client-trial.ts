@@ -75,7 +75,10 @@ async function send(
     await clientAuthentication(client, document, assertion)(server, { client_id: client.clientId }, body, headers);
     secrets = [client.clientSecret?.reveal() ?? '', ...secretsIn(headers, body)];
     return {
-      ...{ method: 'POST', url, headers: Object.fromEntries(headers), body: body.toString() },
+      method: 'POST',
+      url,
+      headers: Object.fromEntries(headers),
+      body: body.toString(),
       ...TOKEN_REQUEST,
       purpose: 'sign_in',
     };

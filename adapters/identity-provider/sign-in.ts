@@ -108,7 +108,8 @@ export function signIn(client: SignInClient, parts: SignInParts): SignIn {
       return buildAuthorizationUrl(configuration, {
         redirect_uri: client.redirectUri,
         scope: scopeFor(client, document),
-        ...{ state, nonce },
+        state,
+        nonce,
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
         ...(askedAge === undefined ? {} : { max_age: String(askedAge) }),
@@ -296,7 +297,10 @@ function fetchThrough(network: Network, trace: Trace | undefined) {
     secrets = secretsIn(new Headers(options.headers), new URLSearchParams(String(options.body)));
     // A provider that did see the first request refuses the repeated one: its code and its assertion are spent.
     const answer = await sendAgainIfCut(network, () => ({
-      ...{ method: 'POST', url, headers: options.headers, body: String(options.body) },
+      method: 'POST',
+      url,
+      headers: options.headers,
+      body: String(options.body),
       ...TOKEN_REQUEST,
       trace,
       purpose: 'sign_in',

@@ -39,16 +39,20 @@ export interface UsersService {
   readonly tokens: ServiceTokens;
 }
 
-/** The limits of a query about a person. The time is that of the supplement; a user may have many attributes. */
-export const USERS_REQUEST = { timeoutMs: 10_000, maxBytes: 256 * 1024 } as const;
+/** Time limit in milliseconds for a query about a person (supplement "Blocks, poll mode, health"). */
+const TIMEOUT_MS = 10_000;
+/** Enough for a user with many attributes. */
+const MAX_BYTES = 256 * 1024;
 
-/** The address of a path below the users. */
-export function belowUsers({ usersUrl }: Pick<UsersService, 'usersUrl'>, path: string): string {
-  return `${usersUrl.replace(/\/+$/, '')}/${path}`;
-}
-
-export function usersHeaders(token: string): Readonly<Record<string, string>> {
-  return { authorization: `Bearer ${token}`, accept: 'application/json' };
+/** A request for a path below the users. */
+export function usersRequest({ usersUrl }: UsersService, path: string, token: string): NetworkRequest {
+  return {
+    method: 'GET',
+    url: `${usersUrl.replace(/\/+$/, '')}/${path}`,
+    headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+  };
 }
 
 /** Asks about a person, without a cache or a circuit breaker. */
@@ -78,17 +82,10 @@ async function consult(service: UsersService, query: Query, retried = false): Pr
 }
 
 function request(service: UsersService, { subject, askedAt, trace }: Query, token: string): NetworkRequest {
-  const left = Math.floor(USERS_REQUEST.timeoutMs - secondsBetween(askedAt, service.clock.now()) * 1000);
+  const left = Math.floor(TIMEOUT_MS - secondsBetween(askedAt, service.clock.now()) * 1000);
   if (left <= 0) throw new NetworkFailure('The earlier requests of this query used up the time limit.');
-  return {
-    method: 'GET',
-    url: belowUsers(service, encodeURIComponent(subject)),
-    headers: usersHeaders(token),
-    timeoutMs: left,
-    maxBytes: USERS_REQUEST.maxBytes,
-    trace,
-    purpose: 'person',
-  };
+  const ofPerson = usersRequest(service, encodeURIComponent(subject), token);
+  return { ...ofPerson, timeoutMs: left, trace, purpose: 'person' };
 }
 
 /**

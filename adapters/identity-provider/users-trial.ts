@@ -1,12 +1,12 @@
 /**
- * Tries whether the users service answers about people, without a person: it is asked about an id that nobody has, and for a
- * path that it cannot have. A wrong address would be answered alike for both.
+ * Tries whether the users service answers about people. The trial needs no person: it asks for an unused id, and for a path
+ * that the service cannot have. At a wrong address the two answers are alike.
  */
 
 import { randomUUID } from 'node:crypto';
 import type { UsersTrial } from '../../application/ports/identity-provider.ts';
 import { NetworkFailure } from '../../application/ports/network.ts';
-import { askUsers, belowUsers, USERS_REQUEST, type UsersService, usersHeaders } from './users-service.ts';
+import { askUsers, type UsersService, usersRequest } from './users-service.ts';
 
 export async function tryUsers(service: UsersService): Promise<UsersTrial> {
   const access = await service.tokens.current();
@@ -23,12 +23,7 @@ async function knowsPaths(service: UsersService, unknownId: string): Promise<boo
   const access = await service.tokens.current();
   if (access.kind === 'unavailable') return true;
   const answerTo = async (id: string, path: string) => {
-    const { status, body } = await service.network.send({
-      method: 'GET',
-      url: belowUsers(service, path),
-      headers: usersHeaders(access.token),
-      ...USERS_REQUEST,
-    });
+    const { status, body } = await service.network.send(usersRequest(service, path, access.token));
     // A server may repeat the path or the id, and name the time.
     return `${status} ${body.replaceAll(`/${id}`, '').replaceAll(id, '').replace(/\d/g, '')}`;
   };

@@ -32,8 +32,8 @@ export interface FetchedKeys<Keys> {
 }
 
 /**
- * How many callers wait for a fetch that nobody has authenticated. Where anybody can present a token, kill switches take
- * permits of the same limiter. While a source does not answer, forged tokens would hold all of them.
+ * Counts the callers that wait for a fetch with a token that may be forged. Kill switches need permits of the same limiter.
+ * While a source does not answer, forged tokens must not hold all of them.
  */
 export interface Waiting {
   count: number;

@@ -13,7 +13,11 @@ export function httpWitnesses(network: Network, timeoutMs: number): AskWitness {
     try {
       return readAnswer(
         await network.send({
-          ...{ method: 'POST', url: `${url}/add-checkpoint`, body, timeoutMs, maxBytes: MAX_ANSWER_BYTES },
+          method: 'POST',
+          url: `${url}/add-checkpoint`,
+          body,
+          timeoutMs,
+          maxBytes: MAX_ANSWER_BYTES,
           headers: { 'content-type': 'text/plain; charset=utf-8' },
           purpose: 'witness',
         }),

@@ -11,7 +11,7 @@ const MAX_BYTES = 64 * 1024;
 /** Longer than every detail of the service. Longer text comes from another program. */
 const MAX_DETAIL = 1000;
 
-/** The checks at this origin; `undefined` if the answer is not such a report, or there is none. */
+/** The checks of the report at this origin. `undefined` without an answer, or for one of another form. */
 export async function askReadiness(
   origin: string,
   network: Network,

@@ -206,7 +206,8 @@ function openExport(location: string, file: FileHandle): OpenExport {
     chunks: () => Readable.from(chunksOf(file), { objectMode: false, highWaterMark: CHUNK }),
   });
   return {
-    ...{ location, lines },
+    location,
+    lines,
     async sha256() {
       const hash = await sha256();
       const isSame = await unusable(location, () => leadsTo(location, file));

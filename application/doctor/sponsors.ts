@@ -63,7 +63,7 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
     case 'not_found':
       if (!trial.knowsPaths) {
         return warning(
-          'An id that nobody has is not found, but neither is a path that the users service cannot have, and nothing constant in the answers tells them apart. With a wrong SponsorCheck:UsersUrl it would be so too.',
+          'The users service has no user with an unused id. It answers a path that it cannot have in the same way, so a wrong SponsorCheck:UsersUrl would look the same.',
           'Look up one person: `mandate doctor --subject-token - --person`, with a token of theirs.',
         );
       }
@@ -72,10 +72,10 @@ async function examineQueries(queries: SponsorQueries): Promise<Finding> {
             'The identity provider answers about people, but over http: an attacker on the network can read the service token, and answer that a disabled person is enabled.',
             'Let SponsorCheck:UsersUrl, and TokenUrl if it is set, be https URLs.',
           )
-        : ok('The identity provider answers about people: an id that nobody has is not found.');
+        : ok('The identity provider answers about people: it finds no user with an unused id.');
     case 'found':
       return failed(
-        'The identity provider knows an id that nobody has.',
+        'The identity provider finds a user with an unused id.',
         'See that SponsorCheck:UsersUrl is its users, each at /<sub>.',
       );
     case 'no_answer':
@@ -102,7 +102,7 @@ function remedyForQuery(problem: Problem, hasBearerToken: boolean): string {
     case 404:
       return 'See that SponsorCheck:UsersUrl is the path of the users. For an unknown id, the users service itself must answer 404 with an empty body or a JSON object.';
     default:
-      return 'See what SponsorCheck:UsersUrl answers; for an id that nobody has it should be 404.';
+      return 'See what SponsorCheck:UsersUrl answers; for an unused id it should be 404.';
   }
 }
 

@@ -56,7 +56,7 @@ interface PublishedLists {
   /** Seconds: `Service:StatusLists:Ttl`. */
   readonly ttl: number;
   readonly clock: Clock;
-  /** The body of an answer with the status 200, or why there was none. */
+  /** The body of a 200 answer, or the problem. */
   readonly ask: (url: string) => Promise<string | Problem>;
   /** Whether a configured key signed it; `undefined` if none is configured, or they cannot be loaded. */
   readonly verify: (jws: CompactJws) => Promise<boolean | undefined>;

@@ -104,7 +104,7 @@ function judge(
   if (oldSize !== known) return { kind: 'other_old_size', size: known };
   const emptyRoot = hash(new Uint8Array());
   const oldRoot = newest === undefined ? emptyRoot : Buffer.from(newest.root, 'base64');
-  const refused = { ...{ origin, size, root, newest }, note: formatNote(head) };
+  const refused = { origin, size, root, newest, note: formatNote(head) };
   if (size === oldSize && Buffer.compare(root, oldRoot) !== 0) return { kind: 'other_root', ...refused };
   if (provesConsistency(hash, { oldSize, oldRoot, size, root, path: proof })) return undefined;
   return { kind: 'inconsistent', ...refused };

@@ -6,6 +6,7 @@ import type { CompactJws } from '../../domain/tokens/compact-jws.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
 import type { Trace } from '../../domain/trace-context.ts';
 import type { ProviderDescription } from './identity-provider.ts';
+import type { Problem } from './network.ts';
 
 /** Why a signature did not verify, in the order of the checks. */
 export type SignatureFault =
@@ -88,4 +89,15 @@ export type CheckpointVerdict =
 export interface CheckpointVerifier {
   /** @param signature lowercase hex; any other form is an invalid signature */
   verify(kid: string, text: string, signature: string): Promise<CheckpointVerdict>;
+}
+
+/** The keys that a replica publishes, compared with those that it should publish. */
+export interface ReplicaAnswer {
+  readonly server: string;
+  /** The published kids, or why no key set was received. */
+  readonly published: readonly string[] | Problem;
+  /** Kids of configured keys that this replica does not publish. A kid in both lists names another key there. */
+  readonly missing: readonly string[];
+  /** Kids of keys that this replica publishes and that are not configured. */
+  readonly surplus: readonly string[];
 }

@@ -96,7 +96,11 @@ async function decide(
   const remembered = { statedAt: issuedAt, forgetAt: plusSeconds(at, REMEMBERED_SECONDS) };
   const endsTasks = accepted.some((client) => client.endsTasks);
   const applied = await decisions.decide(logOut, {
-    ...{ issuer, jti, forgetAt, at, loggedOut },
+    issuer,
+    jti,
+    forgetAt,
+    at,
+    loggedOut,
     keepsTasks: !endsTasks,
     endsTasksWithoutSession: endTasksWithoutSession,
     remember: endsTasks && refuseLoggedOut ? remembered : undefined,

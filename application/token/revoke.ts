@@ -96,8 +96,12 @@ async function revokeOne(
   const overAt = plusSeconds(token.expiresAt, CLOCK_SKEW_SECONDS);
   if (overAt <= (await service.sharedTime.earliest())) return spendOnly(service, { agent, assertion });
   const verdict = await service.decisions.decide(revokeSingleToken, {
-    ...{ tokenId: token.tokenId, taskId: token.taskId, forgetAt: overAt },
-    ...{ at, reason: 'client_revoked', assertion },
+    tokenId: token.tokenId,
+    taskId: token.taskId,
+    forgetAt: overAt,
+    at,
+    reason: 'client_revoked',
+    assertion,
     entry: revokedEntry(at, agent.agentId, token),
   });
   switch (verdict) {

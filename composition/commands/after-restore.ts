@@ -16,7 +16,7 @@ import { StartupError } from '../startup-error.ts';
 import { refuseOtherSchema } from './audit-sources.ts';
 import { processSettings, runReport, validSection } from './run-command.ts';
 
-export interface RestoreCommandRequest {
+interface RestoreCommandRequest {
   /** `undefined`: only the numbers in the database and in `sink` count. */
   readonly above: number | undefined;
   /** A file with the records that the sink received. */
@@ -63,7 +63,7 @@ function readNumber(text: string): number {
   return number;
 }
 
-export interface RestoreReport {
+interface RestoreReport {
   readonly from: number;
   readonly to: number;
   readonly latest: Instant;
@@ -72,7 +72,7 @@ export interface RestoreReport {
 }
 
 /** What was done, what to compare in which order, and what to repeat. */
-export function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport): string {
+function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport): string {
   const lines = [
     `The last number in the ledger was ${from}. The next record after this command has a number above ${to + 1}.`,
     `Assertions issued until ${toMillisecondText(latest)}, and in the minute after, are refused as replayed.`,

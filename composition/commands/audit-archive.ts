@@ -80,17 +80,14 @@ function readMonth(text: string): Month {
 }
 
 /** The line for an archived month: a sentence, or a JSON object. */
-export function renderArchived(
-  { month, checkpoints, records, location, sha256 }: ArchivedMonth,
-  json: boolean,
-): string {
+function renderArchived({ month, checkpoints, records, location, sha256 }: ArchivedMonth, json: boolean): string {
   if (json) return `${JSON.stringify({ month, checkpoints, records, export: location, sha256 })}\n`;
   const content = `${counted(checkpoints, 'checkpoint')} and ${counted(records, 'record')}`;
   return `${month} has left: ${content} are in ${location} (SHA-256 ${sha256}).\n`;
 }
 
 /** Exports whole months and drops them (specification "Ledger and seal"). */
-export async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
+async function auditArchive(request: ArchiveRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const settings = processSettings(overrides);
     const connectionString = await ownersConnection(settings);

@@ -37,7 +37,7 @@ export interface BundleRequest {
 }
 
 /** The exit code if the bundle lacks selected records. */
-export const INCOMPLETE = 3;
+const INCOMPLETE = 3;
 
 export function auditBundleCommand(run = auditBundle): Command {
   return command({
@@ -132,7 +132,7 @@ function parsed<Value>(parse: (text: string) => Value | undefined, sentence: str
 }
 
 /** Writes an evidence bundle (docs/auditing.md, "Evidence"). */
-export async function auditBundle(request: BundleRequest, overrides: readonly SettingArgument[]): Promise<number> {
+async function auditBundle(request: BundleRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const settings = processSettings(overrides);
     const storage = await openLedger(validSection(settings, 'Service:Database'), log);
@@ -178,8 +178,14 @@ async function write(
   ];
   const text = makeBundle(
     {
-      ...{ ledger: storage.ledger, checkpoints: storage.checkpoints, hash: sha256Bytes, digest: runningDigest },
-      ...{ verifier, clock: systemClock(), turn: eventLoopTurn, keys: knownKeys(checkpointKeys) },
+      ledger: storage.ledger,
+      checkpoints: storage.checkpoints,
+      hash: sha256Bytes,
+      digest: runningDigest,
+      verifier,
+      clock: systemClock(),
+      turn: eventLoopTurn,
+      keys: knownKeys(checkpointKeys),
       log: state && (await logOf({ settings, storage }, state, logKeys)),
     },
     selection,

@@ -57,9 +57,9 @@ export function auditExportCommand(run = auditExport): Command {
 }
 
 /** The exit code of an export that lacks only archived records. */
-export const ARCHIVED = 3;
+const ARCHIVED = 3;
 /** The exit code if no export of this ledger can have ended at the given number. */
-export const UNKNOWN_POSITION = 4;
+const UNKNOWN_POSITION = 4;
 
 function readFormat(text: string): (typeof formats)[number] {
   const format = formats.find((one) => one === text);
@@ -76,7 +76,7 @@ function readNumber(text: string): number {
 }
 
 /** Writes sealed records as events, one JSON object a line (docs/observability.md). */
-export async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
+async function auditExport({ after }: ExportRequest, overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const storage = await openLedger(validSection(processSettings(overrides), 'Service:Database'), log);
     try {

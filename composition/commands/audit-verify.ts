@@ -117,7 +117,7 @@ function readMarks(text: string): readonly Mark[] {
 }
 
 /** The exit code if the seal is not intact. */
-export const NOT_INTACT = 3;
+const NOT_INTACT = 3;
 
 /** Verifies the ledger or an export, and prints the result (specification "Ledger and seal"). */
 export async function auditVerify(request: VerifyRequest, overrides: readonly SettingArgument[]): Promise<number> {

@@ -17,17 +17,17 @@ import type { ProviderMetadata } from '../../application/ports/identity-provider
 import type { Clock } from '../../application/ports/runtime.ts';
 import type { Person } from '../../domain/sponsors/subject-token.ts';
 import { examineEverything } from '../doctor/examine-everything.ts';
-import { networkAccess, upstreamLocation, usersService } from '../doctor/provider-sources.ts';
+import { networkAccess, usersService } from '../doctor/provider-sources.ts';
 import { type DoctorSettings, doctorSettings } from '../doctor/settings.ts';
 import { closeStorage, configuredSigning, noLog, openCondition } from '../doctor/sources.ts';
-import { sponsorCheckChoice } from '../settings/alternatives.ts';
+import { sponsorCheckChoice, upstreamChoice } from '../settings/alternatives.ts';
 import type { SettingsSection } from '../settings/settings.ts';
 import { processSettings, runReport } from './run-command.ts';
 
 /** The exit code if a check failed. */
-export const CHECK_FAILED = 3;
+const CHECK_FAILED = 3;
 
-export interface DoctorRequest {
+interface DoctorRequest {
   /** Whether to explain a subject token from standard input instead of running all checks. */
   readonly subjectToken: boolean;
   /** Whether to check also the person of the token. */
@@ -114,7 +114,7 @@ export async function explainToken(
   const token = await readToken(stdin);
   if (typeof token !== 'string') return [token];
   const { network } = networkAccess(clock);
-  const provider = discovery(upstreamLocation(upstream), network, noLog);
+  const provider = discovery(upstreamChoice(upstream), network, noLog);
   const described = await provider.current();
   const service = {
     providerKeys: providerKeys(provider, network, clock, noLog),

@@ -35,7 +35,7 @@ export function logCommand(adoptOrigin = logAdoptOrigin): Command {
 }
 
 /** Stores the configured name of the transparency log. */
-export async function logAdoptOrigin(overrides: readonly SettingArgument[]): Promise<number> {
+async function logAdoptOrigin(overrides: readonly SettingArgument[]): Promise<number> {
   return runReport(async (log) => {
     const settings = validSettings(readSettings(processSettings(overrides)), log);
     const origin = logChoice(settings)?.origin;

@@ -46,6 +46,7 @@ import {
   sinkChoice,
   sponsorCheckChoice,
   transmitterChoice,
+  upstreamChoice,
 } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';
 import {
@@ -55,7 +56,6 @@ import {
   networkAccess,
   type PolledChoice,
   signerAt,
-  upstreamLocation,
   usersService,
 } from './provider-sources.ts';
 import type { DoctorSettings } from './settings.ts';
@@ -115,7 +115,7 @@ function openSources(settings: DoctorSettings, clock: Clock): Sources {
     own,
     publishesKeys: async () => own !== undefined && publishesConfiguredKeys(own),
     upstream,
-    provider: upstream && signerAt(upstreamLocation(upstream), access),
+    provider: upstream && signerAt(upstreamChoice(upstream), access),
     operatorProvider:
       operatorIssuer === undefined ? undefined : signerAt({ kind: 'issuer', issuer: operatorIssuer }, access),
   };

@@ -16,8 +16,7 @@ import type { Network } from '../../application/ports/network.ts';
 import type { Clock } from '../../application/ports/runtime.ts';
 import { secondsAheadByDate } from '../../domain/clocks.ts';
 import type { JsonObject } from '../../domain/tokens/strict-json.ts';
-import { type SponsorCheckChoice, upstreamChoice } from '../settings/alternatives.ts';
-import type { SettingsSection } from '../settings/settings.ts';
+import type { SponsorCheckChoice } from '../settings/alternatives.ts';
 
 /** How the doctor sends requests to other servers. */
 export interface NetworkAccess {
@@ -54,11 +53,6 @@ export function signerAt(location: ProviderLocation, { network, clock }: Network
     }),
     readKeys: (jwksUri) => readProviderKeys(jwksUri, network, owner),
   };
-}
-
-export function upstreamLocation(upstream: SettingsSection<'Service:UpstreamIdp'>): ProviderLocation {
-  const chosen = upstreamChoice(upstream);
-  return chosen.kind === 'issuer' ? chosen : { kind: 'metadata_url', url: chosen.url };
 }
 
 export type PolledChoice = SponsorCheckChoice & { readonly mode: 'poll' };

@@ -2,6 +2,7 @@
 
 import { readMetadata } from '../../adapters/identity-provider/discovery.ts';
 import { canSign } from '../../adapters/jose/signing-key.ts';
+import { askReplica } from '../../adapters/outbound/replica-keys.ts';
 import { exposureOf } from '../../adapters/platform/key-file.ts';
 import { timeLimit } from '../../adapters/platform/system-clock.ts';
 import { DatabaseRefusal } from '../../adapters/storage/database-refusal.ts';
@@ -15,7 +16,6 @@ import { NetworkFailure, type Problem } from '../../application/ports/network.ts
 import type { Log } from '../../application/ports/telemetry.ts';
 import { loadClientSecret } from '../client-secret.ts';
 import { describeDatabaseRefusal, FILE_PROBLEMS, unusableConnection } from '../database-refusals.ts';
-import { askReplica } from '../replica-keys.ts';
 import { loadScopeWords } from '../scope-words.ts';
 import { databaseChoice, signingKeyChoices } from '../settings/alternatives.ts';
 import type { Settings, SettingsSection } from '../settings/settings.ts';

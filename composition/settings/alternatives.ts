@@ -31,7 +31,7 @@ export function databaseChoice(settings: SettingsSection<'Service:Database'>): D
 
 type UpstreamChoice =
   | { readonly kind: 'issuer'; readonly issuer: string }
-  | { readonly kind: 'metadata'; readonly url: string };
+  | { readonly kind: 'metadata_url'; readonly url: string };
 
 /** The location of the identity provider's discovery document. */
 export function upstreamChoice(
@@ -39,7 +39,7 @@ export function upstreamChoice(
 ): UpstreamChoice {
   const issuer = settings['Service:UpstreamIdp:Issuer'];
   if (issuer !== undefined) return { kind: 'issuer', issuer };
-  return { kind: 'metadata', url: present(settings['Service:UpstreamIdp:MetadataUrl']) };
+  return { kind: 'metadata_url', url: present(settings['Service:UpstreamIdp:MetadataUrl']) };
 }
 
 export type SponsorCheckChoice =
@@ -150,7 +150,9 @@ export function operatorsChoice(
     responder: settings['Service:Operators:Roles:Responder'],
   };
   return {
-    ...{ audience, roles, roleClaim: settings['Service:Operators:RoleClaim'] },
+    audience,
+    roles,
+    roleClaim: settings['Service:Operators:RoleClaim'],
     issuer: issuer === settings['Service:UpstreamIdp:Issuer'] ? undefined : issuer,
     twoPersons: settings['Service:Operators:TwoPersonUnblock'],
   };

@@ -13,7 +13,10 @@ const agent = createAgent({ issuer: MANDATE_ISSUER, agentId: AGENT_ID, key });
 try {
   const scope = ['jira:read', 'jira:comment'];
   const task = await agent.startTask({
-    ...{ subjectToken: SUBJECT_TOKEN, resource: RESOURCE, scope, origins: [TOOL_SERVER] },
+    subjectToken: SUBJECT_TOKEN,
+    resource: RESOURCE,
+    scope,
+    origins: [TOOL_SERVER],
   });
   try {
     await task.narrow(['jira:read']);

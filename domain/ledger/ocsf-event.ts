@@ -172,8 +172,12 @@ function classOf({ class: name, activity }: Mapping): Readonly<Record<string, un
       ? ([3002, 'Authentication', 3, 'Identity & Access Management'] as const)
       : ([6003, 'API Activity', 6, 'Application Activity'] as const);
   return {
-    ...{ category_uid: categoryUid, category_name: category, class_uid: uid, class_name: caption },
-    ...{ type_uid: uid * 100 + activity.id, type_name: `${caption}: ${activity.name}` },
+    category_uid: categoryUid,
+    category_name: category,
+    class_uid: uid,
+    class_name: caption,
+    type_uid: uid * 100 + activity.id,
+    type_name: `${caption}: ${activity.name}`,
   };
 }
 

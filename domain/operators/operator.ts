@@ -61,14 +61,14 @@ export type RoleValues = Readonly<Record<OperatorRole, string | undefined>>;
  *
  * @param claim a member of the claims by this name, or else a path of members with dots between them
  */
-export function rolesIn(claims: JsonObject, claim: string, values: RoleValues): readonly OperatorRole[] {
+function rolesIn(claims: JsonObject, claim: string, values: RoleValues): readonly OperatorRole[] {
   const found = member(claims, claim) ?? claim.split('.').reduce<Json | undefined>(memberOf, claims);
   const held = typeof found === 'string' ? [found] : isTextList(found) ? found : [];
   return operatorRoles.filter((role) => values[role] !== undefined && held.includes(values[role]));
 }
 
 /** The operator's sponsor key. `undefined` if the claim is absent, or its value cannot be a sponsor key. */
-export function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
+function operatorKeyIn(claims: JsonObject, claim: string): SponsorKey | undefined {
   return parseSponsorKey(textMember(claims, claim) ?? '');
 }
 

@@ -17,7 +17,7 @@ declare const brand: unique symbol;
 /** SHA-256 of the session's secret, in lowercase hex. */
 export type SessionHash = string & { readonly [brand]: 'SessionHash' };
 
-export interface SessionTimes {
+interface SessionTimes {
   readonly createdAt: Instant;
   readonly lastUsedAt: Instant;
   /** The session ends here, if it is not used before. */

@@ -43,7 +43,7 @@ export function tokenEnd(issuedAt: Instant, ttl: number, { expiresAt }: Pick<Tas
   return earlierOf(plusSeconds(issuedAt, ttl), expiresAt);
 }
 
-export interface EndingTasks {
+interface EndingTasks {
   /** When the last of the tasks ends by itself. */
   readonly lastExpiry: Instant | undefined;
   /** The longest life of their tokens, in seconds. */

@@ -195,7 +195,9 @@ export async function driveOpenLoop(
     latencies: Float64Array.from(times).sort(),
   });
   return {
-    ...{ offered: sent / took, seconds: took, lost },
+    offered: sent / took,
+    seconds: took,
+    lost,
     byStatus: new Map([...latencies].map(([status, times]) => [status, answers(times, status)])),
   };
 }

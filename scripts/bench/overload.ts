@@ -183,7 +183,8 @@ function combine(results: readonly OpenLoopResult[]): OpenLoopResult {
   });
   return {
     offered: sum((one) => one.offered * one.seconds) / seconds,
-    ...{ seconds, lost: sum(({ lost }) => lost) },
+    seconds,
+    lost: sum(({ lost }) => lost),
     byStatus: new Map([...statuses].map((status) => [status, answers(status)])),
   };
 }

@@ -46,7 +46,10 @@ export async function startPeer(): Promise<{ readonly workload: Workload; stop()
   return {
     workload: {
       name: 'oidc-provider, client_credentials',
-      ...{ target, pid: child.pid ?? 0, databasePid: undefined, expected: '"access_token"' },
+      target,
+      pid: child.pid ?? 0,
+      databasePid: undefined,
+      expected: '"access_token"',
       prepare: (count) => Array.from({ length: count }, request),
     },
     stop: () => child.disconnect(),

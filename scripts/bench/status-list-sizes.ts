@@ -37,8 +37,15 @@ for (const entries of [statusListEntries.min, DEFAULT_ENTRIES, statusListEntries
 async function measure(entries: number, over: number): Promise<{ readonly whole: number; readonly unchanged: number }> {
   const find = publishedStatusLists({
     statusLists: { find: async () => ({ entries, ended: drawn(entries, over), suspended: [], withRevokedToken: [] }) },
-    ...{ signingKeys, clock: { now: () => NOON }, monotonic: () => 0, deflate: zlibDeflate, hash: sha256Bytes },
-    ...{ issuer: ISSUER, ttl: TTL, entries, measurements: undefined },
+    signingKeys,
+    clock: { now: () => NOON },
+    monotonic: () => 0,
+    deflate: zlibDeflate,
+    hash: sha256Bytes,
+    issuer: ISSUER,
+    ttl: TTL,
+    entries,
+    measurements: undefined,
   });
   const app = express().disable('x-powered-by');
   app.use('/status', statusListRouter({ find, list: async () => [LIST], issuer: ISSUER, ttl: TTL }));

@@ -125,15 +125,16 @@ async function making(started: Started): Promise<boolean> {
     const signingKeys = await newKeys();
     for (let nth = 0; nth < MAKINGS; nth += 1) {
       const find = publishedStatusLists({
-        ...{
-          statusLists: storage.statusLists,
-          signingKeys,
-          clock: systemClock(),
-          deflate: zlibDeflate,
-          hash: sha256Bytes,
-        },
-        ...{ monotonic: () => performance.now(), measurements: undefined },
-        ...{ issuer: started.process.issuer, ttl: TTL, entries: ENTRIES },
+        statusLists: storage.statusLists,
+        signingKeys,
+        clock: systemClock(),
+        deflate: zlibDeflate,
+        hash: sha256Bytes,
+        monotonic: () => performance.now(),
+        measurements: undefined,
+        issuer: started.process.issuer,
+        ttl: TTL,
+        entries: ENTRIES,
       });
       const delays = monitorEventLoopDelay({ resolution: 1 });
       delays.enable();

@@ -58,7 +58,9 @@ export function withTestbed<Result>(
     const [first] = services;
     const urls = services.map(({ url }) => url);
     return run({
-      ...{ services, postgres, driver },
+      services,
+      postgres,
+      driver,
       async start() {
         await bed.start();
         const file = join(folder, 'operations.jsonl');
@@ -108,7 +110,9 @@ export async function makeReplicas(wanted: ReplicasToMake): Promise<Replicas> {
   while (services.length < replicas) services.push(await create(services.length));
   cleanup(() => Promise.all(services.map((service) => service.end('SIGKILL'))));
   return {
-    ...{ folder, services, postgres: database.postgres },
+    folder,
+    services,
+    postgres: database.postgres,
     async start() {
       const code = await first.run('migrate');
       if (code !== 0) throw new Error(`migrate ended with ${code}: ${readFileSync(join(folder, 'replica-0.log'))}`);

@@ -25,7 +25,9 @@ export function makeIdentity(): AgentIdentity {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const kid = 'quickstart-1';
   return {
-    ...{ id: AGENT_ID, kid, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
+    id: AGENT_ID,
+    kid,
+    pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }] },
   };
 }

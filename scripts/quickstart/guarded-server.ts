@@ -18,7 +18,8 @@ export async function serve(app: RequestListener, address: string, audience = ad
     server.listen(Number(port), hostname, resolve);
   });
   return {
-    ...{ audience, address },
+    audience,
+    address,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -80,8 +80,20 @@ export async function setStage(program: readonly string[] = builtProgram): Promi
     const jiraMcp = await startJiraMcp(issuer, log);
     steps.push(jiraMcp.stop);
     return {
-      ...{ provider, issuer, operator: operator(issuer, adminKey), adminKey, adminKeyFile, logFile, databaseFile },
-      ...{ jira, jiraPolling, jiraMcp, accessLog: log, program, ended, clear },
+      provider,
+      issuer,
+      operator: operator(issuer, adminKey),
+      adminKey,
+      adminKeyFile,
+      logFile,
+      databaseFile,
+      jira,
+      jiraPolling,
+      jiraMcp,
+      accessLog: log,
+      program,
+      ended,
+      clear,
       taskTokenFile: join(folder, 'task-token'),
       tamperedFile: join(folder, 'tampered.db'),
     };

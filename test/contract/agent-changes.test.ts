@@ -30,7 +30,11 @@ onEveryDatabase(
         },
       };
       const service = {
-        ...{ decisions, agents: storage.agents, retryPause, clock: movedClock(), rules: RULES },
+        decisions,
+        agents: storage.agents,
+        retryPause,
+        clock: movedClock(),
+        rules: RULES,
         agentKeys: { isUsable: async () => true },
       };
       const callers = Array.from({ length: CALLERS }, async (_, caller) => {

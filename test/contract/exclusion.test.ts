@@ -30,7 +30,12 @@ function locksOf({ decision, input }: Row, world: World): readonly Lock[] {
   const asked = Object.values(decision.asks(given) satisfies Questions).flat();
   const { live, child, session, sessionId } = world;
   const rows = asked.flatMap((question) => {
-    if (question?.fact === 'sessions') return [exclusive('session', `row ${session.sessionHash}`)];
+    if (question?.fact === 'sessions') {
+      const { which } = question.about;
+      // Of another session of the provider no row of the world is locked.
+      if (which.kind === 'session' && which.sessionId !== sessionId) return [];
+      return [exclusive('session', `row ${session.sessionHash}`)];
+    }
     if (question?.fact !== 'live_tasks') return [];
     const { selection } = question.about;
     if (selection.kind === 'session_or_none' && selection.sessionId !== sessionId) return [];

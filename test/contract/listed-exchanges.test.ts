@@ -52,7 +52,9 @@ onEveryDatabase('the indices of exchanges', ({ storage, database }) => {
       },
     };
     const service = {
-      ...{ decisions, knownLists: new Map(), monotonic: () => now },
+      decisions,
+      knownLists: new Map(),
+      monotonic: () => now,
       openList: listOpener({ decisions, randomness, clock, entries: 2 ** 14 }),
       // The list is empty at first, so the first of each draws is taken only if it was drawn before.
       randomness: { draws: (count: number) => Array.from({ length: count }, (_, nth) => drawnIndex + nth) },

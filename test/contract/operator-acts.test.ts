@@ -19,7 +19,9 @@ const ERASED_AT_ONCE = 7;
 
 const act = (nth: number): OperatorAct => ({
   operator: { kind: 'person', issuer: 'https://idp.example', subject: `rita-${nth}`, sponsorKey: undefined, roles: [] },
-  ...{ role: 'responder', route: 'DELETE /admin/tasks/{task_id}', reason: `Incident ${nth}` },
+  role: 'responder',
+  route: 'DELETE /admin/tasks/{task_id}',
+  reason: `Incident ${nth}`,
   at: plusSeconds(NOON, nth),
   sealed: { salt: `salt-${nth}`, hash: 'a'.repeat(64) },
 });

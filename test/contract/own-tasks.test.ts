@@ -98,7 +98,11 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     expect(new Set(idsOf(all)).size).to.equal(1000);
     expect(all.slice(0, 500).every(({ state }) => state === 'live')).to.equal(true);
     const person: MePerson = {
-      ...{ sponsorKey, subject: 'ada', sessionId: undefined, authenticatedAt: undefined, by: 'token' },
+      sponsorKey,
+      subject: 'ada',
+      sessionId: undefined,
+      authenticatedAt: undefined,
+      by: 'token',
     };
     const service = { tasks: storage().tasks, sharedTime: agreeing({ now: () => at(30) }) };
     for (const limit of [100, 77]) {

@@ -205,7 +205,10 @@ onEveryDatabase('the indices of a status list', ({ storage, database, kind, outs
     const [live, killed, expired] = [await of(other, 1), await of(other, 2), await of(doomed, 3)];
     const [suspended, revokedToo, questioned] = [await of(doomed, 4), await of(doomed, 5), await of(other, 6)];
     expect(await storage().statusLists.find(listId)).to.deep.equal({
-      ...{ entries: 1024, ended: [], suspended: [], withRevokedToken: [] },
+      entries: 1024,
+      ended: [],
+      suspended: [],
+      withRevokedToken: [],
     });
     for (const { task } of [killed, expired]) {
       await storage().tasks.end({ kind: 'task', taskId: task.taskId }, { at: AT, reason: 'operator_kill_switch' });

@@ -206,8 +206,12 @@ onEveryDatabase('rows that have expired', ({ storage, outside, kind }) => {
       const remembered = (subject: string | undefined, forgetAt: Instant) => {
         const loggedOut = { kind: 'person', subject: String(subject) } as const;
         return storage().decide(logOut, {
-          ...{ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LONG_AFTER, at: NOON },
-          ...{ loggedOut, remember: { statedAt: NOON, forgetAt } },
+          issuer: 'https://idp.example',
+          jti: randomUUID(),
+          forgetAt: LONG_AFTER,
+          at: NOON,
+          loggedOut,
+          remember: { statedAt: NOON, forgetAt },
         });
       };
       for (const subject of [due, renewed]) await remembered(subject, until);

@@ -64,14 +64,17 @@ onEveryDatabase('the list of tasks', ({ storage }) => {
     expect(await count(undefined, 5)).to.deep.equal({ tasks: 5, lastExpiry, longestTokenTtl });
     expect(await count({ agentId: agent.agentId })).to.deep.equal({
       tasks: live.filter(({ agentId }) => agentId === agent.agentId).length,
-      ...{ lastExpiry, longestTokenTtl: agent.maxTokenTtl },
+      lastExpiry,
+      longestTokenTtl: agent.maxTokenTtl,
     });
     expect(await count({ sponsorKey })).to.deep.include({
       tasks: live.filter((task) => task.sponsorKey === sponsorKey).length,
     });
     const nobody = parseSponsorKey('nobody') as SponsorKey;
     expect(await count({ sponsorKey: nobody })).to.deep.equal({
-      ...{ tasks: 0, lastExpiry: undefined, longestTokenTtl: undefined },
+      tasks: 0,
+      lastExpiry: undefined,
+      longestTokenTtl: undefined,
     });
   });
 

@@ -178,27 +178,37 @@ onEveryDatabase('tasks', ({ storage, database, outside, kind }) => {
     await other.close();
   });
 
-  it('are ended between two renewals: the end counts the first, and refuses the second', async () => {
-    const opening = await openedTask(storage());
-    await renewTimes(storage(), opening, 1);
-    const lock = await lockAppends(kind, await outside());
-    // This renewal appends its own record, so it waits for the lock on appends.
-    const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
-    await lock.untilWaiting(1);
-    const killing = storage().tasks.end({ kind: 'agent', agentId: opening.task.agentId }, kill);
-    await lock.untilWaiting(kind.engine === 'postgres' ? 2 : 0);
-    const late = storage().tasks.renew(aRenewal(opening));
-    await lock.release();
-    expect([(await first).kind, (await killing).kind]).to.deep.equal(['renewed', 'ended']);
-    expect(await late).to.deep.equal({ kind: 'grant_changed' });
-    const page = await storage().ledger.page({ taskId: opening.task.taskId, limit: 10, now: NOON });
-    expect(page.records.map(({ event }) => event)).to.deep.equal([
-      'token.issued',
-      'token.refreshed',
-      'token.refreshed',
-      'task.revoked',
-    ]);
-  });
+  const ends = {
+    'a kill of the task': ({ taskId, sponsorKey }: Task) =>
+      storage().tasks.end({ kind: 'task', taskId, sponsorKey }, kill),
+    'a kill of the agent': ({ agentId }: Task) => storage().tasks.end({ kind: 'agent', agentId }, kill),
+    'a kill of the person': ({ sponsorKey }: Task) => storage().tasks.end({ kind: 'sponsor', sponsorKey }, kill),
+    'a block': ({ sponsorKey }: Task) => block(sponsorKey),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    it(`are ended by ${name} between two renewals: the end counts the first, and refuses the second`, async () => {
+      const opening = await openedTask(storage(), { sponsorKey: newSponsorKey() });
+      await renewTimes(storage(), opening, 1);
+      const lock = await lockAppends(kind, await outside());
+      // This renewal appends its own record, so it waits for the lock on appends.
+      const first = storage().tasks.renew(aRenewal(opening, { recordEach: true }));
+      await lock.untilWaiting(1);
+      const ending = end(opening.task);
+      await lock.untilWaiting(kind.engine === 'postgres' ? 2 : 0);
+      const late = storage().tasks.renew(aRenewal(opening));
+      await lock.release();
+      expect((await first).kind).to.equal('renewed');
+      await ending;
+      expect((await late).kind).to.equal(name === 'a block' ? 'sponsor_blocked' : 'grant_changed');
+      const page = await storage().ledger.page({ taskId: opening.task.taskId, limit: 10, now: NOON });
+      expect(page.records.map(({ event }) => event)).to.deep.equal([
+        'token.issued',
+        'token.refreshed',
+        'token.refreshed',
+        'task.revoked',
+      ]);
+    });
+  }
 
   it('are ended by one decision, two thousand at once, each with its record', async function () {
     this.timeout(60_000);

@@ -33,8 +33,13 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
   it('begins once, and keeps its name then', async () => {
     const begun = await log().begin(ORIGIN, EMPTY);
     expect(begun).to.deep.equal({
-      ...{ origin: ORIGIN, size: 0, root: EMPTY, note: undefined, published: undefined },
-      ...{ isWithheld: false, halted: undefined },
+      origin: ORIGIN,
+      size: 0,
+      root: EMPTY,
+      note: undefined,
+      published: undefined,
+      isWithheld: false,
+      halted: undefined,
     });
     expect(await log().begin('another.example', 'f'.repeat(64))).to.deep.equal(begun);
     expect(await log().state()).to.deep.equal(begun);
@@ -139,7 +144,9 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
 
   it('keeps the newest cosignature of each witness, by size', async () => {
     const of = (witness: string, size: number, line: string): StoredCosignature => ({
-      ...{ witness, size, line },
+      witness,
+      size,
+      line,
       at: instantFromMicros(NOON + 123_457),
     });
     for (const each of [of('w2', 7, 'a'), of('w1', 5, 'b'), of('w1', 6, 'c'), of('w1', 5, 'd'), of('w1', 6, 'e')]) {
@@ -150,7 +157,10 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
 
   it('keeps the present problem of each witness', async () => {
     const of = (witness: string, changes: Partial<WitnessProblem>): WitnessProblem => ({
-      ...{ witness, kind: 'unavailable', detail: undefined, since: instantFromMicros(NOON + 123_457) },
+      witness,
+      kind: 'unavailable',
+      detail: undefined,
+      since: instantFromMicros(NOON + 123_457),
       ...changes,
     });
     const two = of('w2 é', { kind: 'ahead', detail: '9 leaves, and the database has 1.' });
@@ -213,7 +223,10 @@ onEveryDatabase('the transparency log', ({ storage, kind, outside }) => {
       ...LogKey['from'][],
     ];
     const keyOf = (name: string, use: LogKey['use'] = 'checkpoint'): Omit<LogKey, 'from' | 'to'> => ({
-      ...{ use, kid: `kid-${name}`, thumbprint: `thumbprint-${name}`, publicKey: `{"key":"${name} é"}` },
+      use,
+      kid: `kid-${name}`,
+      thumbprint: `thumbprint-${name}`,
+      publicKey: `{"key":"${name} é"}`,
     });
     const activate = async (
       at: LogKey['from'],

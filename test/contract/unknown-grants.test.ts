@@ -40,8 +40,14 @@ onEveryDatabase('the revocation of a grant that a plain read does not find', ({ 
     let isOutdated = true;
     const { findGrant } = storage().tasks;
     const service = {
-      ...{ agents: storage().agents, decisions: storage(), clock, sharedTime: agreeing(clock), signingKeys },
-      ...{ agentKeys: agentKeys(httpNetwork(), clock, capturedLog()), audiences: [ISSUER], issuer: ISSUER },
+      agents: storage().agents,
+      decisions: storage(),
+      clock,
+      sharedTime: agreeing(clock),
+      signingKeys,
+      agentKeys: agentKeys(httpNetwork(), clock, capturedLog()),
+      audiences: [ISSUER],
+      issuer: ISSUER,
       tasks: {
         findGrant: async (...asked: Parameters<typeof findGrant>) => (isOutdated ? undefined : findGrant(...asked)),
       },

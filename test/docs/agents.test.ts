@@ -19,7 +19,11 @@ describe('docs/agents.md', () => {
 
   it('lists every option of mcpAuthorization', () => {
     const options: Readonly<Record<keyof McpAuthorizationOptions, true>> = {
-      ...{ agent: true, subjectToken: true, scope: true, resource: true, origins: true },
+      agent: true,
+      subjectToken: true,
+      scope: true,
+      resource: true,
+      origins: true,
     };
     for (const name of Object.keys(options)) expect(page).to.include(`| \`${name}\` | `);
   });

@@ -70,7 +70,10 @@ async function signAnewWithOwnKey({ mandate, storage, tampering, engine, hasLog 
     );
   }
   await storage.ledger.append({
-    ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+    at: mandate.clock.now(),
+    event: 'key.retired',
+    decision: 'allow',
+    reason: 'checkpoint_key',
     detail: own.signer.kid,
   });
   await sealAnew(storage, tampering, { ...own.signer, kid: 'old-2025' });
@@ -198,7 +201,9 @@ async function outcomeOf(database: TestDatabase, change: keyof typeof CHANGES, s
     }
     const readiness = await problemsOf(mandate);
     return {
-      ...{ mark: formatMark(newest), jwks, readiness },
+      mark: formatMark(newest),
+      jwks,
+      readiness,
       verify: (marks, path) => verifyLedgerOf(fresh, path === undefined ? signing : {}, marks, path),
       async stop() {
         await outside.close();
@@ -254,7 +259,11 @@ async function verifyLedgerOf(
   jwks: string | undefined,
 ): Promise<string> {
   const request = {
-    ...{ archive: undefined, bundle: undefined, policy: undefined, recordedKeys: false, json: false },
+    archive: undefined,
+    bundle: undefined,
+    policy: undefined,
+    recordedKeys: false,
+    json: false,
     marks: marks.flatMap((text) => parseMark(text) ?? []),
     jwks: jwks === undefined ? undefined : ({ kind: 'file', path: jwks } as const),
   };

@@ -122,8 +122,15 @@ for (const database of databasesByLength) {
 describe('docs/auditing.md', () => {
   const record = { seq: 1, checkpoint: 1, at: NOON, event: 'audit.archived', decision: 'allow', count: 2, detail: 'x' };
   const checkpoint = {
-    ...{ checkpointId: 1, firstSeq: 1, lastSeq: 1, treeSize: 1, rootHash: 'ab', prevCheckpointHash: undefined },
-    ...{ closedAt: NOON, kid: 'a', signature: 'cd' },
+    checkpointId: 1,
+    firstSeq: 1,
+    lastSeq: 1,
+    treeSize: 1,
+    rootHash: 'ab',
+    prevCheckpointHash: undefined,
+    closedAt: NOON,
+    kid: 'a',
+    signature: 'cd',
   };
   const lines = { record: presentRecord({ ...record, decision: 'allow' }), checkpoint: presentCheckpoint(checkpoint) };
 

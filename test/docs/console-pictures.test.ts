@@ -71,10 +71,17 @@ describe('The pictures of the console', function () {
     operator = await running.signedIn('auditor', 'registrar', 'responder');
     const [first] = (await mandate.ledger()).filter(({ task_id }) => task_id === task.id);
     addresses = {
-      ...{ now: '/', delegation: '/delegation', agents: '/agents', agent: `/agents/${triage.id}` },
-      ...{ task: `/tasks/${task.id}`, record: `/tasks/${task.id}/records/${first?.seq}` },
-      ...{ people: '/people', ledger: '/ledger', checkpoints: '/ledger/checkpoints' },
-      ...{ doctor: '/doctor', stop: '/stop' },
+      now: '/',
+      delegation: '/delegation',
+      agents: '/agents',
+      agent: `/agents/${triage.id}`,
+      task: `/tasks/${task.id}`,
+      record: `/tasks/${task.id}/records/${first?.seq}`,
+      people: '/people',
+      ledger: '/ledger',
+      checkpoints: '/ledger/checkpoints',
+      doctor: '/doctor',
+      stop: '/stop',
     };
   });
   after(async () => {

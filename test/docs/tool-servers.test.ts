@@ -70,7 +70,11 @@ describe('docs/tool-servers.md', () => {
 
   it('lists every member of a policy', () => {
     const members: Readonly<Record<keyof McpToolPolicy, true>> = {
-      ...{ scope: true, highRisk: true, requireActor: true, maxDelegationDepth: true, authorize: true },
+      scope: true,
+      highRisk: true,
+      requireActor: true,
+      maxDelegationDepth: true,
+      authorize: true,
     };
     for (const name of Object.keys(members)) expect(page).to.include(`\n| \`${name}\` | `);
   });

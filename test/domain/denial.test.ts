@@ -61,11 +61,19 @@ describe('the catalogue of refusals', () => {
 const OF_SURFACES: Readonly<
   Record<CredentialDenialReason | ConflictReason | Exclude<MeDenialReason, DenialReason>, true>
 > = {
-  ...{ missing_token: true, invalid_token: true, token_audience_mismatch: true, invalid_form_token: true },
-  ...{ missing_api_key: true, invalid_api_key: true },
-  ...{ agent_already_exists: true, agent_has_tasks: true, sponsor_block_not_owned: true, sign_in_too_old: true },
+  missing_token: true,
+  invalid_token: true,
+  token_audience_mismatch: true,
+  invalid_form_token: true,
+  missing_api_key: true,
+  invalid_api_key: true,
+  agent_already_exists: true,
+  agent_has_tasks: true,
+  sponsor_block_not_owned: true,
+  sign_in_too_old: true,
   pause_not_liftable: true,
-  ...{ operator_is_sponsor: true, operator_role_missing: true },
+  operator_is_sponsor: true,
+  operator_role_missing: true,
 };
 
 describe('the documentation of refusals', () => {

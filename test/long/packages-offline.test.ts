@@ -382,7 +382,12 @@ async function compiles(project: string, sources: readonly string[], skipLibChec
   const files = sources.map((_, at) => `use-${at}.ts`);
   await Promise.all(files.map((file, at) => writeFile(join(project, file), sources[at] ?? '')));
   const compilerOptions = {
-    ...{ target: 'es2023', module: 'nodenext', strict: true, noEmit: true, skipLibCheck, types: ['node'] },
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    skipLibCheck,
+    types: ['node'],
     exactOptionalPropertyTypes: true,
   };
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));

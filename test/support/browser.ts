@@ -31,7 +31,11 @@ let launched: Promise<Browser> | undefined;
 export async function browse(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   launched ??= launch();
   const context = await (await launched).newContext({
-    ...{ ...devices.phone, locale: 'en', timezoneId: 'UTC', colorScheme: 'light', reducedMotion: 'reduce' },
+    ...devices.phone,
+    locale: 'en',
+    timezoneId: 'UTC',
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
     ...options,
   });
   context.setDefaultTimeout(20_000);

@@ -62,7 +62,9 @@ export async function startExample(
     });
   });
   return {
-    ...{ url, child, lines },
+    url,
+    child,
+    lines,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill();

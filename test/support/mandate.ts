@@ -214,7 +214,9 @@ async function startOn(surroundings: Surroundings): Promise<Mandate> {
   };
   const settings = settingsFrom(everything);
   const service = await startService(settings, {
-    ...{ clock, monotonic: finely(clock.monotonic), databaseClock },
+    clock,
+    monotonic: finely(clock.monotonic),
+    databaseClock,
     log,
     network: hurried(httpNetwork({ ca: testAuthority, ...options.network }), options.requestLimitMs),
     ...(options.timeLimits && { timeLimits: options.timeLimits }),

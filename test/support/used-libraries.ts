@@ -38,7 +38,11 @@ export async function useLibraries(
     const place = projectPlace(projects.toolServer);
     const server = await startExample('express-tool-server.ts', { ...issuer, AUDIENCE: JIRA }, place);
     const agentSettings = {
-      ...{ ...issuer, AGENT_ID: id, KEY_FILE: keyFile, RESOURCE: JIRA, TOOL_SERVER: server.url },
+      ...issuer,
+      AGENT_ID: id,
+      KEY_FILE: keyFile,
+      RESOURCE: JIRA,
+      TOOL_SERVER: server.url,
       SUBJECT_TOKEN: mandate.provider.mintAccessToken({ scope: 'jira:read jira:comment' }),
     };
     const agent = await runExample('agent.ts', agentSettings, projectPlace(projects.agent)).finally(server.stop);
@@ -48,7 +52,10 @@ export async function useLibraries(
     const keysFile = join(projects.auditor, 'keys.json');
     await writeFile(keysFile, (await mandate.get('/.well-known/jwks.json')).text);
     const auditSettings = {
-      ...{ MANDATE: mandate.url, ADMIN_API_KEY: ADMIN_KEY, KEYS_FILE: keysFile, RECORD: String(issued?.seq) },
+      MANDATE: mandate.url,
+      ADMIN_API_KEY: ADMIN_KEY,
+      KEYS_FILE: keysFile,
+      RECORD: String(issued?.seq),
     };
     const auditor = await runExample('audit-script.ts', auditSettings, projectPlace(projects.auditor));
     return { agentId: id, agent, auditor };

@@ -41,7 +41,8 @@ for (const database of databases.slice(0, 1)) {
             'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
             'Service:Me:Audience': ME,
             'Service:Audit:Aggregation:Enabled': 'false',
-            ...{ ...OPERATORS, ...transmitter.settings },
+            ...OPERATORS,
+            ...transmitter.settings,
           },
         });
         agent = await mandate.agent();
@@ -122,7 +123,8 @@ for (const database of databases.slice(0, 1)) {
     const template = `${provider.issuer}/{tenantid}`;
     const tenants = await startLoopback(answering({ issuer: template, jwks_uri: `${provider.issuer}/jwks` }));
     const mandate = await startMandate({
-      ...{ database, provider },
+      database,
+      provider,
       settings: {
         'Service:UpstreamIdp:Issuer': '',
         'Service:UpstreamIdp:MetadataUrl': `${tenants.url}/common/.well-known/openid-configuration`,

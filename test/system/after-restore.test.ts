@@ -76,7 +76,10 @@ for (const database of databasesByLength) {
       expect(out).to.include(`The last number in the ledger was ${last}.`);
       const [record] = (await mandate.ledger()).slice(-1);
       expect(record).to.deep.include({
-        ...{ seq: 6_000_001, event: 'database.restored', decision: 'allow', reason: null },
+        seq: 6_000_001,
+        event: 'database.restored',
+        decision: 'allow',
+        reason: null,
         detail: JSON.stringify({ from: last, to: 6_000_000 }),
       });
 

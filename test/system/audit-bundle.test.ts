@@ -64,7 +64,9 @@ describe('audit-bundle', function () {
         expect(refused.err).to.match(/^mandate: No known key signed checkpoint 2: .* --recorded-keys\.\n$/);
         const brought = `mandate: Signed with keys that only the ledger names: ${ledger.thumbprints()[1]}. Compare them with a key set that you kept, before a policy names them.\n`;
         expect(await bundle('--task', task, '--recorded-keys', '--out', file)).to.deep.equal({
-          ...{ code: 0, out: '', err: brought },
+          code: 0,
+          out: '',
+          err: brought,
         });
         expect(statSync(file).mode & 0o777).to.equal(0o600);
         expect(eventsOf(readFileSync(file, 'utf8'))).to.deep.equal(TASK);
@@ -166,7 +168,10 @@ describe('audit-bundle', function () {
       expect(report).to.deep.include({ intact: null, policy: null, verified_with: 'bundle_keys', records: 4 });
       expect(report).to.deep.include({ log: { origin: ORIGIN, size: 1 } });
       expect(keys).to.deep.include({
-        ...{ use: 'checkpoint', name: ledger.thumbprints()[0], thumbprint: ledger.thumbprints()[0], vkey: null },
+        use: 'checkpoint',
+        name: ledger.thumbprints()[0],
+        thumbprint: ledger.thumbprints()[0],
+        vkey: null,
       });
       expect(keys.find(({ use }: { use: string }) => use === 'witness')).to.have.property('signed_at');
     });
@@ -181,16 +186,19 @@ describe('audit-bundle', function () {
         .to.match(/^The bundle is intact: /)
         .and.to.include('It meets the policy.');
       expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
-        ...{ intact: true, policy: 'met' },
+        intact: true,
+        policy: 'met',
       });
       writeFileSync(policy, JSON.stringify({ checkpoint_keys: [ledger.log.thumbprint] }));
       const unmet = await verify('--bundle', file, '--policy', policy);
       expect(unmet).to.deep.equal({
-        ...{ code: 3, err: '' },
+        code: 3,
+        err: '',
         out: 'The bundle agrees with itself, but does not meet the policy.\nA key that signed a checkpoint is not one of the checkpoint_keys of the policy.\n',
       });
       expect(JSON.parse((await verify('--bundle', file, '--policy', policy, '--json')).out)).to.include({
-        ...{ intact: null, policy: 'not_met' },
+        intact: null,
+        policy: 'not_met',
       });
       writeFileSync(policy, '{"log_keys":[],"log_keys":[]}');
       expect(await verify('--bundle', file, '--policy', policy)).to.include({ code: 1, out: '' });
@@ -201,7 +209,8 @@ describe('audit-bundle', function () {
       const text = readFileSync(file, 'utf8');
       writeFileSync(altered, text.replace('scope_widened', 'scope_widenee'));
       expect(await verify('--bundle', altered)).to.deep.equal({
-        ...{ code: 3, err: '' },
+        code: 3,
+        err: '',
         out: 'The bundle is not intact.\nLine 8: Record 7 is not the one that checkpoint 1 sealed there.\n',
       });
       const { fault } = JSON.parse((await verify('--bundle', altered, '--json')).out);

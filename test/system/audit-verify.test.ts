@@ -111,7 +111,8 @@ for (const kind of databasesByLength) {
           await seal(late, key.signer, instantFromMicros(NOON + 9_000_000_000));
           const of = (interval?: string, ...options: readonly string[]) =>
             runMandate(['audit-verify', ...options], {
-              ...{ ...other.settings, 'Service:Signing:Keys:0:Pem': key.pem },
+              ...other.settings,
+              'Service:Signing:Keys:0:Pem': key.pem,
               'Service:Audit:Checkpoint:Interval': interval,
             });
           for (const interval of [undefined, 'PT1M', 'never']) {
@@ -122,7 +123,9 @@ for (const kind of databasesByLength) {
             );
           }
           expect(JSON.parse((await of('PT1M', '--json')).out)).to.deep.nested.include({
-            ...{ intact: true, 'warnings[0].kind': 'sealed_late', 'warnings[0].checkpoint_id': 1 },
+            intact: true,
+            'warnings[0].kind': 'sealed_late',
+            'warnings[0].checkpoint_id': 1,
           });
           expect((await of('PT10M')).out).not.to.include('Warning');
         } finally {

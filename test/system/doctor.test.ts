@@ -101,8 +101,10 @@ for (const kind of databasesByLength) {
         database: { ...kind, fresh: async () => database },
         provider,
         settings: {
-          ...{ PORT: String(port), 'Service:Issuer': issuer },
-          ...{ 'Service:Signing:Keys:0:Path': keyFile, 'Service:Audit:Checkpoint:Interval': 'PT1H' },
+          PORT: String(port),
+          'Service:Issuer': issuer,
+          'Service:Signing:Keys:0:Path': keyFile,
+          'Service:Audit:Checkpoint:Interval': 'PT1H',
         },
       });
       good = {
@@ -182,7 +184,9 @@ for (const kind of databasesByLength) {
     it('prints a line for each check and exits with 0 if nothing is wrong', async () => {
       const proxy = await startLoopback(consoleBehindProxy, { tls: true });
       const { code, out, err } = await runCommand(['doctor'], {
-        ...{ ...good, ...CONSOLE, 'Service:Console:Origin': proxy.url },
+        ...good,
+        ...CONSOLE,
+        'Service:Console:Origin': proxy.url,
         NODE_EXTRA_CA_CERTS: fileURLToPath(AUTHORITY),
       });
       await proxy.close();
@@ -219,7 +223,8 @@ for (const kind of databasesByLength) {
     it('prints no secret, neither as text nor as JSON, and exits with 3 if a check fails', async () => {
       const long = (name: string) => `${SECRET}-${name}-0123456789-0123456789`;
       const settings = {
-        ...{ ...good, ...CONSOLE },
+        ...good,
+        ...CONSOLE,
         ...(isPostgres
           ? {
               'Service:Database:ConnectionString': `postgresql://mandate_app:${SECRET}@127.0.0.1:9/x`,
@@ -399,7 +404,8 @@ for (const kind of databasesByLength) {
       const occurrence = { issuer: provider.issuer, forgetAt: plusSeconds(at, 600), at };
       const logOutOf = (subject: string) =>
         storage.decide(logOut, {
-          ...{ ...occurrence, jti: randomUUID() },
+          ...occurrence,
+          jti: randomUUID(),
           loggedOut: { kind: 'session', sessionId: 'another', subject },
         });
       await logOutOf('person-without-tasks');
@@ -466,7 +472,7 @@ for (const kind of databasesByLength) {
         [
           'finds a user with an unknown id',
           { status: 200, body: { enabled: true } },
-          /knows an id that nobody has/,
+          /finds a user with an unused id/,
           /UsersUrl/,
         ],
         ['is redirected', { status: 302, body: {} }, /302\. That is a redirect/, /the address that it leads to/],
@@ -730,7 +736,8 @@ for (const kind of databasesByLength) {
       const noRole = await examine(Object.fromEntries(roles.map((key) => [key, undefined])));
       expect(noRole.find(({ check }) => check === 'settings')).to.include({ status: 'failed' });
       expect(noRole.find(({ check }) => check === 'operators')).to.include({
-        ...{ status: 'skipped', sentence: 'Its settings are wrong.' },
+        status: 'skipped',
+        sentence: 'Its settings are wrong.',
       });
     });
 
@@ -743,7 +750,8 @@ for (const kind of databasesByLength) {
         return (await examine(development)).find(({ check }) => check === 'console address');
       };
       expect(await verdict(consoleBehindProxy)).to.deep.equal({
-        ...{ check: 'console address', status: 'ok' },
+        check: 'console address',
+        status: 'ok',
         sentence: 'Service:Console:Origin answers with the console of this release.',
       });
       const redirect: Handler = (_request, response) => {
@@ -878,7 +886,8 @@ for (const kind of databasesByLength) {
       code = 503;
       body = { status: 'Unhealthy', checks: { database_file: { status: 'Unhealthy', detail: 'It was replaced' } } };
       expect(await ofReadiness()).to.include({
-        ...{ status: 'failed', sentence: 'database_file is Unhealthy: It was replaced.' },
+        status: 'failed',
+        sentence: 'database_file is Unhealthy: It was replaced.',
       });
       for (const other of [
         'Healthy',
@@ -995,8 +1004,10 @@ for (const kind of databasesByLength) {
       writeFileSync(file, createPublicKey(half.pem).export({ type: 'spki', format: 'pem' }));
       const active = await makeSealingKey();
       const changes = {
-        ...{ 'Service:Signing:Keys:0:Path': undefined, 'Service:Signing:Keys:0:Pem': active.pem },
-        ...{ 'Service:Signing:Keys:1:Path': file, 'Service:Signing:ActiveKid': active.signer.kid },
+        'Service:Signing:Keys:0:Path': undefined,
+        'Service:Signing:Keys:0:Pem': active.pem,
+        'Service:Signing:Keys:1:Path': file,
+        'Service:Signing:ActiveKid': active.signer.kid,
       };
       const notPublished = [
         ['sign-in client', 'warning', keysUnknown],

@@ -80,8 +80,10 @@ for (const database of databasesByLength) {
     let ahead = 0;
     before(async () => {
       const settings = {
-        ...{ ...sharedSigningKey(), 'Service:Tasks:Retention': `PT${RETENTION}S` },
-        ...{ 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1S' },
+        ...sharedSigningKey(),
+        'Service:Tasks:Retention': `PT${RETENTION}S`,
+        'Service:StatusLists:Enabled': 'true',
+        'Service:StatusLists:Ttl': 'PT1S',
       };
       first = await startMandate({ database, settings });
       second = await first.another({});

@@ -87,7 +87,9 @@ describe('Hostile evidence', function () {
     const policy = Buffer.concat([Buffer.from(`{"checkpoint_keys":["${'A'.repeat(43)}"]}`), Buffer.of(0xff)]);
     const refused = await verifyFiles(text, policy);
     expect(refused).to.deep.equal({
-      ...{ code: 1, out: '', err: 'mandate: --policy names a file whose text is not UTF-8.\n' },
+      code: 1,
+      out: '',
+      err: 'mandate: --policy names a file whose text is not UTF-8.\n',
     });
   });
 });

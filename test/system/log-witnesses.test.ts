@@ -216,7 +216,9 @@ describe('A restored backup of a database whose witness is a process', function 
     const mandate = await startMandate({
       database: { ...sqliteFile, fresh: async () => database },
       settings: {
-        ...{ ...sharedSigningKey(), ...logKey, 'Service:Audit:Log:Public': 'true' },
+        ...sharedSigningKey(),
+        ...logKey,
+        'Service:Audit:Log:Public': 'true',
         'Service:Audit:Log:Witnesses:0:Url': `http://127.0.0.1:${port}`,
         'Service:Audit:Log:Witnesses:0:VKey': made.out.trim(),
       },

@@ -97,14 +97,30 @@ for (const database of databases) {
       const [live, ended] = tasks;
       expect(tasks).to.deep.equal([
         {
-          ...{ task_id: first.body.task_id, agent_id: agent.id, display_name: 'Jira triage', audience: JIRA },
-          ...{ scope: 'jira:read jira:comment', started_at: live?.started_at, expires_at: first.body.task_expires_at },
-          ...{ state: 'live', ended_at: null, reason: null, renewals: 1 },
+          task_id: first.body.task_id,
+          agent_id: agent.id,
+          display_name: 'Jira triage',
+          audience: JIRA,
+          scope: 'jira:read jira:comment',
+          started_at: live?.started_at,
+          expires_at: first.body.task_expires_at,
+          state: 'live',
+          ended_at: null,
+          reason: null,
+          renewals: 1,
         },
         {
-          ...{ task_id: second.body.task_id, agent_id: agent.id, display_name: 'Jira triage', audience: WIKI },
-          ...{ scope: 'jira:read', started_at: ended?.started_at, expires_at: second.body.task_expires_at },
-          ...{ state: 'revoked', ended_at: ended?.ended_at, reason: 'operator_kill_switch', renewals: 0 },
+          task_id: second.body.task_id,
+          agent_id: agent.id,
+          display_name: 'Jira triage',
+          audience: WIKI,
+          scope: 'jira:read',
+          started_at: ended?.started_at,
+          expires_at: second.body.task_expires_at,
+          state: 'revoked',
+          ended_at: ended?.ended_at,
+          reason: 'operator_kill_switch',
+          renewals: 0,
         },
       ]);
       for (const time of [live?.started_at, ended?.ended_at])

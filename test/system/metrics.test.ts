@@ -178,7 +178,8 @@ for (const database of databasesByLength) {
       const instance = await startMandate({
         database,
         settings: {
-          ...{ [METRICS_PORT]: String(ofItsOwn), 'Service:StatusLists:Enabled': 'true' },
+          [METRICS_PORT]: String(ofItsOwn),
+          'Service:StatusLists:Enabled': 'true',
           'Service:StatusLists:Entries': '1024',
         },
       });

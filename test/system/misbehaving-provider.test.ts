@@ -28,9 +28,19 @@ const SIGN_INS: readonly Area[] = ['page', 'console'];
 const ALL: readonly Area[] = [...SIGN_INS, 'exchange'];
 
 const SURVIVED = {
-  ...{ kidTwice: true, nullMembers: true, ed25519: true, demandsUserAgent: true, connectionsBreak: true },
-  ...{ contentEncoding: 'UTF-8', status203: true, scopeClaim: 'list', noSession: true, authTime: 0 },
-  ...{ expiresInText: true, ownErrors: true, blankSignOut: true },
+  kidTwice: true,
+  nullMembers: true,
+  ed25519: true,
+  demandsUserAgent: true,
+  connectionsBreak: true,
+  contentEncoding: 'UTF-8',
+  status203: true,
+  scopeClaim: 'list',
+  noSession: true,
+  authTime: 0,
+  expiresInText: true,
+  ownErrors: true,
+  blankSignOut: true,
   metadata: { token_endpoint_auth_methods_supported: ['client_secret_basic'] },
 } as const satisfies Oddities;
 

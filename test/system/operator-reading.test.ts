@@ -92,10 +92,20 @@ for (const database of databasesByLength) {
       const { started_at, expires_at, ended_at, ...task } = body;
       expect(status).to.equal(200);
       expect(task).to.deep.equal({
-        ...{ task_id: ended, agent_id: agent.id, display_name: 'Triage', sponsor: 'ada', sponsor_key: 'ada' },
-        ...{ audience: JIRA, scope: 'jira:read jira:comment', delegation_depth: 1, parent_task_id: null },
-        ...{ state: 'revoked', reason: 'operator_kill_switch', renewals: 0 },
-        ...{ records: records.map(({ seq }) => seq), next_cursor: null },
+        task_id: ended,
+        agent_id: agent.id,
+        display_name: 'Triage',
+        sponsor: 'ada',
+        sponsor_key: 'ada',
+        audience: JIRA,
+        scope: 'jira:read jira:comment',
+        delegation_depth: 1,
+        parent_task_id: null,
+        state: 'revoked',
+        reason: 'operator_kill_switch',
+        renewals: 0,
+        records: records.map(({ seq }) => seq),
+        next_cursor: null,
       });
       for (const at of [started_at, expires_at, ended_at]) expect(at).to.match(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
       expect(records.map(({ event }) => event)).to.deep.equal(['token.issued', 'task.revoked']);
@@ -275,7 +285,11 @@ for (const database of databasesByLength) {
       const PORT = String(await freePort());
       const { provider } = mandate;
       const { child, ended, said } = startCommand(['serve'], {
-        ...{ ...OPERATORS, ...sharedSigningKey(), ...fresh.settings, HOST: '127.0.0.1', PORT },
+        ...OPERATORS,
+        ...sharedSigningKey(),
+        ...fresh.settings,
+        HOST: '127.0.0.1',
+        PORT,
         'Service:Issuer': 'https://mandate.test',
         'Service:UpstreamIdp:Issuer': provider.issuer,
         'Service:UpstreamIdp:Audience': provider.audience,

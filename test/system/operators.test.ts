@@ -156,8 +156,11 @@ for (const database of databases) {
       expect(act).to.include({ decision: 'allow', reason: null, sponsor: null, agent_id: null, task_id: null });
       const { reason: hash, ...detail } = detailOf(act);
       expect(detail).to.deep.equal({
-        ...{ iss: mandate.provider.issuer, sub: 'olga', role: 'responder' },
-        ...{ act: 'DELETE /admin/tasks/{task_id}', seq: String(revoked.seq) },
+        iss: mandate.provider.issuer,
+        sub: 'olga',
+        role: 'responder',
+        act: 'DELETE /admin/tasks/{task_id}',
+        seq: String(revoked.seq),
       });
       const read = operator(mandate, 'audrey', 'auditor');
       for (const seq of [revoked.seq, act.seq]) {
@@ -168,7 +171,9 @@ for (const database of databases) {
         const { salt, at, ...stored } = listed ?? {};
         expect(stored).to.deep.equal({
           ...detail,
-          ...{ seq: act.seq, explains: revoked.seq, reason: 'Ärger <b>&amp;</b> 100%' },
+          seq: act.seq,
+          explains: revoked.seq,
+          reason: 'Ärger <b>&amp;</b> 100%',
         });
         expect(at).to.match(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
         expect(hash).to.equal(sha256(`${salt}${stored.reason}`));
@@ -241,8 +246,12 @@ for (const database of databases) {
       expect(records.map(({ event }) => event)).to.deep.equal(['sponsor.blocked', 'operator.acted']);
       const [blocked, act] = records as [LedgerLine, LedgerLine];
       expect(detailOf(act)).to.deep.equal({
-        ...{ iss: '', sub: '', role: 'key', act: 'PUT /admin/sponsors/{sponsor_key}/block' },
-        ...{ seq: String(blocked.seq), reason: '' },
+        iss: '',
+        sub: '',
+        role: 'key',
+        act: 'PUT /admin/sponsors/{sponsor_key}/block',
+        seq: String(blocked.seq),
+        reason: '',
       });
       const { body } = await mandate.admin('GET', `/admin/acts?seq=${act.seq}`);
       expect((body.acts as readonly object[])[0]).to.include({ role: 'key', reason: null, salt: null });

@@ -138,7 +138,9 @@ for (const database of databasesByLength) {
     it('let sign-ins that wait for the identity provider take no permit of other requests', async () => {
       const provider = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
       const page = await mandate.another({
-        ...{ ...ONE_TURN, 'Service:Me:ClientId': 'page', 'Service:Me:Audience': '' },
+        ...ONE_TURN,
+        'Service:Me:ClientId': 'page',
+        'Service:Me:Audience': '',
         'Service:UpstreamIdp:Issuer': provider.url,
       });
       const lines = await mandate.recorded(async () => {
@@ -169,8 +171,10 @@ for (const database of databasesByLength) {
     it('let no sign-in of a person hold up operators at the console, or a sign-out', async () => {
       const people = await startLoopback((...told) => void waiting.push(() => answering({})(...told)));
       const own = await startConsole(database, {
-        ...{ ...ONE_TURN, 'Service:Me:ClientId': 'page' },
-        ...{ 'Service:UpstreamIdp:Issuer': people.url, 'Service:Operators:Issuer': mandate.provider.issuer },
+        ...ONE_TURN,
+        'Service:Me:ClientId': 'page',
+        'Service:UpstreamIdp:Issuer': people.url,
+        'Service:Operators:Issuer': mandate.provider.issuer,
       });
       const operator = await own.signedIn('viewer');
       const both = [own.mandate.get('/me/sign-in'), own.mandate.get('/me/sign-in')];
@@ -230,8 +234,11 @@ for (const database of databasesByLength) {
       provider = await startIdentityProvider();
       keys = await startLoopback(() => undefined, { tls: true });
       const settings = {
-        ...{ ...OPERATORS, ...ME, 'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId },
-        ...{ 'Service:Overload:ConcurrencyLimit': '10', 'Service:Overload:QueueLimit': '0' },
+        ...OPERATORS,
+        ...ME,
+        'Service:UpstreamIdp:BackchannelLogout:Audience': provider.clientId,
+        'Service:Overload:ConcurrencyLimit': '10',
+        'Service:Overload:QueueLimit': '0',
       };
       mandate = await startMandate({ database, provider, settings });
       await mandate.untilReady();

@@ -60,7 +60,10 @@ for (const database of databasesByLength) {
           values ('checkpoint', 'old-2025', '${own.signer.kid}', '${jwk}', ${since}, ${since})`,
       );
       await storage.ledger.append({
-        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        at: mandate.clock.now(),
+        event: 'key.retired',
+        decision: 'allow',
+        reason: 'checkpoint_key',
         detail: own.signer.kid,
       });
       await sealAnew(storage, tampering, { ...own.signer, kid: 'old-2025' });
@@ -109,7 +112,8 @@ for (const database of databasesByLength) {
       const { intact, ...report } = JSON.parse((await verify('--recorded-keys', '--json')).out);
       expect(intact).to.equal(null);
       expect(report).to.deep.include({
-        ...{ verified_with: 'recorded_keys', recorded_keys: [{ kid: 'old-2025', thumbprint: own.signer.kid }] },
+        verified_with: 'recorded_keys',
+        recorded_keys: [{ kid: 'old-2025', thumbprint: own.signer.kid }],
       });
     });
 
@@ -165,7 +169,8 @@ for (const database of databasesByLength) {
       expect(refused.err).to.match(/^mandate: No known key signed checkpoint 1: /);
       const made = await command(...line, '--recorded-keys');
       expect(made).to.deep.equal({
-        ...{ code: 0, out: '' },
+        code: 0,
+        out: '',
         err: `mandate: Signed with keys that only the ledger names: ${own.signer.kid}. Compare them with a key set that you kept, before a policy names them.\n`,
       });
       const alone = await verify('--bundle', bundle);

@@ -97,7 +97,10 @@ for (const database of databasesByLength) {
           values ('checkpoint', 'old-2025', '${stranger.signer.kid}', '${jwk}', ${since}, ${since})`,
       );
       await append({
-        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        at: mandate.clock.now(),
+        event: 'key.retired',
+        decision: 'allow',
+        reason: 'checkpoint_key',
         detail: stranger.signer.kid,
       });
       await sealAnew(storage, tampering, { ...stranger.signer, kid: 'old-2025' });
@@ -141,12 +144,18 @@ for (const database of databasesByLength) {
         );
       }
       await append({
-        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'checkpoint_key' },
+        at: mandate.clock.now(),
+        event: 'key.retired',
+        decision: 'allow',
+        reason: 'checkpoint_key',
         detail: stranger.signer.kid,
       });
       // Sealed too, and nothing shows that the service used this key of the log.
       await append({
-        ...{ at: mandate.clock.now(), event: 'key.retired', decision: 'allow', reason: 'log_key' },
+        at: mandate.clock.now(),
+        event: 'key.retired',
+        decision: 'allow',
+        reason: 'log_key',
         detail: logThumbprint,
       });
       const other = await mandate.another({});

@@ -49,14 +49,17 @@ async function startService(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const process = startCommand(['serve'], {
-    ...{ ...database.settings, ...directory.settings },
+    ...database.settings,
+    ...directory.settings,
     'Service:Issuer': url,
     'Service:UpstreamIdp:Issuer': provider.issuer,
     'Service:UpstreamIdp:Audience': provider.audience,
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:RateLimit:Enabled': 'false',
     'Service:Audit:Checkpoint:Interval': 'PT1S',
-    ...{ NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) },
+    NODE_ENV: 'development',
+    HOST: '127.0.0.1',
+    PORT: String(port),
     ...settings,
   });
   let out = '';
@@ -65,7 +68,8 @@ async function startService(
   });
   await process.said('listening');
   return {
-    ...{ url, process },
+    url,
+    process,
     post: (path, form, headers = {}) =>
       sendTo(`${url}${path}`, {
         method: 'POST',
@@ -328,7 +332,8 @@ describe('Spans of one process', function () {
   it('are sent to the last one when the service stops', async () => {
     const traceId = newTrace();
     const stopping = await startService(surroundings, {
-      ...{ ...collector.environment('stopping'), OTEL_BSP_SCHEDULE_DELAY: '600000' },
+      ...collector.environment('stopping'),
+      OTEL_BSP_SCHEDULE_DELAY: '600000',
       'Service:Traces:Enabled': 'true',
     });
     await sendTo(`${stopping.url}/healthz`, { headers: traceparent(traceId) });
@@ -347,7 +352,8 @@ describe('Spans of one process', function () {
       const broken = await startCollector(answer);
       if (answer === undefined) await broken.server.close();
       const served = await startService(surroundings, {
-        ...{ ...broken.environment('mandate'), OTEL_EXPORTER_OTLP_TIMEOUT: '1000' },
+        ...broken.environment('mandate'),
+        OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
         'Service:Traces:Enabled': 'true',
       });
       const agent = await agentOf(served, surroundings);

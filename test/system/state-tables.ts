@@ -76,7 +76,10 @@ export function stateTables(retention: number, clockAheadBy: number) {
 
     opened(agentId: string, person: string, body: Body): void {
       tasks.push({
-        ...{ agentId, person, taskId: String(body.task_id), grant: String(body.refresh_token) },
+        agentId,
+        person,
+        taskId: String(body.task_id),
+        grant: String(body.refresh_token),
         expiresAt: Date.parse(String(body.task_expires_at)) / 1000,
         tokens: [tokenOf(body)],
         renewals: 0,

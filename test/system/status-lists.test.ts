@@ -68,7 +68,9 @@ for (const database of databasesByLength) {
       expect(list.headers.get('access-control-allow-origin')).to.equal('*');
       const keys = (await mandate.get('/.well-known/jwks.json')).body as unknown as JSONWebKeySet;
       const { payload, protectedHeader } = await jwtVerify(list.text, createLocalJWKSet(keys), {
-        ...{ typ: 'statuslist+jwt', algorithms: ['ES256'], subject: uri },
+        typ: 'statuslist+jwt',
+        algorithms: ['ES256'],
+        subject: uri,
         currentDate: new Date(mandate.clock.seconds() * 1000),
       });
       expect(protectedHeader).to.have.all.keys('alg', 'typ', 'kid');
@@ -76,7 +78,10 @@ for (const database of databasesByLength) {
       expect(iat).to.be.within(mandate.clock.seconds() - TTL, mandate.clock.seconds());
       const { lst } = payload.status_list as { readonly lst: string };
       expect(payload).to.deep.equal({
-        ...{ sub: uri, iat, exp: iat + 12 * TTL, ttl: TTL },
+        sub: uri,
+        iat,
+        exp: iat + 12 * TTL,
+        ttl: TTL,
         status_list: { bits: 2, lst },
       });
       // One status for each index, four in a byte.
@@ -299,8 +304,10 @@ for (const database of databasesByLength) {
 
     it('are never shared, and another list is opened only when the first one is full', async () => {
       const settings = {
-        ...{ ...sharedSigningKey(), ...ON },
-        ...{ 'Service:RateLimit:Enabled': 'false', 'Service:Overload:Enabled': 'false' },
+        ...sharedSigningKey(),
+        ...ON,
+        'Service:RateLimit:Enabled': 'false',
+        'Service:Overload:Enabled': 'false',
       };
       const first = await startMandate({ database, settings });
       const second = await first.another({});

@@ -317,8 +317,12 @@ for (const database of databasesByLength) {
     it('takes another origin by mandate log adopt-origin, and signs its tree under it', async function () {
       this.timeout(180_000);
       const settings = {
-        ...{ ...fresh.settings, ...on, 'Service:Issuer': mandate.issuer, NODE_ENV: 'development' },
-        ...{ 'Service:UpstreamIdp:Issuer': mandate.provider.issuer, 'Service:UpstreamIdp:Audience': 'mandate' },
+        ...fresh.settings,
+        ...on,
+        'Service:Issuer': mandate.issuer,
+        NODE_ENV: 'development',
+        'Service:UpstreamIdp:Issuer': mandate.provider.issuer,
+        'Service:UpstreamIdp:Audience': 'mandate',
         'Service:UpstreamIdp:SponsorCheck:Mode': 'signals',
       };
       const adopt = (changes: Readonly<Record<string, string>>) =>

@@ -363,9 +363,14 @@ for (const database of databasesByLength) {
       world = movedClock();
       transmitter = await startTransmitter(() => mandate.clock.seconds());
       mandate = await startMandate({
-        ...{ database, clock: world.ofAnotherMachine(), databaseClock: world },
+        database,
+        clock: world.ofAnotherMachine(),
+        databaseClock: world,
         settings: {
-          ...{ ...transmitter.settings, ...scimSettings, ...OPERATORS, 'Service:Me:Audience': ME },
+          ...transmitter.settings,
+          ...scimSettings,
+          ...OPERATORS,
+          'Service:Me:Audience': ME,
           'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
         },
       });
@@ -398,7 +403,8 @@ for (const database of databasesByLength) {
       },
       'a security event': (person) =>
         mandate.send('/events', {
-          ...{ method: 'POST', headers: PUSH_HEADERS },
+          method: 'POST',
+          headers: PUSH_HEADERS,
           body: transmitter.event('https://schemas.openid.net/secevent/caep/event-type/session-revoked', person),
         }),
       'a SCIM write': (userName) =>

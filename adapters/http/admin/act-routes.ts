@@ -38,7 +38,11 @@ export async function listActs(surface: ActsSurface, request: Request, response:
 function presentAct({ explains, reason, salt, at, ...act }: StoredAct): Record<string, unknown> {
   const { seq, ...who } = act;
   return {
-    ...{ seq, explains: explains ?? null, ...who },
-    ...{ reason: reason ?? null, salt: salt ?? null, at: toMillisecondText(at) },
+    seq,
+    explains: explains ?? null,
+    ...who,
+    reason: reason ?? null,
+    salt: salt ?? null,
+    at: toMillisecondText(at),
   };
 }

@@ -135,7 +135,9 @@ async function update(surface: AdminSurface, request: OfAgent): Promise<Answer |
         response.set('Retry-After', String(CONFLICT_RETRY_AFTER));
         const detail = 'Other changes of this agent were stored first, and this one was not stored. Retry the request.';
         return answerProblem(response, {
-          ...{ status: 503, error: 'temporarily_unavailable', detail },
+          status: 503,
+          error: 'temporarily_unavailable',
+          detail,
           reason: 'agent_kept_changing',
         });
       }

@@ -20,7 +20,7 @@ export function isOwnForm(
 }
 
 /** Fetch metadata, or from a browser without it the Origin header. */
-export function isSameOrigin(address: string, request: IncomingMessage): boolean {
+function isSameOrigin(address: string, request: IncomingMessage): boolean {
   const site = singleHeader(request, 'sec-fetch-site');
   if (site.kind !== 'absent') return site.kind === 'present' && site.value === 'same-origin';
   const origin = singleHeader(request, 'origin');

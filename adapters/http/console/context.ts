@@ -9,11 +9,10 @@ import type { Request, Response } from 'express';
 import type { ComparedDeclaration } from '../../../application/admin/compare-declarations.ts';
 import type { DelegationQuestion, Delegations } from '../../../application/admin/find-delegations.ts';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
-import type { BlockCount } from '../../../application/ports/sponsors.ts';
+import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../application/ports/storage.ts';
 import type { LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/tasks.ts';
 import type { FieldError } from '../../../domain/field-error.ts';
-import type { SponsorKey } from '../../../domain/identifiers.ts';
 import type { Instant } from '../../../domain/instant.ts';
 import type { OperatorPerson, OperatorRole } from '../../../domain/operators/operator.ts';
 import type { AdminSurface } from '../admin/admin-router.ts';
@@ -124,8 +123,9 @@ export interface ScreenFeed extends Row {
 /** What *Now* and the kill switch read beside the use cases of the API. */
 export interface OverviewSurface {
   countLive(of: LiveTasksQuestion['of']): Promise<LiveTaskCount>;
-  countBlocks(): Promise<BlockCount>;
-  liftPendingUntil(sponsorKey: SponsorKey): Promise<Instant | undefined>;
+  readonly sponsors: Pick<Sponsors, 'countBlocks' | 'liftPendingUntil'>;
+  /** The earlier clock of this machine and the database. */
+  earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
   readonly hasSink: boolean;
   /** `Service:Operators:TwoPersonUnblock`. */

@@ -36,7 +36,7 @@ export interface TokenBar {
   readonly revokedAt: Instant | undefined;
 }
 
-export type TimelineEventKind =
+type TimelineEventKind =
   | 'issued'
   | 'renewed'
   | 'narrowed'
@@ -110,7 +110,10 @@ function tokenBars(task: TimedTask, ttl: TokenTtl, records: readonly LedgerRecor
     ),
   );
   const bar = (kind: TokenBar['kind'], from: Instant, jti: string | undefined): TokenBar => ({
-    ...{ kind, from, jti, ...lifeOf(task, ttl, from) },
+    kind,
+    from,
+    jti,
+    ...lifeOf(task, ttl, from),
     revokedAt: jti === undefined ? undefined : revoked.get(jti),
   });
   const issued = records.find(({ event }) => event === 'token.issued');

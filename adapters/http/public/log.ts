@@ -75,9 +75,11 @@ async function tile(surface: LogSurface, request: Request, response: Response): 
 
 function presentKey({ use, kid, publicKey, from, to }: LogKey): Record<string, unknown> {
   return {
-    ...{ kid, use },
+    kid,
+    use,
     ...(use === 'log' ? { vkey: publicKey } : { jwk: JSON.parse(publicKey) }),
-    ...{ from: toShortText(from), to: to === undefined ? null : toShortText(to) },
+    from: toShortText(from),
+    to: to === undefined ? null : toShortText(to),
   };
 }
 

@@ -58,7 +58,12 @@ export function controlPlane(options: CheckedAgentOptions, sign: SignAssertion):
   const assertion = (): Promise<string> => {
     const now = Math.floor(clock.now() / 1000);
     const signing = sign({
-      ...{ iss: agentId, sub: agentId, aud: issuer, jti: randomUUID(), iat: now, exp: now + ASSERTION_SECONDS },
+      iss: agentId,
+      sub: agentId,
+      aud: issuer,
+      jti: randomUUID(),
+      iat: now,
+      exp: now + ASSERTION_SECONDS,
       ...(instance === undefined ? {} : { instance }),
     });
     return withTimeout(timeoutMs, signing, () => new NotNow('The assertion was not signed in time.', DEFAULT_RETRY_MS));

@@ -67,8 +67,14 @@ export function readIssuedToken(body: Readonly<Record<string, unknown>>, asked: 
   }
   const claims = claimsOf(token);
   const issued: IssuedToken = {
-    ...{ token, grant, askedAt: asked.at, expiresInMs: seconds * 1000, isLast: endsWithItsTask(claims) },
-    ...{ scope: scope.split(' '), taskId, taskExpiresAt },
+    token,
+    grant,
+    askedAt: asked.at,
+    expiresInMs: seconds * 1000,
+    isLast: endsWithItsTask(claims),
+    scope: scope.split(' '),
+    taskId,
+    taskExpiresAt,
   };
   const fault = faultOf(issued, claims, asked);
   if (fault !== undefined) throw new Refused('unexpected_answer', fault);

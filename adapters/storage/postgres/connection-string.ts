@@ -113,7 +113,7 @@ function readParameters(query: string): readonly Parameter[] | undefined {
   return texts.flatMap((text) => [...new URLSearchParams(text)].map(([name, value]) => ({ name, value, text })));
 }
 
-/** Replaces the modes that the driver treats like `verify-full` by that one. @returns the same list if there are none */
+/** Writes `verify-full` for each mode that the driver treats like it. @returns the same list if it has no such mode */
 function spellModes(parameters: readonly Parameter[]): readonly Parameter[] {
   const isLikeVerified = ({ name, value }: Parameter) => name === SSLMODE && LIKE_VERIFIED.includes(value);
   const isAsLibpq = parameters.some(({ name, value }) => name === AS_LIBPQ && value === 'true');

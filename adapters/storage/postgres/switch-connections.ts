@@ -75,7 +75,9 @@ export function switchConnections(
   const person = share(REVOKING_SHARES.people, operator);
   const provider = share(REVOKING_SHARES.providers);
   return {
-    ...{ operator, person, provider },
+    operator,
+    person,
+    provider,
     close() {
       for (const each of [person, operator, provider]) each.close();
     },

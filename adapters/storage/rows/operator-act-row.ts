@@ -25,8 +25,13 @@ export function actRow(
 ): Readonly<Record<(typeof actColumns)[number], Bound>> {
   const { iss, sub } = namesOf(operator);
   return {
-    ...{ iss: storable('iss', iss), sub: storable('sub', sub), role, act: route },
-    ...{ reason: storableOrNull('reason', reason), salt: sealed?.salt ?? null, at: instant(at) },
+    iss: storable('iss', iss),
+    sub: storable('sub', sub),
+    role,
+    act: route,
+    reason: storableOrNull('reason', reason),
+    salt: sealed?.salt ?? null,
+    at: instant(at),
   };
 }
 

@@ -86,7 +86,8 @@ export async function openWitnessFile(path: string): Promise<WitnessFile | 'not_
   if (vkey === undefined) return 'not_a_witness_file';
   const connection = await openConnection(path);
   return {
-    ...{ vkey, logs: witnessedLogs(connection) },
+    vkey,
+    logs: witnessedLogs(connection),
     acceptTime: (seconds) => acceptTime(connection, seconds),
     ...surroundings(connection),
   };

@@ -21,9 +21,9 @@ import type { Secret } from '../../../domain/secret.ts';
 import { printError, runReport } from '../run-command.ts';
 
 /** The exit code if a file is wrong. */
-export const WRONG_FILES = 3;
+const WRONG_FILES = 3;
 
-export interface ApplyRequest {
+interface ApplyRequest {
   readonly files: readonly string[];
   /** Without a trailing slash. */
   readonly server: string;
@@ -82,7 +82,7 @@ const DONE = { created: 'created', changed: 'changed', unchanged: 'unchanged', r
 const WOULD_BE = { ...DONE, created: 'would be created', changed: 'would be changed' } as const;
 
 /** The lines for an agent that was applied: one, and one more for each error of the service. */
-export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean): readonly string[] {
+function describeApplied({ agentId, outcome }: Applied, dryRun: boolean): readonly string[] {
   const what = (dryRun ? WOULD_BE : DONE)[outcome.kind];
   switch (outcome.kind) {
     case 'changed':
@@ -99,7 +99,7 @@ export function describeApplied({ agentId, outcome }: Applied, dryRun: boolean):
 }
 
 /** The last line. @param declared the number of declared agents. If the command stops early, fewer were applied */
-export function describeTotals(applied: readonly Applied[], declared: number, dryRun: boolean): string {
+function describeTotals(applied: readonly Applied[], declared: number, dryRun: boolean): string {
   const words = dryRun ? WOULD_BE : DONE;
   const kinds = Object.keys(DONE) as readonly (keyof typeof DONE)[];
   const parts = kinds.flatMap((kind) => {
@@ -121,7 +121,7 @@ interface ApplyReport {
 }
 
 /** The report with `--json`. Returns text with a trailing line feed. */
-export function applyReportJson({ dryRun, applied, problems, failure }: ApplyReport): string {
+function applyReportJson({ dryRun, applied, problems, failure }: ApplyReport): string {
   const report = {
     dry_run: dryRun,
     agents: applied.map(({ agentId, outcome }) => ({

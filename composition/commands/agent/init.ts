@@ -12,7 +12,7 @@ import { parseIsoDuration } from '../../../domain/duration.ts';
 import type { Secret } from '../../../domain/secret.ts';
 import { printError, runReport } from '../run-command.ts';
 
-export interface InitRequest {
+interface InitRequest {
   readonly agentId: string;
   readonly displayName: string | undefined;
   readonly scopes: readonly string[];
@@ -78,7 +78,7 @@ export function agentInitCommand(run = agentInit): Command {
  * Creates a file, and never overwrites an existing one, not even a symbolic link. Removes a file that could not be written
  * completely. Returns `undefined` on success, or the rest of a sentence that begins with the path.
  */
-export async function writeNewFile(path: string, text: string): Promise<string | undefined> {
+async function writeNewFile(path: string, text: string): Promise<string | undefined> {
   try {
     const file = await open(path, 'wx');
     try {
@@ -106,7 +106,7 @@ interface WrittenFiles {
 }
 
 /** Renders the next steps, or one JSON object. The text ends with a line feed. */
-export function renderInit(agentId: string, { registration, privateKey, kid }: WrittenFiles, json: boolean): string {
+function renderInit(agentId: string, { registration, privateKey, kid }: WrittenFiles, json: boolean): string {
   if (json) return `${JSON.stringify({ agent_id: agentId, registration, private_key: privateKey, kid })}\n`;
   return `${privateKey} holds the agent's private key, for its owner alone. There is no other copy: give it to the agent.
 ${registration} holds its registration, with the public key ${kid}.
@@ -128,12 +128,12 @@ interface TemplateFields {
 }
 
 /** Long enough for a few calls of tools. An operator raises it in the file for longer tasks. */
-export const TASK_TTL = 'PT10M';
+const TASK_TTL = 'PT10M';
 /** How long a stolen token works at a tool server that does not introspect. */
-export const TOKEN_TTL = 'PT2M';
+const TOKEN_TTL = 'PT2M';
 
 /** The registration file: minimal rights, and an explanation of each line. */
-export function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
+function registrationTemplate({ agentId, displayName, scopes, audiences, publicJwk }: TemplateFields): string {
   return `# An agent of Mandate. Review it, keep it under version control, and apply it with
 # "mandate agent apply".
 # A field that is left out stays as it is at the service.

@@ -17,7 +17,7 @@ import { signingSettings } from './rotation-plan.ts';
 
 const STANDARD_OUTPUT = '-';
 
-export interface GenerateRequest {
+interface GenerateRequest {
   /** A path, or `-` for standard output. */
   readonly out: string;
   readonly kid: string | undefined;

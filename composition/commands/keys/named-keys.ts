@@ -11,7 +11,7 @@ import type { PlannedKey } from './rotation-plan.ts';
 
 const SIGNING_KEYS = 'Service:Signing:Keys';
 
-/** Returns the problem of an unusable name. */
+/** Prints the problem of an unusable name. */
 export function isUsableKid(kid: string | undefined): boolean {
   const read = kid === undefined ? undefined : catalogue['Service:Signing:Keys:N:Kid'].type.read(kid);
   if (read?.kind !== 'wrong') return true;
@@ -30,7 +30,7 @@ export async function withKeyFile<Result>(file: string, work: (file: string) => 
 }
 
 /** The first unused N of `Service:Signing:Keys:N`. It is found even if the configured keys are unusable. */
-export function freeIndex(settings: SettingSources): number {
+function freeIndex(settings: SettingSources): number {
   const taken = givenSettings(settings).numbers(SIGNING_KEYS);
   return taken.length === 0 ? 0 : Math.max(...taken) + 1;
 }

@@ -12,7 +12,7 @@ import { StartupError } from '../../startup-error.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { keyNamed, withKeyFile } from './named-keys.ts';
 
-export interface RetireRequest {
+interface RetireRequest {
   /** The name of the key. */
   readonly kid: string;
   readonly json: boolean;

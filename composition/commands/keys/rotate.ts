@@ -12,9 +12,9 @@ import {
   readSigningKey,
   thumbprintOf,
 } from '../../../adapters/jose/signing-key.ts';
+import { askReplica } from '../../../adapters/outbound/replica-keys.ts';
 import { httpNetwork } from '../../../adapters/platform/http-network.ts';
 import { readKeyFile, writeKeyFile } from '../../../adapters/platform/key-file.ts';
-import { askReplica } from '../../replica-keys.ts';
 import { type ConfiguredKey, configuredSigningKeys, isSameKey } from '../../signing.ts';
 import { StartupError } from '../../startup-error.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
@@ -24,7 +24,7 @@ import { type PlannedKey, rotationPlan } from './rotation-plan.ts';
 /** The exit code if the next step of a rotation must wait for a replica. */
 const NOT_PUBLISHED = 3;
 
-export interface RotateRequest {
+interface RotateRequest {
   /** The file of the next key, which is generated if the file does not exist. */
   readonly next: string;
   readonly kid: string | undefined;

@@ -10,7 +10,7 @@ import { type ConfiguredKey, configuredSigningKeys } from '../../signing.ts';
 import { processSettings, runReport, validSection } from '../run-command.ts';
 import { keyNamed } from './named-keys.ts';
 
-export interface ShowRequest {
+interface ShowRequest {
   readonly as: 'words' | 'json' | 'pem';
   /** With `pem`, the only key to print. */
   readonly kid: string | undefined;

@@ -6,7 +6,7 @@ import { visibleText } from '../../../domain/visible.ts';
 import { runReport } from '../run-command.ts';
 import { fileOption, openState } from './files.ts';
 
-export interface WitnessAcceptClockRequest {
+interface WitnessAcceptClockRequest {
   readonly state: string;
 }
 

@@ -9,7 +9,7 @@ import { StartupError } from '../../startup-error.ts';
 import { printError, runReport } from '../run-command.ts';
 import { fileOption, readSigner, refuseKeyFile, withStateFile } from './files.ts';
 
-export interface WitnessInitRequest {
+interface WitnessInitRequest {
   readonly name: string;
   /** The file of the private key, which is generated if the file does not exist. */
   readonly key: string;

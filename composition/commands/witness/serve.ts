@@ -16,7 +16,7 @@ import { printError, runCommand } from '../run-command.ts';
 import { untilToldToStop } from '../until-told-to-stop.ts';
 import { fileOption, openState, readSigner } from './files.ts';
 
-export interface WitnessServeRequest {
+interface WitnessServeRequest {
   readonly key: string;
   readonly state: string;
   /** The verifier keys of the watched logs, as given. */
@@ -95,14 +95,18 @@ export function witnessServe(request: WitnessServeRequest): Promise<number> {
     try {
       const signer = await signerOf(file.vkey, request);
       const clock = witnessClock({
-        ...{ clock: systemClock(), monotonic: () => performance.now(), logs: file.logs, log },
+        clock: systemClock(),
+        monotonic: () => performance.now(),
+        logs: file.logs,
+        log,
         origins: logKeys.map(({ name }) => name),
       });
       const witness = { signer, logs: file.logs, logKeys, verify: verifyEd25519, hash: sha256Bytes, clock };
       await untilToldToStop(async (told) => {
         const app = witnessApp({
           cosign: (body) => cosignCheckpoint(witness, body),
-          ...{ readiness: [file.readiness, clock.readiness], log },
+          readiness: [file.readiness, clock.readiness],
+          log,
         });
         const names = { host: '--host', port: '--port' };
         const server = await listen({ HOST: request.host, PORT: request.port }, { ...app, log }, names);

@@ -38,11 +38,15 @@ const deniedRefresh = ({ event, task_id }: LedgerLine) => event === 'token.denie
 const RULES: readonly Rule[] = [
   { kind: 'refresh', isAnswered: isRefused, isRecord: deniedRefresh, subject: 'task' },
   {
-    ...{ kind: 'exchange for another audience', isAnswered: isRefused, subject: 'sub' },
+    kind: 'exchange for another audience',
+    isAnswered: isRefused,
+    subject: 'sub',
     isRecord: deniedExchange('audience_not_allowed'),
   },
   {
-    ...{ kind: 'exchange for a blocked person', isAnswered: isRefused, subject: 'sub' },
+    kind: 'exchange for a blocked person',
+    isAnswered: isRefused,
+    subject: 'sub',
     isRecord: deniedExchange('sponsor_disabled'),
   },
   // A repeated block has no record. But a block beside another source's block has one.

@@ -71,7 +71,11 @@ export function randomOperation({ session, requests, agents, random, write }: Ac
     const { error, reason, err } = reply.body;
     const problem = [error ?? err, reason].filter((word) => typeof word === 'string').join(' ');
     const operation: Operation = {
-      ...{ kind, began: reply.began, ended: reply.ended, status: reply.status, ...about },
+      kind,
+      began: reply.began,
+      ended: reply.ended,
+      status: reply.status,
+      ...about,
       error: reply.lost ?? (problem === '' ? undefined : problem),
       retryAfter: reply.headers['retry-after'],
       ...(reply.lost === 'ECONNREFUSED' ? { connectionRefused: true } : {}),
@@ -84,7 +88,9 @@ export function randomOperation({ session, requests, agents, random, write }: Ac
   const exchange = async (): Promise<Reply> => {
     const [agent, sub] = [oneOf(agents, random), `person-${randomUUID()}`];
     const reply = await send('exchange', requests.exchange(agent, sub), { agent: agent.id, sub }, (body) => ({
-      ...{ task: String(body.task_id), token: String(body.access_token), jti: jtiOf(String(body.access_token)) },
+      task: String(body.task_id),
+      token: String(body.access_token),
+      jti: jtiOf(String(body.access_token)),
     }));
     const { task, token, jti } = reply.operation;
     if (task !== undefined && token !== undefined && jti !== undefined) {

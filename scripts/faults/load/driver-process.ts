@@ -66,13 +66,17 @@ async function load(options: LoadOptions): Promise<void> {
     answered += 1;
   };
   const requests = {
-    ...{ ...agentRequests(options.issuer, provider), ...operator },
+    ...agentRequests(options.issuer, provider),
+    ...operator,
     ...signalRequests(provider, transmitter),
   };
   const random = seeded(options.seed);
   const act = randomOperation({ requests, agents, random, session: keptAlive, write });
   const actFresh = randomOperation({
-    ...{ requests, agents, random, session: fresh },
+    requests,
+    agents,
+    random,
+    session: fresh,
     write: (operation) => write({ ...operation, newConnection: true }),
   });
   rate = options.rate;

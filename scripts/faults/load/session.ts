@@ -46,7 +46,10 @@ export function openSession(urls: readonly string[], { keepAlive = true } = {}):
         const content = await text(incoming);
         const isJson = /json/.test(incoming.headers['content-type'] ?? '');
         return {
-          ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, began, ended: wallClock() },
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          began,
+          ended: wallClock(),
           body: isJson ? JSON.parse(content) : {},
         };
       } catch (error) {

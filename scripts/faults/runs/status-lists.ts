@@ -69,7 +69,11 @@ export function statusLists(options: StatusListRun): Promise<StatusListResult> {
     const port = await freePort();
     const issuer = `http://127.0.0.1:${port}`;
     const { services, start } = await makeReplicas({
-      ...{ engine, program, replicas: engine === 'postgres' ? 2 : 1, issuer, cleanup },
+      engine,
+      program,
+      replicas: engine === 'postgres' ? 2 : 1,
+      issuer,
+      cleanup,
       settings: {
         'Service:UpstreamIdp:Issuer': provider.issuer,
         'Service:UpstreamIdp:Audience': provider.audience,
@@ -93,8 +97,11 @@ export function statusLists(options: StatusListRun): Promise<StatusListResult> {
     forwarder.spoil(remembered(old));
     const servers = (['refuse', 'refuse', 'introspect'] as const).map((onStale, nth) => {
       const server = createToolServer({
-        ...{ issuer, audience: AUDIENCE, statusList: { maxAgeMs, onStale } },
-        ...{ onAccess: () => undefined, onError: () => undefined },
+        issuer,
+        audience: AUDIENCE,
+        statusList: { maxAgeMs, onStale },
+        onAccess: () => undefined,
+        onError: () => undefined,
         now: () => Date.now() - (nth === 0 ? setBackMs : 0),
       });
       return {

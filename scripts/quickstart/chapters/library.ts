@@ -27,7 +27,11 @@ export async function theAgentUsesALibrary(
   terminal.command("const agent = createAgent({ issuer, agentId: 'triage-bot', key: { pem } });");
   terminal.command('const task = await agent.startTask({ subjectToken, resource, scope });');
   const agent = createAgent({
-    ...{ issuer, agentId: id, key: { pem, kid }, instance: 'quickstart-laptop', patienceMs: PATIENCE_MS },
+    issuer,
+    agentId: id,
+    key: { pem, kid },
+    instance: 'quickstart-laptop',
+    patienceMs: PATIENCE_MS,
   });
   const resource = jira.audience;
   const task = await agent.startTask({ subjectToken, resource, scope: ASKED });

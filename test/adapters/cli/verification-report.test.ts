@@ -42,8 +42,14 @@ describe('The report of a verification', () => {
     ]);
     expect(renderReport(report, false)).not.to.match(/intact/i);
     expect(JSON.parse(renderReport(report, true))).to.deep.equal({
-      ...{ intact: null, verified_with: 'recorded_keys', checkpoints: 5, records: 1, archived_checkpoints: 3 },
-      ...{ unsealed_records: 2, recorded_keys: recorded, last: `5:${ROOT}` },
+      intact: null,
+      verified_with: 'recorded_keys',
+      checkpoints: 5,
+      records: 1,
+      archived_checkpoints: 3,
+      unsealed_records: 2,
+      recorded_keys: recorded,
+      last: `5:${ROOT}`,
     });
   });
 

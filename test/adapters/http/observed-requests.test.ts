@@ -19,8 +19,15 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const KEY = 'an-admin-key-that-only-the-tests-know-0001';
 
 const checkpoint: Checkpoint = {
-  ...{ checkpointId: 1, firstSeq: 1, lastSeq: 9, treeSize: 9, closedAt: NOON },
-  ...{ rootHash: '0'.repeat(64), prevCheckpointHash: '1'.repeat(64), kid: 'a-key', signature: '2'.repeat(128) },
+  checkpointId: 1,
+  firstSeq: 1,
+  lastSeq: 9,
+  treeSize: 9,
+  closedAt: NOON,
+  rootHash: '0'.repeat(64),
+  prevCheckpointHash: '1'.repeat(64),
+  kid: 'a-key',
+  signature: '2'.repeat(128),
 };
 
 describe('The request log', () => {
@@ -63,13 +70,16 @@ describe('In front of the application', () => {
     const [log, asked, answered] = [capturedLog(), [] as string[], [] as string[]];
     const ended = { trace: { traceId: TRACE, spanId: '00f067aa0ba902b7', isSampled: true }, end: () => undefined };
     const surfaces = {
-      ...{ log, randomness: systemRandomness(), tracing: { start: () => ended } },
+      log,
+      randomness: systemRandomness(),
+      tracing: { start: () => ended },
       measurements: { answered: (surface: string) => answered.push(surface) },
       admission: {
         rates: undefined,
         limiters: workLimiters({ concurrency: 1, queue: 0, waitMs: 1000 }),
         denials: { record: () => undefined },
-        ...{ clock: movedClock(), log },
+        clock: movedClock(),
+        log,
       },
     } as unknown as Parameters<typeof observedRequests>[0];
     const routes = (target: string) => {

@@ -51,8 +51,11 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 };
 
 const SOMEBODY: MePerson = {
-  ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
-  ...{ authenticatedAt: undefined, by: 'token' },
+  subject: 'ada',
+  sponsorKey: 'ada' as SponsorKey,
+  sessionId: undefined,
+  authenticatedAt: undefined,
+  by: 'token',
 };
 
 /** The statuses in the specification's "Endpoints", "Authentication" and "Errors", except for admission control. */

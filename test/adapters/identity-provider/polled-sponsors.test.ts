@@ -310,7 +310,9 @@ describe('The sponsor check by poll', () => {
   it('asks with a configured token, and once only if that is refused', async () => {
     const secret = 'b'.repeat(32);
     directory = polledSponsors(`${server.url}/users`, {
-      ...{ network: httpNetwork(), clock, log },
+      network: httpNetwork(),
+      clock,
+      log,
       tokens: fixedToken(new Secret(secret)),
     });
     expect(await ask()).to.equal('active');

@@ -271,7 +271,9 @@ describe('The service token', () => {
     it(`is unavailable after ${title}: the problem names it, and does not repeat the answer`, async () => {
       server.answer = answering(body, 200);
       expect(await make().current()).to.deep.equal({
-        ...{ kind: 'unavailable', shared: false, status: 200 },
+        kind: 'unavailable',
+        shared: false,
+        status: 200,
         problem: `The token endpoint's answer ${problem}.`,
       });
     });
@@ -290,7 +292,9 @@ describe('The service token', () => {
     it(`is unavailable after ${title}, and the problem does not repeat the answer`, async () => {
       server.answer = answering(body, status);
       expect(await make().current()).to.deep.equal({
-        ...{ kind: 'unavailable', shared: false, status },
+        kind: 'unavailable',
+        shared: false,
+        status,
         problem: `The token endpoint's status was ${problem}.`,
       });
     });

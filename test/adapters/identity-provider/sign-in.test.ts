@@ -109,18 +109,18 @@ describe('The sign-in', () => {
     const issuer = `${server.url}${path}`;
     const now = clock.seconds();
     provider = {
-      ...{ issuer, status: 200, answer: {} },
+      issuer,
+      status: 200,
+      answer: {},
       metadata: { issuer, jwks_uri: `${server.url}/keys`, ...metadata(issuer), ...changes },
       claims: {
-        ...{
-          iss: issuer,
-          aud: CLIENT,
-          sub: 'ada',
-          iat: now,
-          exp: now + 300,
-          nonce: attempt.nonce,
-          auth_time: now - 20,
-        },
+        iss: issuer,
+        aud: CLIENT,
+        sub: 'ada',
+        iat: now,
+        exp: now + 300,
+        nonce: attempt.nonce,
+        auth_time: now - 20,
         ...claims,
       },
     };
@@ -147,14 +147,13 @@ describe('The sign-in', () => {
     const network = httpNetwork({ ca: testAuthority });
     return signIn(
       {
-        ...{
-          clientId: CLIENT,
-          clientSecret: undefined,
-          assertionAudience: 'issuer',
-          redirectUri: REDIRECT,
-          signedOutUri: SIGNED_OUT,
-        },
-        ...{ sponsorKeyClaim: 'sub', ...changes },
+        clientId: CLIENT,
+        clientSecret: undefined,
+        assertionAudience: 'issuer',
+        redirectUri: REDIRECT,
+        signedOutUri: SIGNED_OUT,
+        sponsorKeyClaim: 'sub',
+        ...changes,
       },
       { metadata, network, clock, log, assertion, providerKeys: providerKeys(metadata, network, clock, log) },
     );
@@ -174,8 +173,13 @@ describe('The sign-in', () => {
         const begun = new URL((await signing.begin(attempt)) ?? '');
         expect(`${begun.origin}${begun.pathname}`).to.equal(provider.metadata.authorization_endpoint);
         expect(Object.fromEntries(begun.searchParams)).to.deep.equal({
-          ...{ client_id: CLIENT, response_type: 'code', redirect_uri: REDIRECT, scope: 'openid' },
-          ...{ state: attempt.state, nonce: attempt.nonce, code_challenge_method: 'S256' },
+          client_id: CLIENT,
+          response_type: 'code',
+          redirect_uri: REDIRECT,
+          scope: 'openid',
+          state: attempt.state,
+          nonce: attempt.nonce,
+          code_challenge_method: 'S256',
           code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
         });
         const outcome = await finish(signing);
@@ -185,7 +189,9 @@ describe('The sign-in', () => {
         expect(signedIn).to.deep.equal({
           kind: 'signed_in',
           person: {
-            ...{ subject: 'ada', sponsorKey: 'ada', sessionId: claims.sid },
+            subject: 'ada',
+            sponsorKey: 'ada',
+            sessionId: claims.sid,
             authenticatedAt: instantFromSeconds(Number(provider.claims.auth_time)),
           },
           issuedAt: instantFromSeconds(Number(provider.claims.iat)),
@@ -196,7 +202,10 @@ describe('The sign-in', () => {
         expect(`${server.url}${request?.path}`).to.equal(provider.metadata.token_endpoint);
         const { client_assertion = '', ...form } = Object.fromEntries(new URLSearchParams(request?.body));
         expect(form).to.deep.equal({
-          ...{ grant_type: 'authorization_code', code: 'a-code', redirect_uri: REDIRECT, client_id: CLIENT },
+          grant_type: 'authorization_code',
+          code: 'a-code',
+          redirect_uri: REDIRECT,
+          client_id: CLIENT,
           code_verifier: attempt.codeVerifier,
           client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
         });
@@ -407,10 +416,16 @@ describe('The sign-in', () => {
 
   /** An error in the return address, and the reason for the log. */
   const errors: Readonly<Record<string, SignInDenial>> = {
-    ...{ temporarily_unavailable: 'provider_unavailable', server_error: 'provider_unavailable' },
-    ...{ access_denied: 'sign_in_cancelled', login_required: 'login_required', consent_required: 'login_required' },
-    ...{ interaction_required: 'login_required', account_selection_required: 'login_required' },
-    ...{ unauthorized_client: 'client_refused', invalid_scope: 'client_refused', invalid_request: 'client_refused' },
+    temporarily_unavailable: 'provider_unavailable',
+    server_error: 'provider_unavailable',
+    access_denied: 'sign_in_cancelled',
+    login_required: 'login_required',
+    consent_required: 'login_required',
+    interaction_required: 'login_required',
+    account_selection_required: 'login_required',
+    unauthorized_client: 'client_refused',
+    invalid_scope: 'client_refused',
+    invalid_request: 'client_refused',
     'an error of its own': 'client_refused',
   };
   for (const [error, reason] of Object.entries(errors)) {

@@ -39,7 +39,7 @@ describe('The signing keys of the service', () => {
 
   it('write claims in any script unchanged', async () => {
     const token = await keys.sign('at+jwt', { sub: 'Grüße 👋 "\\' });
-    expect(read(token).claims).to.deep.equal({ sub: 'Grüße 👋 "\\' });
+    expect(read(token).claims.json).to.deep.equal({ sub: 'Grüße 👋 "\\' });
   });
 
   it('publish only the public members of every key', () => {

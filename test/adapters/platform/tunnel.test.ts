@@ -83,7 +83,10 @@ describe('A forward proxy', () => {
   afterEach(() => proxy.close());
 
   const get = (changes: Partial<NetworkRequest> = {}): NetworkRequest => ({
-    ...{ method: 'GET', url: `${server.url}/jwks`, timeoutMs: 2000, maxBytes: 1000 },
+    method: 'GET',
+    url: `${server.url}/jwks`,
+    timeoutMs: 2000,
+    maxBytes: 1000,
     ...changes,
   });
 

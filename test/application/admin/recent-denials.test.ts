@@ -14,7 +14,10 @@ function aDenial(at: Instant, reason: string | undefined, count?: number): Ledge
 }
 
 const page = (records: readonly LedgerRecord[], nextCursor?: string): LedgerAnswer => ({
-  ...{ kind: 'page', records, nextCursor, archivedBefore: undefined },
+  kind: 'page',
+  records,
+  nextCursor,
+  archivedBefore: undefined,
 });
 
 describe('The denials of the last minutes', () => {

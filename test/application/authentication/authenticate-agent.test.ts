@@ -55,7 +55,8 @@ describe('authenticating an agent', () => {
   const signed = (claims: Readonly<Record<string, unknown>> = {}, header: Readonly<Record<string, unknown>> = {}) =>
     key.signAssertion(agent.agentId, { aud: ISSUER, jti: 'a-jti', iat: NOW, exp: NOW + 60, ...claims }, header);
   const SPENT = {
-    ...{ jti: 'a-jti', forgetAt: instantFromSeconds(NOW + 120) },
+    jti: 'a-jti',
+    forgetAt: instantFromSeconds(NOW + 120),
     latestForgetAt: instantFromSeconds(NOW + 360),
   };
 

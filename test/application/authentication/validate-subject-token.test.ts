@@ -55,7 +55,10 @@ describe('validating a subject token', () => {
     expect(await validate(signed())).to.deep.equal({
       kind: 'allowed',
       value: {
-        ...{ subject: 'ada', sponsorKey: 'object-7', sessionId: undefined, scope: ['jira:read'] },
+        subject: 'ada',
+        sponsorKey: 'object-7',
+        sessionId: undefined,
+        scope: ['jira:read'],
         issuedAt: instantFromSeconds(NOW - 5),
         authenticatedAt: undefined,
         issuer: ISSUER,
@@ -96,7 +99,8 @@ describe('validating a subject token', () => {
     expect((await validate(signed({ iss: 'https://moved.example' }))).kind).to.equal('allowed');
     verdict = { ...verdict, accessTokenIssuer: 'http://adfs.example/trust' };
     expect(await validate(signed({ iss: 'http://adfs.example/trust' }))).to.deep.nested.include({
-      ...{ kind: 'allowed', 'value.issuer': 'https://moved.example' },
+      kind: 'allowed',
+      'value.issuer': 'https://moved.example',
     });
     for (const iss of ['https://moved.example', ISSUER]) {
       expect(await validate(signed({ iss }))).to.deep.nested.include({ 'denial.reason': 'subject_untrusted_issuer' });

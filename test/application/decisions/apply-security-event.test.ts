@@ -36,16 +36,23 @@ const ACTIONS = {
   'account-enabled': { reasons: ['ssf_account_enabled'], lift: true, block: undefined, end: undefined },
   enabledAndRevoked: {
     reasons: ['ssf_account_enabled', 'ssf_sessions_revoked'],
-    ...{ lift: true, block: undefined, end: 'ssf_sessions_revoked' },
+    lift: true,
+    block: undefined,
+    end: 'ssf_sessions_revoked',
   },
   enabledAndPurged: {
     reasons: ['ssf_account_enabled', 'ssf_sessions_revoked', 'ssf_account_purged'],
-    ...{ lift: false, block: 'deleted', end: 'ssf_account_purged' },
+    lift: false,
+    block: 'deleted',
+    end: 'ssf_account_purged',
   },
 } as const satisfies Record<string, Omit<SecurityAction, 'sponsorKey' | 'statedAt'>>;
 
 const anEvent = (action: keyof typeof ACTIONS, statedAt = STATED): SecuritySignal => ({
-  ...{ issuer: 'https://transmitter.example', jti: 'a "jti"', forgetAt, at },
+  issuer: 'https://transmitter.example',
+  jti: 'a "jti"',
+  forgetAt,
+  at,
   action: { sponsorKey: ADA, statedAt, ...ACTIONS[action] },
 });
 

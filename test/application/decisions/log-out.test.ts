@@ -62,8 +62,11 @@ describe('logOut', () => {
       it('reads the live tasks, and the stored logout only if this logout is to be stored', () => {
         const asked = { accepted: ask('signal_accepted', acceptance), live: ask('live_tasks', { selection, at }) };
         const none = {
-          ...{ remembered: undefined, rememberedByPages: [], sessions: [] },
-          ...{ rememberedWithoutSession: undefined, isLeft: undefined },
+          remembered: undefined,
+          rememberedByPages: [],
+          sessions: [],
+          rememberedWithoutSession: undefined,
+          isLeft: undefined,
         };
         expect(logOut.asks(signal)).to.deep.equal({ ...asked, ...none });
         const remembered = ask('logout', name);
@@ -84,9 +87,13 @@ describe('logOut', () => {
         const pageName = { ...name, kind: `me_${name.kind}` } as const;
         const sessions = [ask('sessions', { of: 'me', which: signal.loggedOut })];
         expect(logOut.asks(page)).to.deep.equal({
-          ...{ accepted: ask('signal_accepted', acceptance), remembered: undefined, live: undefined },
-          ...{ rememberedByPages: [ask('logout', pageName)], sessions },
-          ...{ rememberedWithoutSession: undefined, isLeft: undefined },
+          accepted: ask('signal_accepted', acceptance),
+          remembered: undefined,
+          live: undefined,
+          rememberedByPages: [ask('logout', pageName)],
+          sessions,
+          rememberedWithoutSession: undefined,
+          isLeft: undefined,
         });
         const open = { kind: 'me', sessionHash: 'a-hash', expiresAt: plusSeconds(at, 1) };
         const { verdict, effects } = logOut.judge(page, { accepted: false, sessions: [[open]] });

@@ -25,7 +25,10 @@ const live = liveTasks([task], [child]);
 const ended = revoked(at, [task, reason], [child, 'parent_revoked']);
 
 const aBlock = (source: SponsorBlock['source'], blockedAt = at): SponsorBlock => ({
-  ...{ sponsorKey: ADA, source, kind: 'deleted', blockedAt },
+  sponsorKey: ADA,
+  source,
+  kind: 'deleted',
+  blockedAt,
 });
 const withoutStatement = ({ statedAt, ...block }: StatedBlock): SponsorBlock => block;
 const blockRecord = (source: SponsorBlock['source']): LedgerEntry => ({

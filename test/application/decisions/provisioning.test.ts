@@ -61,7 +61,12 @@ const [disabled, deleted] = (['disabled', 'deleted'] as const).map((kind) =>
 const others = [aStatedBlock({ source: 'admin', kind: 'disabled' }), aStatedBlock({ source: 'ssf' })];
 const put = (block: StatedBlock, kind: StatedBlock['kind']) => ({ effect: 'put_block', ...block, kind });
 const placed = (kind: StatedBlock['kind'], sponsorKey = ADA) => ({
-  ...{ effect: 'put_block', sponsorKey, source: 'scim', kind, blockedAt: at, statedAt: at },
+  effect: 'put_block',
+  sponsorKey,
+  source: 'scim',
+  kind,
+  blockedAt: at,
+  statedAt: at,
 });
 const lifted = { effect: 'remove_block', sponsorKey: ADA, source: 'scim' };
 const signalled = (reason: string) => ({ effect: 'append', entries: [signalRecord(ADA, at, reason)] });

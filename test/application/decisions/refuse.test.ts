@@ -78,10 +78,14 @@ describe('Recording a refusal', () => {
   it('reads the assertions, and the blocks of the person whom the refusal names', () => {
     const spent = assertionQuestions(assertion);
     expect(refuse.asks(refusal)).to.deep.equal({
-      ...{ spent, blocks: { fact: 'blocks', about: sponsorKey }, grantAgent: undefined },
+      spent,
+      blocks: { fact: 'blocks', about: sponsorKey },
+      grantAgent: undefined,
     });
     expect(refuse.asks({ entry }), 'neither is named').to.deep.equal({
-      ...{ spent: [], blocks: undefined, grantAgent: undefined },
+      spent: [],
+      blocks: undefined,
+      grantAgent: undefined,
     });
   });
 

@@ -9,7 +9,10 @@ const agent = anAgent({ revision: 4 });
 const { agentId } = agent;
 const entry: LedgerEntry = { at: NOON, event: 'agent.updated', agentId, decision: 'allow', reason: 'changed:enabled' };
 const refusalOf = (event: LedgerEntry['event'], reason: string): LedgerEntry => ({
-  ...{ ...entry, event, decision: 'deny', reason },
+  ...entry,
+  event,
+  decision: 'deny',
+  reason,
 });
 const recorded = (one: LedgerEntry) => ({ effect: 'append', entries: [one] });
 const revision = ask('agent_revision', agentId);

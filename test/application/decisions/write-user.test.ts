@@ -54,7 +54,10 @@ const allNames = 'exclusive user_names ';
 
 describe('addUser', () => {
   const add = (added: ProvisionedUser, maxUsers = 10) => ({
-    ...{ user: added, maxUsers, statements: statementsOf(undefined, added), at },
+    user: added,
+    maxUsers,
+    statements: statementsOf(undefined, added),
+    at,
   });
 
   it('locks the person, and all user names, so that concurrent writes neither share a name nor exceed the maximum', () => {

@@ -19,7 +19,11 @@ describe('The readiness in the report of doctor', () => {
 
 describe('The writes to the database in the report of doctor', () => {
   const writable: WritingCondition = {
-    ...{ fault: undefined, isStandby: false, lockHolders: [], awaitingStandby: 0, synchronousCommit: 'on' },
+    fault: undefined,
+    isStandby: false,
+    lockHolders: [],
+    awaitingStandby: 0,
+    synchronousCommit: 'on',
   };
   const fault = { code: '25006', meaning: 'Postgres is read-only', act: 'Name the primary.' };
 
@@ -52,12 +56,20 @@ describe('The writes to the database in the report of doctor', () => {
         writing: async () => ({ ...writable, ...changes }),
       };
       const opened: OpenedStorage = {
-        ...{ condition: condition as StorageCondition, refusal: () => undefined, exposure: undefined },
+        condition: condition as StorageCondition,
+        refusal: () => undefined,
+        exposure: undefined,
         kind: 'opened',
       };
       const examinations = storageExaminations(Promise.resolve(opened), {
-        ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
-        ...{ listEntries: undefined, logoutsLeaveTasks: false, kids: async () => [] },
+        clock: { now: () => NOON },
+        isDevelopment: false,
+        monthsAhead: 2,
+        checkpointInterval: 60,
+        hasSink: false,
+        listEntries: undefined,
+        logoutsLeaveTasks: false,
+        kids: async () => [],
       });
       const found = await examinations.find(({ check }) => check === 'database writes')?.examine();
       expect(found?.status).to.equal(status);

@@ -13,7 +13,11 @@ const ENTRIES = 1024;
 const JIRA = 'https://jira.example';
 
 const list = (changes: Partial<StatusListUsage> = {}): StatusListUsage => ({
-  ...{ listId: 'q80B-f_nWEZ5HLXzGk6-zA', audience: JIRA, entries: ENTRIES, held: 7, createdAt: plusSeconds(NOON, -90) },
+  listId: 'q80B-f_nWEZ5HLXzGk6-zA',
+  audience: JIRA,
+  entries: ENTRIES,
+  held: 7,
+  createdAt: plusSeconds(NOON, -90),
   ...changes,
 });
 
@@ -58,8 +62,14 @@ describe('The status lists in the report of doctor', () => {
         exposure: undefined,
       }),
       {
-        ...{ clock: { now: () => NOON }, isDevelopment: false, monthsAhead: 2, checkpointInterval: 60, hasSink: false },
-        ...{ listEntries: ENTRIES, logoutsLeaveTasks: false, kids: async () => [] },
+        clock: { now: () => NOON },
+        isDevelopment: false,
+        monthsAhead: 2,
+        checkpointInterval: 60,
+        hasSink: false,
+        listEntries: ENTRIES,
+        logoutsLeaveTasks: false,
+        kids: async () => [],
       },
     );
     const found = await examinations.find(({ check }) => check === 'status lists')?.examine();

@@ -8,13 +8,19 @@ const LOG = { origin: 'mandate.test/ledger', witnesses: ['w.test/1', 'w.test/2']
 function state(changes: Partial<LogState> = {}): LogState {
   const published = { size: 9, note: 'a note' };
   return {
-    ...{ origin: LOG.origin, size: 9, root: '', note: 'a note', published, isWithheld: false, halted: undefined },
+    origin: LOG.origin,
+    size: 9,
+    root: '',
+    note: 'a note',
+    published,
+    isWithheld: false,
+    halted: undefined,
     ...changes,
   };
 }
 
 function problem(kind: WitnessProblem['kind'], changes: Partial<WitnessProblem> = {}): WitnessProblem {
-  return { ...{ witness: 'w.test/1', kind, detail: undefined, since: NOON }, ...changes };
+  return { witness: 'w.test/1', kind, detail: undefined, since: NOON, ...changes };
 }
 
 describe('The doctor, of the log', () => {

@@ -23,7 +23,9 @@ async function verify(
     return verifier;
   };
   const { kind, ...outcome } = await verifyLedger({
-    ...{ ledger: read, hash: sha256Bytes, turn: eventLoopTurn },
+    ledger: read,
+    hash: sha256Bytes,
+    turn: eventLoopTurn,
     verifier: verifierOf(published),
     recorded: recorded.map((number) => ({
       kid: keys[number]?.kid ?? '',

@@ -172,7 +172,8 @@ describe('sealing', () => {
           },
         });
       expect(await fixture.seal({ chain: failing(new RangeError('Invalid time value')) })).to.deep.equal({
-        ...{ kind: 'untrusted', faults: [{ kind: 'unreadable' }] },
+        kind: 'untrusted',
+        faults: [{ kind: 'unreadable' }],
       });
       const silent = await failing(new StorageUnavailable('silent'))
         .examine()

@@ -99,7 +99,9 @@ describe('verifying an export without the database', () => {
     const [first, second, third] = sound.checkpoints.map((each) => ({ ...each, closedAt: at('2026-12-01T00:00:00Z') }));
     const late = await signed(rebuilt({ ...sound, checkpoints: [first, second, third].map(present) }), key);
     expect(await verdictOn(late, { interval: 60 })).to.deep.nested.include({
-      ...{ kind: 'intact', 'late.count': 3, 'late.first.checkpointId': 1 },
+      kind: 'intact',
+      'late.count': 3,
+      'late.first.checkpointId': 1,
     });
     expect(await verdictOn(through(sound, 1, 2), { interval: 60 })).not.to.have.property('late');
   });

@@ -37,8 +37,13 @@ describe('The transparency log', () => {
     const trusted = chainOf(checkpoints);
     const chain = { ...trusted, examine: () => beforeExamined().then(trusted.examine) };
     const grow = logGrowing({
-      ...{ log: { ...log, ...changes }, checkpoints, chain, signer: read.signer },
-      ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: false },
+      log: { ...log, ...changes },
+      checkpoints,
+      chain,
+      signer: read.signer,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      hasWitnesses: false,
     });
     return () => grow();
   }

@@ -6,11 +6,19 @@ import { NOON } from '../../support/domain-fixtures.ts';
 
 describe('The problems of witnesses', () => {
   const stateOf = (published: number): LogState => ({
-    ...{ origin: 'mandate.test/ledger', size: 9, root: '', note: 'a note', isWithheld: false, halted: undefined },
+    origin: 'mandate.test/ledger',
+    size: 9,
+    root: '',
+    note: 'a note',
+    isWithheld: false,
+    halted: undefined,
     published: { size: published, note: 'a note' },
   });
   const problem = (kind: WitnessProblem['kind']): WitnessProblem => ({
-    ...{ witness: 'w.test/1', kind, detail: undefined, since: NOON },
+    witness: 'w.test/1',
+    kind,
+    detail: undefined,
+    since: NOON,
   });
   const refusals = ['ahead', 'contradicted', 'unknown_key', 'unknown_log'] as const;
   const kinds = [...refusals, 'wrong_clock', 'wrong_answer', 'unavailable'] as const;

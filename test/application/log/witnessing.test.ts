@@ -71,13 +71,13 @@ describe('The witnessing of the log', function () {
   };
   const grow = (storage: Storage = fixture.storage) =>
     logGrowing({
-      ...{
-        log: storage.transparencyLog,
-        checkpoints: storage.checkpoints,
-        chain: chainOf(storage.checkpoints),
-        signer,
-      },
-      ...{ hash: sha256Bytes, turn: eventLoopTurn, hasWitnesses: true },
+      log: storage.transparencyLog,
+      checkpoints: storage.checkpoints,
+      chain: chainOf(storage.checkpoints),
+      signer,
+      hash: sha256Bytes,
+      turn: eventLoopTurn,
+      hasWitnesses: true,
     })();
   /** Seals so many checkpoints, and adds them to the log. */
   const grown = async (count: number) => {
@@ -90,9 +90,15 @@ describe('The witnessing of the log', function () {
     changes: Partial<Witnessing> = {},
     storage: Storage = fixture.storage,
   ): Witnessing => ({
-    ...{ transparencyLog: storage.transparencyLog, witnesses: asked.map(asPort), quorum: 1, clock, log },
+    transparencyLog: storage.transparencyLog,
+    witnesses: asked.map(asPort),
+    quorum: 1,
+    clock,
+    log,
     sharedTime: agreeing(clock),
-    ...{ ask: httpWitnesses(httpNetwork(), PATIENCE_MS), verify: verifyEd25519, hash: sha256Bytes },
+    ask: httpWitnesses(httpNetwork(), PATIENCE_MS),
+    verify: verifyEd25519,
+    hash: sha256Bytes,
     ...changes,
   });
   /** One pass of a process that has just started. */
@@ -223,8 +229,11 @@ describe('The witnessing of the log', function () {
     expect((await published()).size).to.equal(4);
     expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
       {
-        ...{ level: 'warn', message: 'a witness has lost what it cosigned' },
-        ...{ witness: 'witness.test/0', cosigned: 3, named: 0 },
+        level: 'warn',
+        message: 'a witness has lost what it cosigned',
+        witness: 'witness.test/0',
+        cosigned: 3,
+        named: 0,
       },
     ]);
   });

@@ -44,7 +44,11 @@ describe('Status lists', () => {
           return keys.sign(...given);
         },
       },
-      ...{ deflate: zlibDeflate, hash: sha256Bytes, issuer: 'https://mandate.example', ttl: TTL, entries: 1024 },
+      deflate: zlibDeflate,
+      hash: sha256Bytes,
+      issuer: 'https://mandate.example',
+      ttl: TTL,
+      entries: 1024,
     };
     replica = (changes) => publishedStatusLists({ ...service, ...changes });
     find = replica();
@@ -201,7 +205,9 @@ describe('Status lists', () => {
   it('are named once for all who ask while their ids are read, and within the ttl; a failed read is not remembered', async () => {
     const reads: { answer(ids: readonly string[]): void; fail(): void }[] = [];
     const list = publishedListIds({
-      ...{ clock: { now: () => now }, monotonic: () => elapsedMs, ttl: TTL },
+      clock: { now: () => now },
+      monotonic: () => elapsedMs,
+      ttl: TTL,
       statusLists: {
         list: () =>
           new Promise((resolve, reject) => {

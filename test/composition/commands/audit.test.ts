@@ -29,8 +29,13 @@ async function run(...argv: readonly string[]) {
 describe('mandate audit-verify', () => {
   it('accepts no argument or several marks, and exits with the code of the verification', async () => {
     const nothing = {
-      ...{ marks: [], archive: undefined, bundle: undefined, policy: undefined, jwks: undefined },
-      ...{ recordedKeys: false, json: false },
+      marks: [],
+      archive: undefined,
+      bundle: undefined,
+      policy: undefined,
+      jwks: undefined,
+      recordedKeys: false,
+      json: false,
     };
     expect(await run('audit-verify'))
       .to.include({ code: 3 })
@@ -178,7 +183,8 @@ describe('mandate audit-bundle', () => {
       const request = {
         selection: { ...nothing, ...selection },
         jwks: undefined,
-        ...{ recordedKeys: false, withoutLog: false },
+        recordedKeys: false,
+        withoutLog: false,
       };
       expect((await run('audit-bundle', ...argv)).asked).to.deep.equal([{ ...request, out: undefined }]);
       const more = ['--out', 'a', '--jwks', 'keys', '--recorded-keys', '--without-log'];

@@ -35,7 +35,7 @@ describe('upstreamChoice', () => {
     expect(upstreamChoice(validWith({}))).to.deep.equal({ kind: 'issuer', issuer });
     const url = 'https://m.example';
     const byMetadata = { 'Service:UpstreamIdp:Issuer': undefined, 'Service:UpstreamIdp:MetadataUrl': url };
-    expect(upstreamChoice(validWith(byMetadata))).to.deep.equal({ kind: 'metadata', url });
+    expect(upstreamChoice(validWith(byMetadata))).to.deep.equal({ kind: 'metadata_url', url });
   });
 });
 

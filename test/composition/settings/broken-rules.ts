@@ -91,8 +91,10 @@ export const brokenRules: readonly BrokenRule[] = [
   [
     'settings of the page without its client',
     {
-      ...{ [`${ME}:Audience`]: `${MARK}-me`, [`${ME}:ClientSecret:Path`]: `/${MARK}` },
-      ...{ [`${ME}:SessionTtl`]: 'PT7M', [`${ME}:ScopeDescriptions`]: `/${MARK}` },
+      [`${ME}:Audience`]: `${MARK}-me`,
+      [`${ME}:ClientSecret:Path`]: `/${MARK}`,
+      [`${ME}:SessionTtl`]: 'PT7M',
+      [`${ME}:ScopeDescriptions`]: `/${MARK}`,
     },
     `${ME}:ClientSecret:Path: is set while ${ME}:ClientId is not`,
     `${ME}:SessionTtl: is set while ${ME}:ClientId is not`,
@@ -160,8 +162,10 @@ export const brokenRules: readonly BrokenRule[] = [
   [
     'all settings of the sponsor check by poll while it uses signals',
     {
-      ...{ [`${CHECK}:Mode`]: 'signals', [`${CHECK}:CacheTtl`]: '00:00:17' },
-      ...{ [`${CHECK}:Scope`]: MARK, [`${CHECK}:BearerToken`]: SECRET },
+      [`${CHECK}:Mode`]: 'signals',
+      [`${CHECK}:CacheTtl`]: '00:00:17',
+      [`${CHECK}:Scope`]: MARK,
+      [`${CHECK}:BearerToken`]: SECRET,
     },
     ...['UsersUrl', 'TokenUrl', 'ClientId', 'Scope', 'BearerToken', 'CacheTtl'].map(whileSignals),
   ],
@@ -348,8 +352,11 @@ export const brokenRules: readonly BrokenRule[] = [
   [
     'one client for the page and for the console, at one provider',
     {
-      ...{ ...ROLE, [`${IDP}:Issuer`]: `https://${MARK}.example`, [`${ME}:ClientId`]: `${MARK}-one` },
-      ...{ [`${OPERATORS}:ClientId`]: `${MARK}-one`, [`${OPERATORS}:Issuer`]: `https://${MARK}.example` },
+      ...ROLE,
+      [`${IDP}:Issuer`]: `https://${MARK}.example`,
+      [`${ME}:ClientId`]: `${MARK}-one`,
+      [`${OPERATORS}:ClientId`]: `${MARK}-one`,
+      [`${OPERATORS}:Issuer`]: `https://${MARK}.example`,
     },
     `${ME}:ClientId: is the same as ${OPERATORS}:ClientId, so a person's logout would close sessions of the console`,
   ],
@@ -364,7 +371,9 @@ export const brokenRules: readonly BrokenRule[] = [
     `${OPERATORS}:Audience: is the same as ${SSF}:Audience`,
   ],
   ...Object.entries({
-    ...{ Issuer: `https://${MARK}.example`, RoleClaim: 'roles', TwoPersonUnblock: 'false' },
+    Issuer: `https://${MARK}.example`,
+    RoleClaim: 'roles',
+    TwoPersonUnblock: 'false',
     ...Object.fromEntries(['Viewer', 'Auditor', 'Registrar', 'Responder'].map((role) => [`Roles:${role}`, MARK])),
   }).map(
     ([field, text]): BrokenRule => [
@@ -376,8 +385,11 @@ export const brokenRules: readonly BrokenRule[] = [
   [
     'settings of the transparency log without its key',
     {
-      ...{ [`${LOG}:Origin`]: `${MARK}.example`, [`${LOG}:Public`]: 'true', [`${LOG}:Quorum`]: '0' },
-      ...{ [`${LOG}:WitnessTimeout`]: 'PT9S', [`${LOG}:Witnesses:2:Url`]: `https://${MARK}.example` },
+      [`${LOG}:Origin`]: `${MARK}.example`,
+      [`${LOG}:Public`]: 'true',
+      [`${LOG}:Quorum`]: '0',
+      [`${LOG}:WitnessTimeout`]: 'PT9S',
+      [`${LOG}:Witnesses:2:Url`]: `https://${MARK}.example`,
     },
     ...['Origin', 'Public', 'Quorum', 'WitnessTimeout', 'Witnesses:2:Url'].map(
       (field) => `${LOG}:${field}: is set while ${LOG}:Key is not`,

@@ -37,8 +37,11 @@ const accepted: readonly (readonly [string, Texts])[] = [
   [
     'a console on a loopback address of a development host',
     {
-      ...{ NODE_ENV: 'development', 'Service:Operators:ClientId': 'console', 'Service:Operators:Roles:Viewer': 'v' },
-      ...{ 'Service:Console:Port': '5200', 'Service:Console:Origin': 'http://127.0.0.1:5200' },
+      NODE_ENV: 'development',
+      'Service:Operators:ClientId': 'console',
+      'Service:Operators:Roles:Viewer': 'v',
+      'Service:Console:Port': '5200',
+      'Service:Console:Origin': 'http://127.0.0.1:5200',
     },
   ],
   ['poll mode on Postgres with one signing key', {}],
@@ -83,8 +86,10 @@ const accepted: readonly (readonly [string, Texts])[] = [
   [
     'clients of one name for the page and for the console, at two providers',
     {
-      ...{ 'Service:Me:ClientId': 'one-name', 'Service:Operators:ClientId': 'one-name' },
-      ...{ 'Service:Operators:Issuer': 'https://staff.example', 'Service:Operators:Roles:Viewer': 'v' },
+      'Service:Me:ClientId': 'one-name',
+      'Service:Operators:ClientId': 'one-name',
+      'Service:Operators:Issuer': 'https://staff.example',
+      'Service:Operators:Roles:Viewer': 'v',
     },
   ],
   ['a sink without a token', { 'Service:Audit:Sink:Url': 'http://sink.example/records' }],

@@ -3,7 +3,9 @@ import { believedBefore, type KeyNaming, namedKey } from '../../../domain/ledger
 
 /** @param signer the key that signed the checkpoint; none: a key that is believed anyway */
 const naming = (thumbprint: string, checkpointId: number, signer?: string): KeyNaming => ({
-  ...{ thumbprint, checkpointId, signer },
+  thumbprint,
+  checkpointId,
+  signer,
 });
 const believed = (...namings: readonly KeyNaming[]) => Object.fromEntries(believedBefore(namings));
 

@@ -101,7 +101,8 @@ describe('Signed notes', () => {
     const parsed = parseNote(NOTE);
     const note = parsed && { ...parsed, signatures: [...parsed.signatures, wrong] };
     expect(note && openNote(note, [keyOf(KEY), other], verifyEd25519)).to.deep.equal({
-      ...{ kind: 'invalid_signature', name: 'other.example' },
+      kind: 'invalid_signature',
+      name: 'other.example',
     });
   });
 

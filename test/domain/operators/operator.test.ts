@@ -5,7 +5,8 @@ import { type OperatorClaims, operatorIn } from '../../../domain/operators/opera
 import type { JsonObject } from '../../../domain/tokens/strict-json.ts';
 
 const names: OperatorClaims = {
-  ...{ roleClaim: 'roles', sponsorKeyClaim: 'email' },
+  roleClaim: 'roles',
+  sponsorKeyClaim: 'email',
   roles: { viewer: 'read', auditor: undefined, registrar: undefined, responder: 'stop' },
 };
 
@@ -16,8 +17,11 @@ describe('The operator of an ID token', () => {
   it('has the roles of the claim, and is named by blocks as the sponsor key claim says', () => {
     const claims = { roles: ['stop', 'other'], email: 'olga@people.example' };
     expect(operatorOf(claims)).to.deep.equal({
-      ...{ kind: 'person', issuer: 'https://idp.example', subject: 'olga' },
-      ...{ sponsorKey: 'olga@people.example', roles: ['responder'] },
+      kind: 'person',
+      issuer: 'https://idp.example',
+      subject: 'olga',
+      sponsorKey: 'olga@people.example',
+      roles: ['responder'],
     });
   });
 

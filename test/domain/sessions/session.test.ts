@@ -25,8 +25,14 @@ const later = (seconds: number) => plusSeconds(NOON, seconds);
 describe('A session', () => {
   it('keeps the person of the sign-in, and ends after the TTL', () => {
     expect(opened(900)).to.deep.equal({
-      ...{ kind: 'operator', sessionHash: 'hash', ...person, ...operator, sealedIdToken: 'sealed' },
-      ...{ createdAt: NOON, lastUsedAt: NOON, expiresAt: later(900) },
+      kind: 'operator',
+      sessionHash: 'hash',
+      ...person,
+      ...operator,
+      sealedIdToken: 'sealed',
+      createdAt: NOON,
+      lastUsedAt: NOON,
+      expiresAt: later(900),
     });
   });
 
@@ -46,7 +52,10 @@ describe('A session', () => {
 
   it('names an operator with roles, or a person with a sponsor key', () => {
     expect(operatorOf(opened(900))).to.deep.equal({
-      ...{ kind: 'person', subject: 'ada', sponsorKey: 'object-7', ...operator },
+      kind: 'person',
+      subject: 'ada',
+      sponsorKey: 'object-7',
+      ...operator,
     });
     expect(personOf(opened(900))).to.deep.equal({ ...person, by: 'session' });
     expect(personOf({ ...opened(900), sponsorKey: undefined })).to.equal(undefined);

@@ -161,7 +161,7 @@ describe('the claims of a security event token', () => {
       expect(actionOf(judge({ sub_id: subject }))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
       expect(actionOf(judge(inEvent(subject)))?.sponsorKey, JSON.stringify(subject)).to.equal('object-7');
     }
-    expect(judge({ sub_id: aliases(ada), ...{ events: revoked({ subject: grace }) } })).to.include({
+    expect(judge({ sub_id: aliases(ada), events: revoked({ subject: grace }) })).to.include({
       reason: 'ssf_ambiguous_subject',
     });
     const unknown = { upstream: { known: [], isComplete: false } };

@@ -79,8 +79,15 @@ describe('checking the claims of a subject token', () => {
 
   it('reports every fault, in the order of the checks', () => {
     const everything = {
-      ...{ iss: 'https://other.example', exp: NOW - 60, iat: NOW + 61, nbf: NOW + 99, aud: 'account' },
-      ...{ sub: 'agent:triage', act: { sub: 'agent:other' }, oid: 'a b', sid: 7 },
+      iss: 'https://other.example',
+      exp: NOW - 60,
+      iat: NOW + 61,
+      nbf: NOW + 99,
+      aud: 'account',
+      sub: 'agent:triage',
+      act: { sub: 'agent:other' },
+      oid: 'a b',
+      sid: 7,
     };
     expect(judge(everything)).to.deep.equal({
       kind: 'refused',

@@ -7,11 +7,24 @@ describe('reading claims', () => {
   it('gives each registered claim its type, and keeps all claims as they were sent', () => {
     const json = { iss: 'a', sub: 'b', aud: 'c', exp: 1, nbf: 2, iat: 3, jti: 'd', sid: null, act: { sub: 'e' } };
     expect(readClaims(json)).to.deep.equal({
-      ...{ issuer: 'a', subject: 'b', audience: ['c'], expiry: 1, notBefore: 2, issuedAt: 3, tokenId: 'd', json },
+      issuer: 'a',
+      subject: 'b',
+      audience: ['c'],
+      expiry: 1,
+      notBefore: 2,
+      issuedAt: 3,
+      tokenId: 'd',
+      json,
     });
     expect(readClaims({})).to.deep.equal({
-      ...{ issuer: undefined, subject: undefined, audience: undefined, tokenId: undefined },
-      ...{ expiry: undefined, notBefore: undefined, issuedAt: undefined, json: {} },
+      issuer: undefined,
+      subject: undefined,
+      audience: undefined,
+      tokenId: undefined,
+      expiry: undefined,
+      notBefore: undefined,
+      issuedAt: undefined,
+      json: {},
     });
   });
 

@@ -65,7 +65,11 @@ for (const [ending, { modules, packages }] of Object.entries(agents)) {
       const jwks = { keys: [publicKey.export({ format: 'jwk' })] };
       const { id } = await mandate.agent({ jwks, max_token_ttl: `PT${TOKEN_SECONDS}S`, high_risk_audiences: [] });
       environment = {
-        ...{ MANDATE_ISSUER: plane.url, AGENT_ID: id, KEY_FILE: keyFile, RESOURCE: JIRA, TOOL_SERVER: tools.url },
+        MANDATE_ISSUER: plane.url,
+        AGENT_ID: id,
+        KEY_FILE: keyFile,
+        RESOURCE: JIRA,
+        TOOL_SERVER: tools.url,
         SUBJECT_TOKEN: mandate.provider.mintAccessToken({ scope: 'jira:read jira:comment jira:admin' }),
       };
     });

@@ -31,7 +31,11 @@ describe('the examples of docs/agents.md', () => {
     jwks = { keys: [jwk] };
     agent = await mandate.agent({ jwks });
     environment = {
-      ...{ MANDATE_ISSUER: mandate.issuer, AGENT_ID: agent.id, KEY_FILE: keyFile, RESOURCE: JIRA, AUDIENCE: JIRA },
+      MANDATE_ISSUER: mandate.issuer,
+      AGENT_ID: agent.id,
+      KEY_FILE: keyFile,
+      RESOURCE: JIRA,
+      AUDIENCE: JIRA,
       SUBJECT_TOKEN: mandate.provider.mintAccessToken({ scope: 'jira:read jira:comment jira:admin' }),
     };
   });
@@ -109,7 +113,10 @@ describe('the examples of docs/agents.md', () => {
     await writeFile(keysFile, (await mandate.get('/.well-known/jwks.json')).text);
     const [line] = await mandate.ledger();
     const given = {
-      ...{ MANDATE: mandate.url, ADMIN_API_KEY: ADMIN_KEY, KEYS_FILE: keysFile, RECORD: String(line?.seq) },
+      MANDATE: mandate.url,
+      ADMIN_API_KEY: ADMIN_KEY,
+      KEYS_FILE: keysFile,
+      RECORD: String(line?.seq),
       MARKS: `${first?.checkpoint_id}:${first?.root_hash}`,
     };
     const { code, output, errors } = await runExample('audit-script.ts', given);

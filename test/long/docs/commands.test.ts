@@ -63,8 +63,11 @@ describe('The commands', function () {
     closing.push(() => rm(folder, { recursive: true, force: true }));
     const registry = await startRegistry(await packEverything(folder));
     quiet = {
-      ...{ npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm-cache') },
-      ...{ npm_config_audit: 'false', npm_config_fund: 'false', npm_config_userconfig: join(folder, 'no-npmrc') },
+      npm_config_registry: registry.url,
+      npm_config_cache: join(folder, 'npm-cache'),
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_userconfig: join(folder, 'no-npmrc'),
     };
     const provider = await startIdentityProvider();
     const directory = await startUserDirectory((request, response) =>
@@ -84,8 +87,12 @@ describe('The commands', function () {
     issuer = `http://127.0.0.1:${port}`;
     const owner = database.settings['Service:Database:MigrationConnectionString'] ?? '';
     terminal = openTerminal(place, {
-      ...{ ...quiet, NODE_ENV: 'development', PORT: String(port), MANDATE_ADMIN_KEY: ADMIN_KEY },
-      ...{ Service__Audit__Checkpoint__Interval: 'PT1S', Service__Database__MigrationConnectionString: owner },
+      ...quiet,
+      NODE_ENV: 'development',
+      PORT: String(port),
+      MANDATE_ADMIN_KEY: ADMIN_KEY,
+      Service__Audit__Checkpoint__Interval: 'PT1S',
+      Service__Database__MigrationConnectionString: owner,
     });
     closing.unshift(terminal.close);
 
@@ -173,7 +180,9 @@ describe('The commands', function () {
     await follow(
       'docs/auditing.md',
       {
-        ...{ '1041:5f0c…': String(first), '1187:9a41…': String(last), 'https://mandate.example': issuer },
+        '1041:5f0c…': String(first),
+        '1187:9a41…': String(last),
+        'https://mandate.example': issuer,
         'audit-2026-09': join(folder, 'exports', 'audit-2026-09'),
       },
       verify && [verify],

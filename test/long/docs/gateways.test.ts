@@ -88,7 +88,8 @@ for (const kind of ['nginx', 'caddy', 'haproxy'] as const) {
     const call = async (token?: string, method = 'GET', at = started.url) => {
       const headers = {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...{ 'X-Mandate-Person': 'grace', 'x-mandate-agent': 'agent:forged' },
+        'X-Mandate-Person': 'grace',
+        'x-mandate-agent': 'agent:forged',
       };
       return fetch(`${at}/issues/OPS-7`, { method, headers });
     };

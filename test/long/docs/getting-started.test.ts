@@ -29,8 +29,11 @@ describe(PAGE, () => {
     const registry = await startRegistry(await packEverything(folder));
     const [provider, postgres] = await Promise.all([startIdentityProvider(), startPostgresServer()]);
     const terminal = openTerminal(await mkdtemp(join(folder, 'empty-')), {
-      ...{ npm_config_registry: registry.url, npm_config_audit: 'false', npm_config_fund: 'false' },
-      ...{ npm_config_cache: join(folder, 'npm-cache'), npm_config_userconfig: join(folder, 'no-npmrc') },
+      npm_config_registry: registry.url,
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_cache: join(folder, 'npm-cache'),
+      npm_config_userconfig: join(folder, 'no-npmrc'),
     });
     const ports = await Promise.all(['5100', '5200', '5300'].map(async (shown) => [shown, await freePort()] as const));
     const text = onThisMachine(pageText(PAGE), [

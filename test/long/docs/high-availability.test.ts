@@ -81,7 +81,9 @@ describe(PAGE, function () {
       };
       await command('migrate');
       const database = {
-        ...{ settings, outside: undefined, drop: async () => undefined },
+        settings,
+        outside: undefined,
+        drop: async () => undefined,
         open: () => Promise.reject(new Error('The services open the database themselves')),
       };
       const mandate = await startMandate({

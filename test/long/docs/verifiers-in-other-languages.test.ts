@@ -19,11 +19,15 @@ const verifiers: readonly {
   { name: 'pyjwt', ending: 'py', modules: ['jwt'], packages: 'python3-jwt' },
   { name: 'authlib', ending: 'py', modules: ['authlib', 'requests'], packages: 'python3-authlib python3-requests' },
   {
-    ...{ name: 'go-oidc', ending: 'go', modules: ['github.com/coreos/go-oidc'] },
+    name: 'go-oidc',
+    ending: 'go',
+    modules: ['github.com/coreos/go-oidc'],
     packages: 'golang-go golang-github-coreos-go-oidc-dev',
   },
   {
-    ...{ name: 'go-jose', ending: 'go', modules: ['gopkg.in/square/go-jose.v2/jwt'] },
+    name: 'go-jose',
+    ending: 'go',
+    modules: ['gopkg.in/square/go-jose.v2/jwt'],
     packages: 'golang-go golang-gopkg-square-go-jose.v2-dev',
   },
   { name: 'ruby-jwt', ending: 'rb', modules: ['jwt'], packages: 'ruby ruby-jwt' },

@@ -91,7 +91,8 @@ describe('A provider that answers', function () {
     // The sponsor check authenticates by an assertion, which the provider refuses from a clock that was moved.
     const isPolling = endpoint === 'token' || endpoint === 'users';
     const world = await startOddWorld(odd, {
-      ...{ secret: SECRET, requestLimitMs: REQUEST_LIMIT_MS },
+      secret: SECRET,
+      requestLimitMs: REQUEST_LIMIT_MS,
       ...(!isPolling && { mode: 'signals' }),
     });
     try {

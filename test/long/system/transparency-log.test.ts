@@ -79,11 +79,16 @@ for (const database of databases) {
       const level0 = Buffer.concat([read(0, 0), read(0, 1)]);
       const leaves = Array.from({ length: size }, (_, nth) => level0.subarray(nth * 32, nth * 32 + 32));
       const inclusion = [0, 1, 255, 256, SIZE - 1].map((index) => ({
-        ...{ index, size, root: hex(root) },
+        index,
+        size,
+        root: hex(root),
         path: readProof(sha256Bytes, planInclusion(index, size), read).map(hex),
       }));
       const consistency = [1, 2, 3, 128, 255, 256, 257, SIZE - 1].map((old) => ({
-        ...{ old, oldRoot: hex(treeHash(leaves.slice(0, old))), size, root: hex(root) },
+        old,
+        oldRoot: hex(treeHash(leaves.slice(0, old))),
+        size,
+        root: hex(root),
         path: readProof(sha256Bytes, planConsistency(old, size), read).map(hex),
       }));
       for (const seq of [2, 40, SIZE]) {

@@ -65,7 +65,13 @@ const invented =
   (line: Named): Change =>
   ({ lines }) =>
     void lines.push({
-      ...{ seq: 1_000, checkpoint: 1, reason: null, task_id: null, agent_id: null, sponsor: null, jti: null },
+      seq: 1_000,
+      checkpoint: 1,
+      reason: null,
+      task_id: null,
+      agent_id: null,
+      sponsor: null,
+      jti: null,
       ...line,
     });
 const answered =

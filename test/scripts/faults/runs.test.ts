@@ -72,7 +72,11 @@ describe('a soak', () => {
     Array.from({ length: 21 }, (_, at) => {
       const minute = 10 + at;
       return {
-        ...{ minute, megabytes: 200 + (at % 2) * 20, descriptors: 60 + (at % 3), clients: at, sessions: 16 },
+        minute,
+        megabytes: 200 + (at % 2) * 20,
+        descriptors: 60 + (at % 3),
+        clients: at,
+        sessions: 16,
         ...change(minute),
       };
     });

@@ -22,7 +22,8 @@ interface Recording {
 function recording(): Recording {
   const [chapters, commands, lines]: [string[], string[], string[]] = [[], [], []];
   return {
-    ...{ chapters, commands },
+    chapters,
+    commands,
     text: () => lines.join('\n'),
     terminal: {
       chapter: (title) => chapters.push(title),

@@ -95,9 +95,16 @@ describe('the ledger of the quickstart', () => {
 
 describe('the access events of the quickstart', () => {
   const event: AccessEvent = {
-    ...{ event: 'tool.access', at: '2026-11-21T04:05:06.789Z', route: 'POST /api/issues/:key/comments' },
-    ...{ decision: 'deny', reason: 'insufficient_scope', sub: 'ada', act: 'agent:triage-bot', depth: 1 },
-    ...{ task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R', jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX' },
+    event: 'tool.access',
+    at: '2026-11-21T04:05:06.789Z',
+    route: 'POST /api/issues/:key/comments',
+    decision: 'deny',
+    reason: 'insufficient_scope',
+    sub: 'ada',
+    act: 'agent:triage-bot',
+    depth: 1,
+    task_id: 'task_01M7YXMQC78QKPZ3BBB5RQN96R',
+    jti: 'tok_01M7YXMQFHN8XTDZX2DRCVPFSX',
   };
 
   it('fit into one hundred columns with their longest values', () => {

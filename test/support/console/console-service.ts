@@ -51,11 +51,9 @@ export async function startConsole(
     database: { ...database, fresh: async () => fresh },
     settings: {
       ...OPERATORS,
-      ...{
-        'Service:Operators:ClientId': 'console',
-        'Service:Console:Port': String(port),
-        'Service:Console:Origin': origin,
-      },
+      'Service:Operators:ClientId': 'console',
+      'Service:Console:Port': String(port),
+      'Service:Console:Origin': origin,
       ...settings,
     },
   });
@@ -70,7 +68,8 @@ export async function startConsole(
     randomness: systemRandomness(),
   } as const;
   return {
-    ...{ mandate, origin },
+    mandate,
+    origin,
     async signedIn(...roles) {
       const issuer = mandate.provider.issuer;
       const subject = `olga-${roles.join('-')}`;
@@ -97,7 +96,8 @@ function operatorWith(origin: string, secret: string): OperatorAtConsole {
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   return {
-    ...{ cookie, formToken },
+    cookie,
+    formToken,
     open: (path) => send(path, {}),
     submit: (path, fields) =>
       send(path, { method: 'POST', body: new URLSearchParams({ form_token: formToken, ...fields }) }),

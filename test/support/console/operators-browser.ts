@@ -55,7 +55,8 @@ export async function startWithConsole(
   const [issuer, origin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${consolePort}`];
   const people = [ada, grace, ...Object.values(operators)];
   const operatorsProvider = await startIdentityProvider({
-    ...{ people, acceptsOnlyTokenEndpoint },
+    people,
+    acceptsOnlyTokenEndpoint,
     console: { issuer, origin, ...(secret && { secret }) },
   });
   const provider = hasOwnProvider ? await startIdentityProvider() : operatorsProvider;
@@ -63,7 +64,9 @@ export async function startWithConsole(
     database,
     provider,
     settings: {
-      ...{ PORT: String(port), 'Service:Issuer': issuer, ...OPERATORS },
+      PORT: String(port),
+      'Service:Issuer': issuer,
+      ...OPERATORS,
       'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
       'Service:Console:Port': String(consolePort),
       'Service:Console:Origin': origin,
@@ -72,7 +75,10 @@ export async function startWithConsole(
     },
   });
   return {
-    ...{ mandate, provider, operatorsProvider, origin },
+    mandate,
+    provider,
+    operatorsProvider,
+    origin,
     async stop() {
       await mandate.stop();
       await operatorsProvider.stop();
@@ -132,12 +138,18 @@ export async function signedInOperator(
   const signedIn = await signIn(person);
   const formToken = async () => /name="form_token" value="([^"]+)"/.exec((await get('/')).text)?.[1] ?? '';
   return {
-    ...{ signedIn, get, cookies, formToken, signIn },
+    signedIn,
+    get,
+    cookies,
+    formToken,
+    signIn,
     post: async (path, fields = {}, headers = {}) =>
       sendTo(`${origin}${path}`, {
         method: 'POST',
         headers: {
-          ...{ accept: 'text/html', cookie: cookies(), origin },
+          accept: 'text/html',
+          cookie: cookies(),
+          origin,
           'content-type': 'application/x-www-form-urlencoded',
           ...headers,
         },

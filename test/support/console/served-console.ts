@@ -67,7 +67,8 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
     checkpoints: (question) => listCheckpoints({ checkpoints }, question),
     prove: (seq, memory) => proveRecord({ checkpoints, trees, hash: sha256Bytes }, seq, memory),
     streaming: {
-      ...{ stream, clock },
+      stream,
+      clock,
       refuseFull: async () => undefined,
       streamTimes: { heartbeatMs, lifetimeMs: 10 * 60_000 },
     },
@@ -90,7 +91,9 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
   const { ledger: ledgerScreen, checkpoints: checkpointsScreen, doctor } = screens;
   const shown: Readonly<Record<ScreenName, Screen>> = {
     ...Object.fromEntries(rest),
-    ...{ ledger: ledgerScreen, checkpoints: checkpointsScreen, doctor },
+    ledger: ledgerScreen,
+    checkpoints: checkpointsScreen,
+    doctor,
   };
   const examine = sharedExamination(async () => findings, clock);
   const app = express();
@@ -99,11 +102,9 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
     consoleRouter(
       {
         origin: 'http://127.0.0.1',
-        ...{
-          admin: {} as AdminSurface,
-          views: {} as ConsoleSurface['views'],
-          overview: {} as ConsoleSurface['overview'],
-        },
+        admin: {} as AdminSurface,
+        views: {} as ConsoleSurface['views'],
+        overview: {} as ConsoleSurface['overview'],
         audit,
         sessions: {
           async find() {
@@ -116,7 +117,9 @@ export async function serveConsole(options: ServedOptions): Promise<ServedConsol
           served.refused.push(route);
         },
         refuse: async () => undefined,
-        ...{ clock, log, examine },
+        clock,
+        log,
+        examine,
       },
       shown,
     ),

@@ -42,7 +42,9 @@ export function sendBytes(url: string, bytes: string, { timeoutMs = TIMEOUT_MS }
     socket.on('close', () => {
       clearTimeout(timer);
       resolve({
-        ...{ text, end, tookMs: performance.now() - began },
+        text,
+        end,
+        tookMs: performance.now() - began,
         get answers() {
           return readAnswers(text);
         },

@@ -79,7 +79,9 @@ export async function startGlewlwyd(addresses: Addresses): Promise<Glewlwyd> {
   let keys: readonly SigningKey[] = [];
 
   return {
-    ...{ issuer: `${address}/api/oidc`, tokenUrl: `${address}/api/oidc/token`, database: join(home, 'glewlwyd.db') },
+    issuer: `${address}/api/oidc`,
+    tokenUrl: `${address}/api/oidc/token`,
+    database: join(home, 'glewlwyd.db'),
     runScript,
     async addPerson(person) {
       await admin('POST', '/user/', { ...asUser(person), password: person.password });

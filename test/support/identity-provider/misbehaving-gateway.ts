@@ -205,7 +205,11 @@ async function forward(port: number, { method, path, headers, body }: Request): 
   const { connection: _, 'transfer-encoding': __, ...kept } = headers as IncomingHttpHeaders;
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const sent = http.request({
-    ...{ host: '127.0.0.1', port, method, path, agent: false },
+    host: '127.0.0.1',
+    port,
+    method,
+    path,
+    agent: false,
     headers: { ...kept, ...length },
   });
   sent.end(body);

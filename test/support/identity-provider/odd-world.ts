@@ -54,19 +54,28 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
   const client = { issuer, ...(secret && { secret }) };
   const people = [ada, grace, ...Object.values(operators)];
   const provider = await startIdentityProvider({
-    ...{ odd, people, acceptsOnlyTokenEndpoint, page: client, console: { ...client, origin }, poll: { issuer } },
+    odd,
+    people,
+    acceptsOnlyTokenEndpoint,
+    page: client,
+    console: { ...client, origin },
+    poll: { issuer },
   });
   const folder = await mkdtemp(join(tmpdir(), 'mandate-odd-'));
   const secrets = ownSecret === undefined ? {} : await secretFiles(folder, ownSecret);
   const settings = {
-    ...{ PORT: String(port), 'Service:Issuer': issuer, ...OPERATORS, ...sharedSigningKey() },
+    PORT: String(port),
+    'Service:Issuer': issuer,
+    ...OPERATORS,
+    ...sharedSigningKey(),
     ...(options.mode === 'signals' ? { 'Service:UpstreamIdp:SponsorCheck:Mode': 'signals' } : provider.pollSettings),
     'Service:Me:ClientId': PAGE_CLIENT_ID,
     'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
     'Service:Console:Port': String(consolePort),
     'Service:Console:Origin': origin,
     ...(options.hasMetadataUrl && metadataUrlOf(provider)),
-    ...{ ...secrets, ...options.settings },
+    ...secrets,
+    ...options.settings,
   };
   const limits = options.requestLimitMs === undefined ? {} : { requestLimitMs: options.requestLimitMs };
   const database = await sqliteFile.fresh();
@@ -77,7 +86,9 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
       'Service:UpstreamIdp:Issuer': provider.issuer,
       'Service:UpstreamIdp:Audience': provider.audience,
       'Service:Admin:ApiKey': 'an-admin-key-that-only-the-doctor-knows-0123456789',
-      ...{ ...database.settings, ...settings, NODE_ENV: 'development' },
+      ...database.settings,
+      ...settings,
+      NODE_ENV: 'development',
     }),
     overrides: [],
   });
@@ -96,7 +107,11 @@ export async function startOddWorld(odd: Oddities, options: OddWorldOptions = {}
   };
 
   return {
-    ...{ mandate, provider, origin, works, findings },
+    mandate,
+    provider,
+    origin,
+    works,
+    findings,
     async stop() {
       await mandate.stop();
       await provider.stop();

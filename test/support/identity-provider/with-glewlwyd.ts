@@ -43,14 +43,22 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
   const glewlwyd = await startGlewlwyd({ MANDATE: issuer, CONSOLE: origin, PORTAL: new URL(PORTAL_RETURN).origin });
   for (const person of [grace, edsger, operators.viewer, operators.none]) await glewlwyd.addPerson(person);
   await glewlwyd.addClient({
-    ...{ client_id: MACHINE_CLIENT.client_id, client_secret: MACHINE_CLIENT.client_secret, confidential: true },
-    ...{ token_endpoint_auth_method: ['client_secret_post'], authorization_type: ['client_credentials'] },
-    ...{ scope: ['jira:read'], redirect_uri: [] },
+    client_id: MACHINE_CLIENT.client_id,
+    client_secret: MACHINE_CLIENT.client_secret,
+    confidential: true,
+    token_endpoint_auth_method: ['client_secret_post'],
+    authorization_type: ['client_credentials'],
+    scope: ['jira:read'],
+    redirect_uri: [],
   });
   const database = await kind.fresh();
   const settings = {
-    ...{ ...database.settings, ...sharedSigningKey(), ...OPERATORS },
-    ...{ NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) },
+    ...database.settings,
+    ...sharedSigningKey(),
+    ...OPERATORS,
+    NODE_ENV: 'development',
+    HOST: '127.0.0.1',
+    PORT: String(port),
     'Service:Issuer': issuer,
     'Service:Admin:ApiKey': ADMIN_KEY,
     'Service:UpstreamIdp:Issuer': glewlwyd.issuer,
@@ -69,7 +77,10 @@ export async function startWithGlewlwyd(kind: TestDatabase): Promise<WithGlewlwy
   const mandate = await startMandate({ database: { ...kind, fresh: async () => database }, settings });
   const application = { issuer: glewlwyd.issuer, clientId: PORTAL, redirectUri: PORTAL_RETURN, audience: issuer };
   return {
-    ...{ glewlwyd, mandate, settings, origin },
+    glewlwyd,
+    mandate,
+    settings,
+    origin,
     signIn: (person, scope = 'jira:read jira:comment') => signInAtGlewlwyd(application, person, scope),
     async machineToken() {
       const { client_id, client_secret } = MACHINE_CLIENT;

@@ -30,7 +30,10 @@ export async function sealAnew(
       }
       const { signature: _signature, ...rest } = stored;
       const unsigned = {
-        ...{ ...rest, treeSize: tree.size, rootHash: toHex(tree.root()), kid: signer.kid },
+        ...rest,
+        treeSize: tree.size,
+        rootHash: toHex(tree.root()),
+        kid: signer.kid,
         prevCheckpointHash: previous && checkpointHash(sha256Bytes, previous),
       };
       previous = { ...unsigned, signature: await signer.sign(canonicalCheckpoint(unsigned)) };

@@ -78,7 +78,12 @@ export async function evidence(
   const witnesses = await Promise.all(witnessNames.map((name) => noteSigner(name, COSIGNATURE)));
   const { transparencyLog: stored, checkpoints } = storage;
   const grow = logGrowing({
-    ...{ log: stored, checkpoints, chain: chainOf(checkpoints), signer: log, hash: sha256Bytes, turn: eventLoopTurn },
+    log: stored,
+    checkpoints,
+    chain: chainOf(checkpoints),
+    signer: log,
+    hash: sha256Bytes,
+    turn: eventLoopTurn,
     hasWitnesses: false,
   });
   const used: Awaited<ReturnType<typeof newSigningKey>>[] = [];
@@ -104,7 +109,12 @@ export async function evidence(
   }
 
   const made: Evidence = {
-    ...{ database, storage, log, witnesses, rotate, signWith },
+    database,
+    storage,
+    log,
+    witnesses,
+    rotate,
+    signWith,
     settings: () => ({
       ...database.settings,
       'Service:Signing:Keys:0:Pem': used.at(-1)?.pem.reveal() ?? '',

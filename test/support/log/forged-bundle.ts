@@ -20,12 +20,29 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
 
 const RECORD = {
-  ...{ seq: 1, checkpoint: 1, ts: '2026-09-21T14:13:20.001Z', event: 'admin.denied', task_id: null, agent_id: null },
-  ...{ sponsor: null, audience: null, scope: null, jti: null, delegation_depth: null, decision: 'deny', reason: 'x' },
+  seq: 1,
+  checkpoint: 1,
+  ts: '2026-09-21T14:13:20.001Z',
+  event: 'admin.denied',
+  task_id: null,
+  agent_id: null,
+  sponsor: null,
+  audience: null,
+  scope: null,
+  jti: null,
+  delegation_depth: null,
+  decision: 'deny',
+  reason: 'x',
 };
 const CHECKPOINT = {
-  ...{ checkpoint_id: 1, first_seq: 1, last_seq: 1, tree_size: 1, root_hash: '', prev_checkpoint_hash: null },
-  ...{ closed_at: '2026-09-21T14:14:00.000Z', kid: 'forged' },
+  checkpoint_id: 1,
+  first_seq: 1,
+  last_seq: 1,
+  tree_size: 1,
+  root_hash: '',
+  prev_checkpoint_hash: null,
+  closed_at: '2026-09-21T14:14:00.000Z',
+  kid: 'forged',
 };
 
 export interface Forgery {
@@ -44,7 +61,8 @@ export function forgedBundle({ signers = [], line = (text) => text, ...forgery }
   const record = { ...RECORD, ...forgery.record };
   const unsigned = { ...CHECKPOINT, root_hash: leafOf(record).toString('hex'), ...forgery.checkpoint };
   const signature = sign('sha256', Buffer.from(canonicalCheckpointForm(unsigned)), {
-    ...{ key: privateKey, dsaEncoding: 'ieee-p1363' },
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
   });
   const checkpoint = { ...unsigned, signature: signature.toString('hex') };
   const [log] = signers;

@@ -100,7 +100,9 @@ const refused: Readonly<Record<string, readonly [Forgery, ...(readonly [string, 
 export const hostileBundles: readonly HostileBundle[] = [
   ...Object.entries(agreeing).map(([title, forgery]) => ({ title, text: forgedBundle(forgery) })),
   ...Object.entries(refused).map(([title, [forgery, kind, line]]) => ({
-    ...{ title, text: forgedBundle(forgery), fault: [kind, line] as const },
+    title,
+    text: forgedBundle(forgery),
+    fault: [kind, line] as const,
   })),
 ];
 
@@ -114,7 +116,8 @@ const THUMBPRINT = 'A'.repeat(43);
 const OTHER = 'B'.repeat(43);
 const LOG_KEY = formatVerifierKey(log.key);
 const witnessed = (...names: readonly string[]) => ({
-  ...{ log_keys: [LOG_KEY], quorum: 1 },
+  log_keys: [LOG_KEY],
+  quorum: 1,
   witnesses: names.map((name) => formatVerifierKey(seededSigner(name, COSIGNATURE, name).key)),
 });
 const json = (value: unknown) => JSON.stringify(value);
@@ -142,7 +145,8 @@ const noPolicies: Readonly<Record<string, string>> = {
   'null for the quorum': json({ log_keys: [LOG_KEY], quorum: null }),
   'a quorum that is no whole number': json({ ...witnessed('w'), quorum: 0.5 }),
   'a quorum that two names of one key meet': json({
-    ...{ log_keys: [LOG_KEY], quorum: 2 },
+    log_keys: [LOG_KEY],
+    quorum: 2,
     witnesses: ['a', 'b'].map((name) => formatVerifierKey(seededSigner(name, COSIGNATURE, 'same').key)),
   }),
   'a witness whose name has a format character': json(witnessed('w\u200d')),

@@ -30,7 +30,8 @@ export async function servedWitness(name?: string, clock?: MovedClock): Promise<
     });
   let server = await start();
   return Object.assign(Object.create(witness) as TestWitness, {
-    ...{ log, url: `http://127.0.0.1:${at.port}` },
+    log,
+    url: `http://127.0.0.1:${at.port}`,
     goDown: () => server.stop(0),
     async comeBack() {
       server = await start();

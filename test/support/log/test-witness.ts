@@ -45,12 +45,17 @@ export async function testWitness(name = 'witness.test/w1', clock = movedClock()
   const log = capturedLog();
   const watch = () =>
     witnessClock({
-      ...{ clock, monotonic: clock.monotonic, logs: file.logs, log },
+      clock,
+      monotonic: clock.monotonic,
+      logs: file.logs,
+      log,
       origins: logKeys.map((key) => key.name),
     });
   let watching = watch();
   return {
-    ...{ vkey, clock, path },
+    vkey,
+    clock,
+    path,
     get file() {
       return file;
     },

@@ -77,7 +77,10 @@ function writtenWith(origin: string, key: KeyObject, leaves: Uint8Array[], full:
     grow(by) {
       for (let leaf = 0; leaf < by; leaf += 1) leaves.push(sha256(Uint8Array.of(0), `leaf ${written++}`));
     },
-    ...{ root, text, note, proof },
+    root,
+    text,
+    note,
+    proof,
     request: (oldSize, size) =>
       `old ${oldSize}\n${proof(oldSize, size)
         .map((hash) => `${base64(hash)}\n`)

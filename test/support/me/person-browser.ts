@@ -36,11 +36,13 @@ export async function startWithPage(
   const mandate = await startMandate({
     database,
     provider,
-    ...{ ...times, ...(timeLimits && { timeLimits }) },
+    ...times,
+    ...(timeLimits && { timeLimits }),
     settings: { PORT: String(port), 'Service:Issuer': issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID, ...settings },
   });
   return {
-    ...{ mandate, provider },
+    mandate,
+    provider,
     async stop() {
       await mandate.stop();
       await provider.stop();
@@ -76,7 +78,10 @@ export function personBrowser(mandate: Mandate, person: Person = ada, pass: Pass
     return answer;
   };
   return {
-    ...{ browser, returnAddress, finish, cookies },
+    browser,
+    returnAddress,
+    finish,
+    cookies,
     signIn: async (path) => finish(await returnAddress(path)),
   };
 }

@@ -32,14 +32,22 @@ const coded = (sibling: string, captions: Readonly<Record<number, string>>): Att
 const objects: Readonly<Record<ObjectName, Definition>> = {
   metadata: {
     attributes: {
-      ...{ version: required(string), product: required({ type: 'product' }), profiles: { type: 'strings' } },
-      ...{ event_code: string, original_event_uid: string, correlation_uid: string, sequence: integer, uid: string },
+      version: required(string),
+      product: required({ type: 'product' }),
+      profiles: { type: 'strings' },
+      event_code: string,
+      original_event_uid: string,
+      correlation_uid: string,
+      sequence: integer,
+      uid: string,
     },
   },
   product: { attributes: { name: required(string), vendor_name: string, version: string, uid: string } },
   user: {
     attributes: {
-      ...{ uid: string, name: string, type: string },
+      uid: string,
+      name: string,
+      type: string,
       type_id: coded('type', { 1: 'User', 2: 'Admin', 3: 'System', 4: 'Service', 99: 'Other' }),
     },
     atLeastOne: ['account', 'name', 'uid'],
@@ -51,7 +59,10 @@ const objects: Readonly<Record<ObjectName, Definition>> = {
   network_endpoint: { attributes: { name: string, ip: string, uid: string }, atLeastOne: ['name', 'ip', 'uid'] },
   resource_details: {
     attributes: {
-      ...{ uid: string, name: string, type: string, role: string },
+      uid: string,
+      name: string,
+      type: string,
+      role: string,
       role_id: coded('role', { 1: 'Target', 2: 'Actor', 3: 'Affected', 4: 'Related', 99: 'Other' }),
     },
     atLeastOne: ['name', 'uid'],
@@ -62,18 +73,36 @@ const objects: Readonly<Record<ObjectName, Definition>> = {
 };
 
 const base: Readonly<Record<string, Attribute>> = {
-  ...{ metadata: required({ type: 'metadata' }), time: required(integer), count: integer, message: string },
-  ...{ type_uid: required(integer), type_name: string, activity_name: string, severity: string, status: string },
-  ...{ status_code: string, status_detail: string, raw_data: string, unmapped: { type: 'any' } },
+  metadata: required({ type: 'metadata' }),
+  time: required(integer),
+  count: integer,
+  message: string,
+  type_uid: required(integer),
+  type_name: string,
+  activity_name: string,
+  severity: string,
+  status: string,
+  status_code: string,
+  status_detail: string,
+  raw_data: string,
+  unmapped: { type: 'any' },
   severity_id: required(
     coded('severity', {
-      ...{ 1: 'Informational', 2: 'Low', 3: 'Medium', 4: 'High', 5: 'Critical', 6: 'Fatal', 99: 'Other' },
+      1: 'Informational',
+      2: 'Low',
+      3: 'Medium',
+      4: 'High',
+      5: 'Critical',
+      6: 'Fatal',
+      99: 'Other',
     }),
   ),
   status_id: coded('status', { 1: 'Success', 2: 'Failure', 99: 'Other' }),
   // Attributes of the profile `ai_operation`.
-  ...{ ai_agent: { type: 'ai_agent' }, delegation: { type: 'delegation' } },
-  ...{ category_name: string, class_name: string },
+  ai_agent: { type: 'ai_agent' },
+  delegation: { type: 'delegation' },
+  category_name: string,
+  class_name: string,
 };
 
 const classes: Readonly<Record<number, Definition>> = {
@@ -81,18 +110,31 @@ const classes: Readonly<Record<number, Definition>> = {
     attributes: {
       ...base,
       category_uid: required({
-        ...{ type: 'integer', sibling: 'category_name', captions: { 3: 'Identity & Access Management' } },
+        type: 'integer',
+        sibling: 'category_name',
+        captions: { 3: 'Identity & Access Management' },
       }),
       class_uid: required({ type: 'integer', sibling: 'class_name', captions: { 3002: 'Authentication' } }),
       activity_id: required(
         coded('activity_name', {
-          ...{ 1: 'Logon', 2: 'Logoff', 3: 'Authentication Ticket', 4: 'Service Ticket Request' },
-          ...{ 5: 'Service Ticket Renew', 6: 'Preauth', 7: 'Account Switch', 99: 'Other' },
+          1: 'Logon',
+          2: 'Logoff',
+          3: 'Authentication Ticket',
+          4: 'Service Ticket Request',
+          5: 'Service Ticket Renew',
+          6: 'Preauth',
+          7: 'Account Switch',
+          99: 'Other',
         }),
       ),
-      ...{ user: required({ type: 'user' }), actor: { type: 'actor' }, session: { type: 'session' } },
-      ...{ service: { type: 'service' }, dst_endpoint: { type: 'network_endpoint' } },
-      ...{ src_endpoint: { type: 'network_endpoint' }, is_remote: { type: 'boolean' }, auth_protocol: string },
+      user: required({ type: 'user' }),
+      actor: { type: 'actor' },
+      session: { type: 'session' },
+      service: { type: 'service' },
+      dst_endpoint: { type: 'network_endpoint' },
+      src_endpoint: { type: 'network_endpoint' },
+      is_remote: { type: 'boolean' },
+      auth_protocol: string,
       auth_protocol_id: coded('auth_protocol', { 4: 'OpenID', 5: 'SAML', 6: 'OAUTH 2.0', 99: 'Other' }),
     },
     atLeastOne: ['service', 'dst_endpoint'],
@@ -103,12 +145,11 @@ const classes: Readonly<Record<number, Definition>> = {
       category_uid: required({ type: 'integer', sibling: 'category_name', captions: { 6: 'Application Activity' } }),
       class_uid: required({ type: 'integer', sibling: 'class_name', captions: { 6003: 'API Activity' } }),
       activity_id: required(coded('activity_name', { 1: 'Create', 2: 'Read', 3: 'Update', 4: 'Delete', 99: 'Other' })),
-      ...{
-        actor: required({ type: 'actor' }),
-        api: required({ type: 'api' }),
-        resources: { type: 'resource_details[]' },
-      },
-      ...{ src_endpoint: required({ type: 'network_endpoint' }), dst_endpoint: { type: 'network_endpoint' } },
+      actor: required({ type: 'actor' }),
+      api: required({ type: 'api' }),
+      resources: { type: 'resource_details[]' },
+      src_endpoint: required({ type: 'network_endpoint' }),
+      dst_endpoint: { type: 'network_endpoint' },
     },
   },
 };

@@ -89,7 +89,9 @@ function operationAt(path: string, method: string): Operation {
     security: readonly Readonly<Record<string, readonly string[]>>[];
   }>(pointer).value;
   return {
-    ...{ id: operationId, method, path },
+    id: operationId,
+    method,
+    path,
     scheme: Object.keys(security[0] ?? {})[0],
     roles: security.flatMap(({ operatorToken }) => operatorToken ?? []),
     parameters: [item, pointer].flatMap((place) =>

@@ -61,7 +61,8 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
     openMe: (needed) => openMe(needed, { clientSecret: undefined, scopeWords: new Map() }),
   });
   const service: TroubledService = {
-    ...{ surfaces: parts.surfaces, clock },
+    surfaces: parts.surfaces,
+    clock,
     trouble: undefined,
     admission: (limits) => ({ ...parts.surfaces.admission, rates: undefined, limiters: undefined, ...limits }),
     async serve(changes = {}, limits) {
@@ -69,7 +70,8 @@ export async function troubledService(given: Readonly<Record<string, string>>): 
       const server = await startHttpServer(
         { host: '127.0.0.1', port: 0 },
         {
-          ...{ ...httpApp(surfaces), log },
+          ...httpApp(surfaces),
+          log,
           ...(limits && { limits }),
         },
       );

@@ -28,7 +28,9 @@ export const pageText = (page: string): string => readFileSync(join(root, page),
 export function blocksOf(text: string): readonly Block[] {
   const fences = /^( *)(?:<!-- not run by a test: (.+?) -->\n *)?```(\w*)[^\n]*\n(.*?)^ *```$/gms;
   return [...text.matchAll(fences)].map(({ 1: indent = '', 2: notRun, 3: language = '', 4: body = '', index }) => ({
-    ...{ language, notRun, at: index },
+    language,
+    notRun,
+    at: index,
     text: body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 }

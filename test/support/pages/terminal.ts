@@ -20,7 +20,10 @@ export function openTerminal(
   const { PATH = '', HOME = '' } = process.env;
   // A process group of its own, to end it with all its jobs.
   const shell = spawn('bash', ['-eo', 'pipefail'], {
-    ...{ ...account, cwd: folder, detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
+    ...account,
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { PATH, HOME, ...environment },
   });
   // If this process is killed, the shell reads the end of its input, and ends its jobs.

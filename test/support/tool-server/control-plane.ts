@@ -90,7 +90,9 @@ export function planeForEachTest(seconds = () => Math.floor(Date.now() / 1000)):
     events,
     toolServer: (options = {}) =>
       createToolServer({
-        ...{ issuer: plane.issuer, audience: AUDIENCE, onAccess: (event) => void events.push(event) },
+        issuer: plane.issuer,
+        audience: AUDIENCE,
+        onAccess: (event) => void events.push(event),
         ...options,
       }),
   };

@@ -72,7 +72,10 @@ export async function startGuardedMcp(
   const server = createServer(app);
   const url = `http://127.0.0.1:${await listen(server, port)}`;
   return {
-    ...{ url, called, endpoint: `${url}/mcp`, metadataUrl: protection.metadataUrl },
+    url,
+    called,
+    endpoint: `${url}/mcp`,
+    metadataUrl: protection.metadataUrl,
     stop: () => closeServer(server),
   };
 }

@@ -224,7 +224,9 @@ export const refusalCases: readonly RefusalCase[] = [
   {
     reason: 'unknown_route',
     what: 'a route without a policy',
-    ...{ route: 'GET /forgotten', path: '/forgotten', known: VERIFIED },
+    route: 'GET /forgotten',
+    path: '/forgotten',
+    known: VERIFIED,
   },
   ...inactive(),
   ...unavailable(),

@@ -79,7 +79,10 @@ for (const database of databasesByLength) {
       ]);
       const detail = new URLSearchParams(String(records[1]?.detail));
       expect(Object.fromEntries(detail)).to.include({
-        ...{ sub: 'olga', role: 'responder', act: 'DELETE /admin/tasks/{task_id}', seq: String(records[0]?.seq) },
+        sub: 'olga',
+        role: 'responder',
+        act: 'DELETE /admin/tasks/{task_id}',
+        seq: String(records[0]?.seq),
       });
       // What was done is said once, and no address says it.
       expect(page.url()).to.equal(`${running.origin}/`);

@@ -430,8 +430,11 @@ for (const database of databasesByLength) {
       ]);
       const detail = new URLSearchParams(String(records[1]?.detail));
       expect(Object.fromEntries(detail)).to.include({
-        ...{ iss: running.operatorsProvider.issuer, sub: 'rosa', role: 'responder' },
-        ...{ act: 'PUT /admin/sponsors/{sponsor_key}/block', seq: String(records[0]?.seq) },
+        iss: running.operatorsProvider.issuer,
+        sub: 'rosa',
+        role: 'responder',
+        act: 'PUT /admin/sponsors/{sponsor_key}/block',
+        seq: String(records[0]?.seq),
       });
       const acts = await running.mandate.admin('GET', '/admin/acts?sub=rosa');
       expect((acts.body.acts as { reason: string }[])[0]?.reason).to.equal(reason);

@@ -69,7 +69,9 @@ for (const database of databasesByLength) {
       const agent = await mandate.agent();
       const task = String((await agent.exchange()).body.task_id);
       const body = new URLSearchParams({
-        ...{ form_token: operator.formToken, task_id: task, typed: agent.id },
+        form_token: operator.formToken,
+        task_id: task,
+        typed: agent.id,
         reason: 'The replica stops, and the task must too',
       }).toString();
       const [head = '', form = ''] = formPost('/stop/task', body).split('\r\n\r\n');

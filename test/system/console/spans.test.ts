@@ -49,7 +49,9 @@ for (const database of databasesByLength) {
         startCollector(),
       ]);
       service = startCommand(['serve'], {
-        ...{ ...fresh.settings, ...collector.environment('mandate'), ...OPERATORS },
+        ...fresh.settings,
+        ...collector.environment('mandate'),
+        ...OPERATORS,
         'Service:Traces:Enabled': 'true',
         'Service:Issuer': issuer,
         'Service:UpstreamIdp:Issuer': provider.issuer,
@@ -60,7 +62,9 @@ for (const database of databasesByLength) {
         'Service:Operators:ClientId': CONSOLE_CLIENT_ID,
         'Service:Console:Port': String(consolePort),
         'Service:Console:Origin': origin,
-        ...{ NODE_ENV: 'development', HOST: '127.0.0.1', PORT: String(port) },
+        NODE_ENV: 'development',
+        HOST: '127.0.0.1',
+        PORT: String(port),
       });
       await service.said('listening');
       browser = makeBrowser();
@@ -83,7 +87,9 @@ for (const database of databasesByLength) {
     const keepSecrets = () =>
       secrets.push(...[...cookies().matchAll(/__Host-mandate-console[^=]*=([^;]+)/g)].map(([, value = '']) => value));
     const headers = (traceId: string) => ({
-      ...{ accept: 'text/html', cookie: cookies(), origin },
+      accept: 'text/html',
+      cookie: cookies(),
+      origin,
       traceparent: `00-${traceId}-${PARENT}-01`,
     });
     const get = (path: string, traceId: string) => sendTo(`${origin}${path}`, { headers: headers(traceId) });

@@ -41,7 +41,11 @@ describe('The live stream of two processes on Postgres', function () {
     const [port, consolePort] = [String(await freePort()), String(await freePort())];
     const { provider, issuer } = running.mandate;
     const process = startCommand(['serve'], {
-      ...{ ...OPERATORS, ...sharedSigningKey(), ...fresh.settings, HOST: '127.0.0.1', PORT: port },
+      ...OPERATORS,
+      ...sharedSigningKey(),
+      ...fresh.settings,
+      HOST: '127.0.0.1',
+      PORT: port,
       'Service:Issuer': issuer,
       'Service:UpstreamIdp:Issuer': provider.issuer,
       'Service:UpstreamIdp:Audience': provider.audience,

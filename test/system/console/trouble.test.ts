@@ -72,7 +72,9 @@ for (const database of databasesByLength) {
     }
 
     const headers = (changes: Readonly<Record<string, string>> = {}) => ({
-      ...{ accept: 'text/html', cookie: operator.cookie.join('='), 'sec-fetch-site': 'same-origin' },
+      accept: 'text/html',
+      cookie: operator.cookie.join('='),
+      'sec-fetch-site': 'same-origin',
       ...changes,
     });
     const post = (origin: string) =>
@@ -100,15 +102,18 @@ for (const database of databasesByLength) {
     const isBlocked = async () => (await running.mandate.admin('GET', '/admin/sponsors/grace')).status !== 404;
 
     const TOO_MANY = {
-      ...{ status: 429, retryAfter: '1' },
+      status: 429,
+      retryAfter: '1',
       says: ['Too many requests', 'Wait a few seconds, then open the page again. Nothing was changed.'],
     };
     const AT_CAPACITY = {
-      ...{ status: 503, retryAfter: '1' },
+      status: 503,
+      retryAfter: '1',
       says: ['The service is at its limit', 'Wait a few seconds, then open the page again. Nothing was changed.'],
     };
     const NO_DATABASE = {
-      ...{ status: 503, retryAfter: '5' },
+      status: 503,
+      retryAfter: '5',
       says: ['The database does not answer', 'Nothing is known about your last change: look before you repeat it.'],
     };
 

@@ -202,8 +202,12 @@ for (const database of databasesByLength) {
         .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
         .join('');
     const FRESH = {
-      ...{ agent_id: 'fresh', display_name: 'Fresh', allowed_scopes: ['x'], allowed_audiences: ['https://x.example'] },
-      ...{ max_delegation_depth: 1, jwks_uri: 'https://keys.example/jwks.json' },
+      agent_id: 'fresh',
+      display_name: 'Fresh',
+      allowed_scopes: ['x'],
+      allowed_audiences: ['https://x.example'],
+      max_delegation_depth: 1,
+      jwks_uri: 'https://keys.example/jwks.json',
     };
 
     it('compare a dropped file with what is registered, and change nothing', async () => {

@@ -114,7 +114,8 @@ for (const database of databasesByLength) {
       const settings = { 'Service:Issuer': page.mandate.issuer, 'Service:Me:ClientId': PAGE_CLIENT_ID };
       const mandate = await page.mandate.another({
         ...settings,
-        ...{ [AUDIENCE]: page.provider.clientId, [REFUSED]: 'true' },
+        [AUDIENCE]: page.provider.clientId,
+        [REFUSED]: 'true',
       });
       const agent = await mandate.agent();
       const subject_token = agent.subjectToken({ sub: 'grace', iat: mandate.clock.seconds() - 10 });

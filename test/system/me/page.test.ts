@@ -426,7 +426,9 @@ for (const database of databasesByLength) {
         ...["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
       ]);
       expect(headers).to.include({
-        ...{ 'cache-control': 'no-store', 'referrer-policy': 'same-origin', 'x-content-type-options': 'nosniff' },
+        'cache-control': 'no-store',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
       });
       const script = (await page.locator('script').first().getAttribute('src')) ?? '';
       const asset = await mandate.get(script);

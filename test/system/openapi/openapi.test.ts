@@ -68,11 +68,15 @@ for (const database of databasesByLength) {
       const mandate = await startMandate({
         database,
         settings: {
-          ...{ 'Service:Issuer': 'https://mandate.example', 'Service:Metrics:Port': String(metricsPort) },
-          ...{ 'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk' },
-          ...{ ...scimSettings, ...transmitter.settings, 'Service:StatusLists:Enabled': 'true' },
+          'Service:Issuer': 'https://mandate.example',
+          'Service:Metrics:Port': String(metricsPort),
+          'Service:UpstreamIdp:BackchannelLogout:Audience': 'people-desk',
+          ...scimSettings,
+          ...transmitter.settings,
+          'Service:StatusLists:Enabled': 'true',
           ...logKeySettings(),
-          ...{ 'Service:Me:Audience': ME_AUDIENCE, ...TWO_PERSONS },
+          'Service:Me:Audience': ME_AUDIENCE,
+          ...TWO_PERSONS,
         },
       });
       started.push(mandate);
@@ -238,8 +242,15 @@ function tokenForMe(provider: IdentityProvider): string {
 }
 
 const CHECKPOINT: Checkpoint = {
-  ...{ checkpointId: 1, firstSeq: 1, lastSeq: 12, treeSize: 12, rootHash: '0'.repeat(64) },
-  ...{ prevCheckpointHash: undefined, closedAt: NOON, kid: 'a-key', signature: '0'.repeat(128) },
+  checkpointId: 1,
+  firstSeq: 1,
+  lastSeq: 12,
+  treeSize: 12,
+  rootHash: '0'.repeat(64),
+  prevCheckpointHash: undefined,
+  closedAt: NOON,
+  kid: 'a-key',
+  signature: '0'.repeat(128),
 };
 
 const SHORT: TimeLimits = { headMs: 200, requestMs: 400, idleMs: 2000, checkMs: 25 };
@@ -403,7 +414,9 @@ describe('The API while storage fails or limits are reached', () => {
     const { me } = service.surfaces;
     if (me === undefined) throw new Error('there is no /me');
     const person = {
-      ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: undefined },
+      subject: 'ada',
+      sponsorKey: 'ada' as SponsorKey,
+      sessionId: undefined,
       authenticatedAt: NOON,
     };
     const sessions = { find: async () => ({ holder: { ...person, by: 'session' } as const, formToken: 'x' }) };
@@ -452,12 +465,14 @@ function clientOf(url: string, others: Pick<Mandate, 'provider' | 'clock'>): Par
     issuer: 'https://mandate.example',
     admin: (method, path, body) =>
       sendTo(`${url}${path}`, {
-        ...{ method, headers: { authorization, 'content-type': 'application/json' } },
+        method,
+        headers: { authorization, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
     post: (path, form) =>
       sendTo(`${url}${path}`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: encodeForm(form),
       }),
   };

@@ -32,7 +32,8 @@ describe('Tool servers with other libraries', () => {
     mandate = await startMandate({
       database: sqliteFile,
       settings: {
-        ...{ 'Service:Issuer': `http://127.0.0.1:${port}`, PORT: String(port) },
+        'Service:Issuer': `http://127.0.0.1:${port}`,
+        PORT: String(port),
         ...Object.fromEntries(settings.flat()),
         ...(keys.length > 1 && { 'Service:Signing:ActiveKid': keys[0]?.kid ?? '' }),
       },
@@ -122,7 +123,8 @@ describe('Tool servers with other libraries', () => {
   it('@fastify/jwt reaches no handler if the refused client hangs up before the answer', async () => {
     let request: ReturnType<typeof hangingUp> | undefined;
     const server = await withFastify({
-      ...{ MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA },
+      MANDATE_ISSUER: mandate.issuer,
+      AUDIENCE: JIRA,
       prepare(app) {
         request = hangingUp(app);
       },
@@ -140,7 +142,8 @@ describe('Tool servers with other libraries', () => {
         const next = await makeSigningKey('ES256');
         // Without the library's limit of one fetch in 30 s, for which the test would have to wait.
         const server = await startServer({
-          ...{ MANDATE_ISSUER: mandate.issuer, AUDIENCE: JIRA },
+          MANDATE_ISSUER: mandate.issuer,
+          AUDIENCE: JIRA,
           keyLimits: { cooldownDuration: 0 },
         });
         const former = await issued();

@@ -46,8 +46,10 @@ export async function withExpress({ MANDATE_ISSUER, AUDIENCE, keyLimits }: Envir
   const app = express();
   app.use(
     auth({
-      ...{ issuerBaseURL: MANDATE_ISSUER, audience: AUDIENCE },
-      ...{ tokenSigningAlg: 'ES256', strict: true },
+      issuerBaseURL: MANDATE_ISSUER,
+      audience: AUDIENCE,
+      tokenSigningAlg: 'ES256',
+      strict: true,
       ...keyLimits,
     }),
   );
@@ -110,7 +112,9 @@ export async function withPassport({ MANDATE_ISSUER, AUDIENCE }: Environment): P
     {
       jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
       secretOrKeyProvider: passportJwtSecret({ jwksUri: `${MANDATE_ISSUER}/.well-known/jwks.json` }),
-      ...{ algorithms: ['ES256'], issuer: MANDATE_ISSUER, audience: AUDIENCE },
+      algorithms: ['ES256'],
+      issuer: MANDATE_ISSUER,
+      audience: AUDIENCE,
       jsonWebTokenOptions: { complete: true },
     },
     ({ header, payload }, done) => done(null, header.typ === 'at+jwt' && isTaskToken(payload) && payload),

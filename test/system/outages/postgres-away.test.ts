@@ -158,7 +158,8 @@ describe('While Postgres', function () {
 
   it('is down, a status list that was made within its ttl is served, and a later one is refused', async () => {
     const listed = await mandate.another({
-      ...{ 'Service:StatusLists:Enabled': 'true', 'Service:StatusLists:Ttl': 'PT1M' },
+      'Service:StatusLists:Enabled': 'true',
+      'Service:StatusLists:Ttl': 'PT1M',
     });
     const issued = await listed.post('/oauth2/token', agent.exchangeForm());
     const path = new URL(getStatusListFromJWT(String(issued.body.access_token)).uri).pathname;

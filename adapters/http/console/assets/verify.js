@@ -46,14 +46,32 @@ const shaped = (shape) => (value) => {
 };
 const nullableText = nullable(text);
 const RECORD = {
-  ...{ seq: whole, checkpoint: nullable(whole), ts: instant, event: text, task_id: nullableText },
-  ...{ agent_id: nullableText, sponsor: nullableText, audience: nullableText, scope: nullableText, jti: nullableText },
-  ...{ delegation_depth: nullable(whole), decision: nullable((value) => ['allow', 'deny'].includes(value)) },
-  ...{ reason: nullableText, 'count?': whole, 'detail?': text },
+  seq: whole,
+  checkpoint: nullable(whole),
+  ts: instant,
+  event: text,
+  task_id: nullableText,
+  agent_id: nullableText,
+  sponsor: nullableText,
+  audience: nullableText,
+  scope: nullableText,
+  jti: nullableText,
+  delegation_depth: nullable(whole),
+  decision: nullable((value) => ['allow', 'deny'].includes(value)),
+  reason: nullableText,
+  'count?': whole,
+  'detail?': text,
 };
 const CHECKPOINT = {
-  ...{ checkpoint_id: whole, first_seq: whole, last_seq: whole, tree_size: whole, root_hash: hash },
-  ...{ prev_checkpoint_hash: nullable(hash), closed_at: instant, kid: text, signature: text },
+  checkpoint_id: whole,
+  first_seq: whole,
+  last_seq: whole,
+  tree_size: whole,
+  root_hash: hash,
+  prev_checkpoint_hash: nullable(hash),
+  closed_at: instant,
+  kid: text,
+  signature: text,
 };
 
 /** JSON that all readers read alike: no member is named twice in its object, no text is ill-formed, and none is deep. */

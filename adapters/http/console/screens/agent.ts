@@ -18,7 +18,7 @@ import { reasonField } from '../parts/form-fields.ts';
 import { moment } from '../parts/times.ts';
 import { code, wide } from '../parts/words.ts';
 
-export interface AgentView {
+interface AgentView {
   readonly agent: Agent;
   /** The newest live ones. */
   readonly tasks: readonly ListedTask[];

@@ -14,7 +14,7 @@ import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
 import { code, count, nextPage, wide } from '../parts/words.ts';
 
-export interface AgentsView {
+interface AgentsView {
   /** In the order of their ids. */
   readonly agents: readonly Agent[];
   /** Continues after this id; `undefined` on the last page. */
@@ -23,7 +23,7 @@ export interface AgentsView {
   readonly now: Instant;
 }
 
-export function renderAgents({ agents, nextAfter, formToken, now }: AgentsView): Html {
+function renderAgents({ agents, nextAfter, formToken, now }: AgentsView): Html {
   return html`${
     agents.length === 0
       ? html`<p>No agent is registered${nextAfter === undefined && ' here'}.</p>`

@@ -12,7 +12,7 @@ import { moment } from '../parts/times.ts';
 import { chain, renderVerification } from '../parts/verification.ts';
 import { visibleJson } from '../parts/visible-json.ts';
 
-export interface CheckpointsView {
+interface CheckpointsView {
   readonly now: Instant;
   readonly outcome:
     | { readonly kind: 'invalid'; readonly errors: readonly FieldError[] }

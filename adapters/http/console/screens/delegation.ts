@@ -19,7 +19,7 @@ import { drawDelegations } from '../delegation/picture.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { count, wide } from '../parts/words.ts';
 
-export interface DelegationFilters {
+interface DelegationFilters {
   readonly sponsor?: string | undefined;
   readonly agent_id?: string | undefined;
   readonly audience?: string | undefined;

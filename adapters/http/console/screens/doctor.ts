@@ -7,7 +7,7 @@ import type { Screen, ShowPage } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
 
-export interface DoctorView {
+interface DoctorView {
   readonly findings: readonly NamedFinding[];
   /** When the checks began. */
   readonly at: Instant;

@@ -17,8 +17,8 @@ import { moment } from '../parts/times.ts';
 import { proofs, renderVerification } from '../parts/verification.ts';
 
 /** In the order of the form. */
-export const searchFields = ['from', 'to', 'event', 'decision', 'sponsor', 'agent_id', 'task_id', 'audience'] as const;
-export type SearchField = (typeof searchFields)[number];
+const searchFields = ['from', 'to', 'event', 'decision', 'sponsor', 'agent_id', 'task_id', 'audience'] as const;
+type SearchField = (typeof searchFields)[number];
 
 export interface LedgerView {
   readonly now: Instant;

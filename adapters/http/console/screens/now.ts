@@ -19,7 +19,7 @@ import { taskTable } from '../parts/task-table.ts';
 import { clock, moment } from '../parts/times.ts';
 import { amount } from '../parts/words.ts';
 
-export interface NowView {
+interface NowView {
   readonly now: Instant;
   readonly live: LiveTaskCount;
   /** The newest live tasks. */
@@ -45,7 +45,7 @@ ${newestTasks(view)}
 }
 
 /** The parts that renewal.js replaces. */
-export function renderRenewed(view: NowView): Html {
+function renderRenewed(view: NowView): Html {
   return html`${figures(view)}
 ${newestTasks(view)}`;
 }
@@ -163,7 +163,7 @@ async function readNow({ admin, audit, overview, now, may }: ScreenContext): Pro
   const [live, newest, blocked, backlog, denials] = await Promise.all([
     overview.countLive(undefined),
     admin.listTasks({ filters: { state: 'live' }, limit: NEWEST, cursor: undefined }),
-    overview.countBlocks(),
+    overview.sponsors.countBlocks(MOST_COUNTED),
     overview.backlog(),
     may('auditor') ? recentDenials((question) => audit.query(question), now) : undefined,
   ]);

@@ -30,7 +30,7 @@ const BY: Readonly<Record<BlockSource, string>> = {
   ssf: 'security events (ssf)',
 };
 
-export interface PeopleView {
+interface PeopleView {
   readonly now: Instant;
   /** The filter. */
   readonly source: BlockSource | undefined;
@@ -38,7 +38,7 @@ export interface PeopleView {
   readonly nextCursor: string | undefined;
 }
 
-export function renderPeople({ now, source, blocks, nextCursor }: PeopleView): Html {
+function renderPeople({ now, source, blocks, nextCursor }: PeopleView): Html {
   return html`${personSearch(undefined)}
 <section aria-labelledby="blocks"><div class="heading"><h2 id="blocks">Blocks</h2></div>
 <ul class="filters" aria-label="Placed by">${[undefined, ...blockSources].map((each) => html`<li>${sourceLink(each, source)}</li>`)}</ul>
@@ -64,7 +64,7 @@ function personSearch(sponsorKey: string | undefined): Html {
 <input id="sponsor" name="sponsor" required maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" value="${sponsorKey ?? ''}"><button>Open</button></form>`;
 }
 
-export interface PersonView {
+interface PersonView {
   readonly now: Instant;
   readonly sponsorKey: SponsorKey;
   readonly blocks: readonly SponsorBlock[];
@@ -150,7 +150,7 @@ async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promi
   const { admin, overview, now, formToken } = context;
   const [blocks, pendingUntil, live, newest] = await Promise.all([
     admin.findBlocks(sponsorKey),
-    overview.twoPersons ? overview.liftPendingUntil(sponsorKey) : undefined,
+    overview.twoPersons ? overview.sponsors.liftPendingUntil(sponsorKey, await overview.earliest()) : undefined,
     overview.countLive({ sponsorKey }),
     admin.listTasks({ filters: { state: 'live', sponsorKey }, limit: NEWEST, cursor: undefined }),
   ]);

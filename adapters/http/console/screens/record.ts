@@ -14,7 +14,7 @@ import { recordsOf } from '../parts/records-of-task.ts';
 import { visibleJson } from '../parts/visible-json.ts';
 import { code } from '../parts/words.ts';
 
-export interface RecordView {
+interface RecordView {
   readonly taskId: string;
   readonly record: LedgerRecord;
   readonly proof: ProofOutcome;

@@ -29,7 +29,7 @@ export type StopTarget =
   | { readonly kind: 'agent'; readonly agentId: AgentId; readonly displayName: string }
   | { readonly kind: 'person'; readonly sponsorKey: SponsorKey };
 
-export interface StopView {
+interface StopView {
   readonly now: Instant;
   readonly target: StopTarget;
   /** What ends. */
@@ -40,7 +40,7 @@ export interface StopView {
 }
 
 /** Without a target: the operator says whose tasks end. */
-export function renderStopChoice(): Html {
+function renderStopChoice(): Html {
   return html`<p>Whose tasks shall end? The next page says how many there are, and what keeps working. Nothing ends before that.</p>
 <div class="cards">
 ${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256)}

@@ -97,7 +97,10 @@ export function refusal(reason: RefusalReason, realm: string, detail: RefusalDet
   const message = [sentence, ...remarks(detail)].join(' ');
   return {
     kind: 'refused',
-    ...{ status, reason, error, message },
+    status,
+    reason,
+    error,
+    message,
     headers: {
       ...(status === 401 || status === 403
         ? { 'WWW-Authenticate': challenge(realm, reason === 'missing_token' ? {} : { error, message }) }

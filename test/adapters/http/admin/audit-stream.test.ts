@@ -21,7 +21,11 @@ import { eventually } from '../../../support/eventually.ts';
 import { closeServer, listen } from '../../../support/listening.ts';
 
 const record = (seq: number): LedgerRecord => ({
-  ...{ seq, at: NOON, event: 'admin.denied', decision: 'deny', checkpoint: undefined },
+  seq,
+  at: NOON,
+  event: 'admin.denied',
+  decision: 'deny',
+  checkpoint: undefined,
 });
 
 describe('The stream of records', () => {

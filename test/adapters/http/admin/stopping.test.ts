@@ -27,7 +27,11 @@ describe('The kill switches', () => {
     const at = api.clock.now();
     const task = aTask({
       status: undefined,
-      ...{ taskId, agentId, parentTaskId, createdAt: at, expiresAt: plusSeconds(at, 600) },
+      taskId,
+      agentId,
+      parentTaskId,
+      createdAt: at,
+      expiresAt: plusSeconds(at, 600),
       sponsorKey: sponsorKey as SponsorKey,
     });
     const opened = await api.storage.tasks.open({

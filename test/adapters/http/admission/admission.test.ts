@@ -96,7 +96,15 @@ async function open({ permits: limits, rates, record, isCounted = false }: Given
     return connection;
   }
   return {
-    ...{ url, clock, log, records, limiters, held, server, admitted, send },
+    url,
+    clock,
+    log,
+    records,
+    limiters,
+    held,
+    server,
+    admitted,
+    send,
     async occupy(path = '/a') {
       const before = held.length;
       const connection = await send(get(path));
@@ -213,7 +221,10 @@ describe('The concurrency limit', () => {
       const answer = await second.until('}');
       expect(answer).to.include(REFUSED).and.include('\r\nContent-Type: application/problem+json; charset=utf-8\r\n');
       expect(JSON.parse(answer.slice(answer.indexOf('{')))).to.deep.equal({
-        ...{ type: 'about:blank', title: 'Service Unavailable', status: 503, error: 'temporarily_unavailable' },
+        type: 'about:blank',
+        title: 'Service Unavailable',
+        status: 503,
+        error: 'temporarily_unavailable',
         detail: 'The service is at capacity. Retry the request.',
       });
       expect(fixture.records).to.deep.equal([{ event, reason: 'overloaded' }]);
@@ -435,7 +446,10 @@ describe('The rate limit', () => {
     expect(performance.now() - began).to.be.at.least(lines().length * 990);
     for (const { count, ...line } of lines()) {
       expect(line).to.deep.equal({
-        ...{ level: 'warn', message: 'requests were refused', surface: 'oauth', reason: 'rate_limited' },
+        level: 'warn',
+        message: 'requests were refused',
+        surface: 'oauth',
+        reason: 'rate_limited',
       });
     }
   });

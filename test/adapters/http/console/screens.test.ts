@@ -87,8 +87,15 @@ describe('the screen Task', () => {
   const ttl = { registered: 300, since: NOON, longest: 3600 };
   const page = (view: Partial<TaskView> & Pick<TaskView, 'task'>) =>
     `${renderTask({
-      ...{ agent, timeline: timelineOf(view.task, ttl, view.records, now), records: undefined, recordCount: 2 },
-      ...{ hasMoreRecords: false, statusLists: undefined, mayStop: false, now, ...view },
+      agent,
+      timeline: timelineOf(view.task, ttl, view.records, now),
+      records: undefined,
+      recordCount: 2,
+      hasMoreRecords: false,
+      statusLists: undefined,
+      mayStop: false,
+      now,
+      ...view,
     })}`;
   const killed = { kind: 'revoked', at: plusSeconds(NOON, 600), reason: 'operator_kill_switch' } as const;
 

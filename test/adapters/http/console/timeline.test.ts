@@ -8,7 +8,11 @@ const at = (seconds: number) => plusSeconds(START, seconds);
 const TTL: TokenTtl = { registered: 300, since: at(-1000), longest: 3600 };
 
 const live: TimedTask = {
-  ...{ createdAt: at(0), expiresAt: at(1800), state: { kind: 'live' }, renewals: 0, renewedAt: undefined },
+  createdAt: at(0),
+  expiresAt: at(1800),
+  state: { kind: 'live' },
+  renewals: 0,
+  renewedAt: undefined,
 };
 
 let seq = 0;

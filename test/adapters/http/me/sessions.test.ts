@@ -43,8 +43,11 @@ describe('A session at /me', () => {
       sharedTime: agreeing(clock),
     };
     ada = {
-      ...{ subject: 'ada', sponsorKey: 'ada' as SponsorKey, sessionId: 'a-session' },
-      ...{ authenticatedAt: clock.now(), by: 'session' },
+      subject: 'ada',
+      sponsorKey: 'ada' as SponsorKey,
+      sessionId: 'a-session',
+      authenticatedAt: clock.now(),
+      by: 'session',
     };
     const surface: MeSurface = {
       issuer: ISSUER,

@@ -50,8 +50,12 @@ const busy = (status: number, retryAfter?: string): Response =>
 /** The answer to a renewal of this task, made without the service and its clock. */
 const renewed = (token: string, task?: Task): Response =>
   refusing(200, {
-    ...{ access_token: token, refresh_token: 'task_grant_b', token_type: 'Bearer', expires_in: TOKEN_MS / 1000 },
-    ...{ scope: 'jira:read', task_id: task?.id ?? 'task_a' },
+    access_token: token,
+    refresh_token: 'task_grant_b',
+    token_type: 'Bearer',
+    expires_in: TOKEN_MS / 1000,
+    scope: 'jira:read',
+    task_id: task?.id ?? 'task_a',
     task_expires_at: task?.expiresAt.toISOString() ?? '2031-01-01T00:00:00Z',
   });
 

@@ -68,7 +68,11 @@ describe('The agent library', () => {
     };
     const end = Date.parse(String(members.task_expires_at)) / 1000;
     const claims = {
-      ...{ iss: 'https://mandate.example', sub: 'ada', aud: JIRA, iat: seconds, jti: 'tok_a' },
+      iss: 'https://mandate.example',
+      sub: 'ada',
+      aud: JIRA,
+      iat: seconds,
+      jti: 'tok_a',
       exp: seconds + Number(members.expires_in),
       scope: members.scope,
       act: { sub: 'agent:jira-triage', depth: 1 },

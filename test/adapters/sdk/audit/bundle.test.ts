@@ -101,7 +101,9 @@ describe('An evidence bundle', function () {
     if (number % PAGE_VERIFIES_EVERY !== 0) return verdict;
     const page = await verifyOnPage(text, policy && JSON.stringify(policy));
     const said = ({ verified, fault, line }: { verified: boolean; fault?: string; line?: number | undefined }) => ({
-      ...{ verified, fault, line },
+      verified,
+      fault,
+      line,
     });
     expect(said(page)).to.deep.equal(said(verdict));
     return verdict;

@@ -59,7 +59,8 @@ describe('connections to Postgres', () => {
     openConnections(
       {
         connectionString: String(database.settings['Service:Database:ConnectionString']),
-        ...{ poolSize, limits: { ...TENFOLD_LIMITS.serving, ...short } },
+        poolSize,
+        limits: { ...TENFOLD_LIMITS.serving, ...short },
       },
       capturedLog(),
     );
@@ -290,7 +291,8 @@ describe('a Postgres server that stops or freezes', () => {
     const kill = () =>
       storage.decide(endTasks, {
         selection: { kind: 'sponsor', sponsorKey: newSponsorKey() },
-        ...{ at: NOON, reason: 'operator_kill_switch' },
+        at: NOON,
+        reason: 'operator_kill_switch',
       });
     await kill();
     server.freeze();

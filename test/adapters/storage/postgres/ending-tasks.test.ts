@@ -166,8 +166,14 @@ describe('decisions that end tasks on Postgres', () => {
     await outside.sql(`select pg_advisory_xact_lock(${LOCK.agent}, hashtext('${task.agentId}'))`);
     const block = { sponsorKey: SPONSOR, source: 'scim', kind: 'disabled', blockedAt: KILL.at } as const;
     const user = {
-      ...{ userId: makeUserId(ulid()), userName: SPONSOR, externalId: undefined, sponsorKey: SPONSOR },
-      ...{ active: false, revision: 1, createdAt: NOON, modifiedAt: NOON },
+      userId: makeUserId(ulid()),
+      userName: SPONSOR,
+      externalId: undefined,
+      sponsorKey: SPONSOR,
+      active: false,
+      revision: 1,
+      createdAt: NOON,
+      modifiedAt: NOON,
     };
     const signal = () => ({ issuer: 'https://idp.example', jti: randomUUID(), forgetAt: LATER, at: KILL.at });
     const action = { ...PURGED, sponsorKey: SPONSOR, statedAt: NOON } as const;

@@ -74,14 +74,22 @@ const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Pro
     decide(logOut, { ...signal(), loggedOut: { ...theSession, subject: task.sponsor }, remember }),
   'a logout of a person and a session that ends tasks without one': ({ decide }, { task: { sponsor } }) =>
     decide(logOut, {
-      ...{ ...signal(), loggedOut: { ...theSession, subject: sponsor }, remember },
+      ...signal(),
+      loggedOut: { ...theSession, subject: sponsor },
+      remember,
       endsTasksWithoutSession: true,
     }),
   'a write of a provisioned user': ({ decide }, { task: { sponsorKey } }) =>
     decide(addUser, {
       user: {
-        ...{ userId: makeUserId(ulid()), userName: ulid(), externalId: undefined, sponsorKey },
-        ...{ active: false, revision: 1, createdAt: AT, modifiedAt: AT },
+        userId: makeUserId(ulid()),
+        userName: ulid(),
+        externalId: undefined,
+        sponsorKey,
+        active: false,
+        revision: 1,
+        createdAt: AT,
+        modifiedAt: AT,
       },
       statements: [{ sponsorKey, state: 'disabled', isNew: true }],
       at: AT,
@@ -91,8 +99,12 @@ const ENDINGS: Readonly<Record<string, (decisions: Deciding, one: TheOne) => Pro
     decide(applySecurityEvent, {
       ...signal(),
       action: {
-        ...{ sponsorKey, statedAt: AT, reasons: ['ssf_account_disabled'], lift: false },
-        ...{ block: 'disabled', end: 'ssf_account_disabled' },
+        sponsorKey,
+        statedAt: AT,
+        reasons: ['ssf_account_disabled'],
+        lift: false,
+        block: 'disabled',
+        end: 'ssf_account_disabled',
       },
     }),
 };

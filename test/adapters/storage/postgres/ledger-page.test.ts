@@ -22,7 +22,9 @@ const LIMIT = 10;
 const FEW = 2 * LIMIT;
 
 const names = {
-  ...{ agentId: agentIdOf('agent-0'), sponsor: 'person-0', taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0') },
+  agentId: agentIdOf('agent-0'),
+  sponsor: 'person-0',
+  taskId: makeTaskId('01M31S7W68TMK7WDX8YKPSYTE0'),
   event: 'task.revoked' as const,
 };
 const MOST_READ = 500;

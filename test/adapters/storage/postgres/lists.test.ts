@@ -101,7 +101,9 @@ for (const [which, isCurrent] of Object.entries(STATISTICS)) {
       'a person': { sponsorKey: 'person-1' as SponsorKey },
       'an audience': { audience: 'https://api-1.example' },
       'an agent, a person and an audience': {
-        ...{ agentId: 'agent-1' as AgentId, sponsorKey: 'person-1' as SponsorKey, audience: 'https://api-1.example' },
+        agentId: 'agent-1' as AgentId,
+        sponsorKey: 'person-1' as SponsorKey,
+        audience: 'https://api-1.example',
       },
     };
     const positions = { first: undefined, middle: `task_${String(TASKS / 2).padStart(26, '0')}` as TaskId };

@@ -14,7 +14,9 @@ const ERASED = 60;
 
 const act = (nth: number): OperatorAct => ({
   operator: { kind: 'person', issuer: 'https://idp.example', subject: 'rita', sponsorKey: undefined, roles: [] },
-  ...{ role: 'responder', route: 'DELETE /admin/tasks/{task_id}', reason: `Incident <${nth}> of Grace` },
+  role: 'responder',
+  route: 'DELETE /admin/tasks/{task_id}',
+  reason: `Incident <${nth}> of Grace`,
   at: plusSeconds(NOON, nth),
   sealed: { salt: `salt<${nth}>`, hash: 'a'.repeat(64) },
 });

@@ -146,7 +146,8 @@ describe('SQLite', () => {
       storage.signals.logOut({ ...signal(), loggedOut: { kind: 'session', sessionId, subject: sponsor } }),
     'a logout of a person and a session that ends tasks without one': ({ task: { sponsor, sessionId = '' } }) =>
       storage.signals.logOut({
-        ...{ ...signal(), loggedOut: { kind: 'session', sessionId, subject: sponsor } },
+        ...signal(),
+        loggedOut: { kind: 'session', sessionId, subject: sponsor },
         endsTasksWithoutSession: true,
       }),
     'a logout of a person': ({ task: { sponsor } }) =>

@@ -94,7 +94,10 @@ export async function startReplicas(
   const other = await mandate.another({}, undefined, { clock: mandate.clock });
   const agent = await mandate.agent();
   return {
-    ...{ pair, mandate, replicas: [mandate, other], agent },
+    pair,
+    mandate,
+    replicas: [mandate, other],
+    agent,
     ask: (server, text) => pair.sql(server, text, DATABASE),
     async sealAndVerify() {
       await mandate.jobs.seal();

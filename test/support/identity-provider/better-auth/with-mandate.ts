@@ -55,7 +55,11 @@ export async function startWithBetterAuth(): Promise<MandateWithBetterAuth> {
   };
   const mandate = await startMandate({ database: { ...sqliteFile, fresh: async () => database }, settings });
   return {
-    ...{ mandate, provider, origin, folder, settings },
+    mandate,
+    provider,
+    origin,
+    folder,
+    settings,
     async stop() {
       await mandate.stop();
       await provider.stop();

@@ -13,14 +13,20 @@ const MARKUP = `"><script>alert('&')</script>`;
 const ESCAPED = '&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;';
 
 const record = (changes: Partial<LedgerRecord>): LedgerRecord => ({
-  ...{ seq: 7, checkpoint: 2, at: NOON, event: 'token.denied', decision: 'deny', reason: 'scope_widened' },
+  seq: 7,
+  checkpoint: 2,
+  at: NOON,
+  event: 'token.denied',
+  decision: 'deny',
+  reason: 'scope_widened',
   ...changes,
 });
 
 type Page = Extract<LedgerView['outcome'], { readonly kind: 'page' }>;
 const ledger = (page: Partial<Page>, search: LedgerView['search'] = {}) =>
   renderLedger({
-    ...{ now: plusSeconds(NOON, 60), search },
+    now: plusSeconds(NOON, 60),
+    search,
     outcome: { kind: 'page', records: [], next: undefined, first: undefined, archivedBefore: undefined, ...page },
   }).toString();
 
@@ -40,9 +46,19 @@ describe('The screen Ledger', () => {
     const shown = ledger({ records: [record({ sponsor: 'ada', count: 3 })] });
     const json = /<pre [^>]*data-record="7">(.*?)<\/pre>/s.exec(shown)?.[1]?.replaceAll('&quot;', '"') ?? '';
     expect(JSON.parse(json)).to.deep.equal({
-      ...{ seq: 7, checkpoint: 2, event: 'token.denied', task_id: null },
-      ...{ agent_id: null, sponsor: 'ada', audience: null, scope: null, jti: null, delegation_depth: null },
-      ...{ decision: 'deny', reason: 'scope_widened', count: 3 },
+      seq: 7,
+      checkpoint: 2,
+      event: 'token.denied',
+      task_id: null,
+      agent_id: null,
+      sponsor: 'ada',
+      audience: null,
+      scope: null,
+      jti: null,
+      delegation_depth: null,
+      decision: 'deny',
+      reason: 'scope_widened',
+      count: 3,
       ts: toMillisecondText(NOON),
     });
   });

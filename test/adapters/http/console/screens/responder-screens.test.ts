@@ -35,8 +35,14 @@ describe('The screen of a person', () => {
   const page = (...sources: readonly BlockSource[]) =>
     `${renderPerson({
       blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON })),
-      ...{ now: NOON, sponsorKey: ada, live: { ...LIVE, tasks: 0 }, newest: [] },
-      ...{ mayRespond: true, twoPersons: false, pendingUntil: undefined, formToken: 't' },
+      now: NOON,
+      sponsorKey: ada,
+      live: { ...LIVE, tasks: 0 },
+      newest: [],
+      mayRespond: true,
+      twoPersons: false,
+      pendingUntil: undefined,
+      formToken: 't',
     })}`;
 
   it('promises that agents may act again only if no other source blocks', () => {

@@ -16,12 +16,25 @@ const ESCAPED = 'ada\\u202egro.elpmaxe\\u00a0\\udb40\\udc41\\u200bé😀';
 
 const task = aListedTask();
 const record: LedgerRecord = {
-  ...{ seq: 7, checkpoint: 2, at: NOON, event: 'token.denied', decision: 'deny', reason: 'scope_widened' },
-  ...{ taskId: task.taskId, sponsor: HIDDEN },
+  seq: 7,
+  checkpoint: 2,
+  at: NOON,
+  event: 'token.denied',
+  decision: 'deny',
+  reason: 'scope_widened',
+  taskId: task.taskId,
+  sponsor: HIDDEN,
 };
 const checkpoint: Checkpoint = {
-  ...{ checkpointId: 2, firstSeq: 5, lastSeq: 9, treeSize: 5, closedAt: NOON },
-  ...{ rootHash: 'a'.repeat(64), prevCheckpointHash: 'b'.repeat(64), kid: HIDDEN, signature: 'c2ln' },
+  checkpointId: 2,
+  firstSeq: 5,
+  lastSeq: 9,
+  treeSize: 5,
+  closedAt: NOON,
+  rootHash: 'a'.repeat(64),
+  prevCheckpointHash: 'b'.repeat(64),
+  kid: HIDDEN,
+  signature: 'c2ln',
 };
 
 const proof = { kind: 'proof', proof: { seq: 7, checkpoint, leafIndex: 2, auditPath: [] } } as const;
@@ -33,9 +46,15 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
   Task: [
     () =>
       renderTask({
-        ...{ task, agent: undefined, records: [record], recordCount: 1, hasMoreRecords: false, now: NOON },
+        task,
+        agent: undefined,
+        records: [record],
+        recordCount: 1,
+        hasMoreRecords: false,
+        now: NOON,
         timeline: timelineOf(task, { registered: 300, since: NOON, longest: 3600 }, [record], NOON),
-        ...{ statusLists: undefined, mayStop: false },
+        statusLists: undefined,
+        mayStop: false,
       }).toString(),
     [presentRecord(record)],
   ],

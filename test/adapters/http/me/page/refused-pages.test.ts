@@ -16,7 +16,8 @@ describe("The person's page, if it cannot be served", () => {
   let service: TroubledService;
   before(async () => {
     service = await troubledService({
-      ...{ 'Service:Me:ClientId': 'mandate-page', 'Service:Issuer': 'https://m.example/x' },
+      'Service:Me:ClientId': 'mandate-page',
+      'Service:Issuer': 'https://m.example/x',
       'Service:Audit:Aggregation:Enabled': 'false',
     });
   });

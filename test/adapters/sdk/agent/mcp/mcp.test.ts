@@ -89,7 +89,9 @@ describe('mcpAuthorization', () => {
       high_risk_audiences: [],
     });
     agent = createAgent({
-      ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
+      issuer: mandate.issuer,
+      agentId: registered.id,
+      key: { jwk: { ...registered.key.privateJwk } },
       clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
     });
   });
@@ -103,7 +105,9 @@ describe('mcpAuthorization', () => {
 
   function toolServerFor(audience: string, issuer = mandate.issuer) {
     return createToolServer({
-      ...{ issuer, audience, now: () => mandate.clock.now() / 1000 },
+      issuer,
+      audience,
+      now: () => mandate.clock.now() / 1000,
       onAccess: (event) => void events.push(event),
       onError: () => undefined,
     });
@@ -152,7 +156,10 @@ describe('mcpAuthorization', () => {
         const read = JSON.parse(await client.call('read_issue'));
         const first = provider.task;
         expect(read).to.deep.equal({
-          ...{ sub: 'ada', agent: `agent:${registered.id}`, scope: ['jira:read'], task: first?.id },
+          sub: 'ada',
+          agent: `agent:${registered.id}`,
+          scope: ['jira:read'],
+          task: first?.id,
         });
 
         const commented = JSON.parse(await client.call('comment'));
@@ -238,7 +245,9 @@ describe('mcpAuthorization', () => {
       it("throws invalid_client to the program when the control plane refuses the agent's key", async () => {
         const { key } = await mandate.agent();
         const wrong = createAgent({
-          ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...key.privateJwk } } },
+          issuer: mandate.issuer,
+          agentId: registered.id,
+          key: { jwk: { ...key.privateJwk } },
           clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
         });
         const error = await failed(connected(connect, providing({ agent: wrong })));
@@ -299,7 +308,9 @@ describe('mcpAuthorization', () => {
   it('asks for more scopes in the new task if a concurrent call replaced the task during a renewal', async () => {
     let meanwhile: (() => Promise<void>) | undefined;
     const delayed = createAgent({
-      ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
+      issuer: mandate.issuer,
+      agentId: registered.id,
+      key: { jwk: { ...registered.key.privateJwk } },
       clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
       fetch: async (input, init) => {
         if (new URLSearchParams(String(init?.body)).get('grant_type') === 'refresh_token') await meanwhile?.();

@@ -91,7 +91,10 @@ describe('A tool server that polls status lists', () => {
     const { issuer } = plane;
     const server = controlPlane({ issuer, timeoutMs, fetch, startSpan: noSpan, now: () => Date.now() });
     return statusLists({
-      ...{ plane: server, keys: controlPlaneKeys(server, clock.now), maxAgeMs, clock },
+      plane: server,
+      keys: controlPlaneKeys(server, clock.now),
+      maxAgeMs,
+      clock,
       options: { issuer, clockSkewSeconds: SKEW, timeoutMs, now: clock.now },
       report: ({ message }) => void problems.push(message),
     });
@@ -133,7 +136,10 @@ describe('A tool server that polls status lists', () => {
     };
   };
   const usual = () => ({
-    ...{ sub: listUri(plane), iat: seconds(), exp: seconds() + 60, ttl: TTL },
+    sub: listUri(plane),
+    iat: seconds(),
+    exp: seconds() + 60,
+    ttl: TTL,
     status_list: { bits: 2, lst: compressed(good) },
   });
   const withStatus =
@@ -516,7 +522,8 @@ describe('A tool server that polls status lists', () => {
       ...[at(own, -1), at(own, 0.5), at(own, '0'), at(own, null), at(own, 2 ** 53)],
     ]) {
       expect(await lists.statusOf(claimsOf(claims)), JSON.stringify(claims)).to.deep.equal({
-        ...{ kind: 'unknown', retryAfter: undefined },
+        kind: 'unknown',
+        retryAfter: undefined,
       });
     }
     expect(plane.server.received).to.deep.equal([]);
@@ -770,7 +777,9 @@ describe('A tool server that polls status lists', () => {
     const values = Array.from({ length: ENTRIES }, (_, index) => (index * 7 + (index >> 3)) % 4);
     const members = { sub: listUri(plane), iat: seconds(), exp: seconds() + 60, ttl: TTL };
     const made = createHeaderAndPayload(new StatusList(values, 2), members, {
-      ...{ alg: 'ES256', typ: STATUS_LIST_TYPE, kid: plane.key.kid },
+      alg: 'ES256',
+      typ: STATUS_LIST_TYPE,
+      kid: plane.key.kid,
     });
     plane.answerStatus = sendList(plane.key.sign(made.header, made.payload));
     const kinds = await Promise.all(values.map((_, index) => ask(index)));

@@ -102,7 +102,10 @@ describe('The policy of a tool server', () => {
 
   it('inherits the options of the tool server', () => {
     expect(policy({ scope: ['a', 'b', 'a'] })).to.deep.equal({
-      ...{ scope: ['a', 'b'], highRisk: false, requireActor: false, maxDelegationDepth: 2 },
+      scope: ['a', 'b'],
+      highRisk: false,
+      requireActor: false,
+      maxDelegationDepth: 2,
     });
     const own = { scope: ['a'], highRisk: true, requireActor: true, maxDelegationDepth: 5 };
     expect(policy(own)).to.deep.equal(own);
@@ -153,7 +156,9 @@ describe('A tool server', () => {
     const { authorize, policy } = server();
     const heard: string[] = [];
     const access = await authorize({
-      ...{ token: plane.token(), route: 'x', policy: policy({ ...READ, highRisk: true }) },
+      token: plane.token(),
+      route: 'x',
+      policy: policy({ ...READ, highRisk: true }),
       objection: ({ sub }) => {
         heard.push(sub);
         return 'unknown_tool';
@@ -187,7 +192,9 @@ describe('A tool server', () => {
     expect(await broken.authorize({ token: plane.token(), route: 'x', policy })).to.include({ status: 500 });
     const unreached = server({ fetch: fault });
     const access = await unreached.authorize({
-      ...{ token: plane.token(), route: 'x', policy: unreached.policy(READ) },
+      token: plane.token(),
+      route: 'x',
+      policy: unreached.policy(READ),
     });
     expect(access).to.include({ status: 503, reason: 'keys_unavailable' });
   });
@@ -252,8 +259,14 @@ describe('A tool server', () => {
     if (access.kind === 'refused') throw new Error(access.reason);
     const { exp, iat, task, ...claims } = access.claims;
     expect(claims).to.deep.equal({
-      ...{ iss: plane.issuer, sub: 'ada', aud: AUDIENCE, jti: TOKEN_ID },
-      ...{ scope: ['jira:read', 'jira:comment'], clientId: 'agent:triage', act, introspectRequired: true },
+      iss: plane.issuer,
+      sub: 'ada',
+      aud: AUDIENCE,
+      jti: TOKEN_ID,
+      scope: ['jira:read', 'jira:comment'],
+      clientId: 'agent:triage',
+      act,
+      introspectRequired: true,
     });
     expect([exp - iat, task?.sponsor]).to.deep.equal([240, 'ada@example']);
   });

@@ -51,13 +51,25 @@ for (const framework of frameworks) {
       const answer = await call(jira, token);
       expect(answer).to.deep.include({ status: 200 });
       expect(answer.body).to.deep.equal({
-        ...{ sub: 'ada', agent: `agent:${agent.id}`, scope: ['jira:read'], task: taskId },
+        sub: 'ada',
+        agent: `agent:${agent.id}`,
+        scope: ['jira:read'],
+        task: taskId,
       });
       const ledger = (await mandate.ledger()).find((line) => line.task_id === taskId);
       expect(events).to.deep.equal([
         {
-          ...{ event: 'tool.access', at: events[0]?.at, route: 'GET /issues/:key', decision: 'allow', reason: null },
-          ...{ sub: 'ada', act: `agent:${agent.id}`, depth: 1, task_id: taskId, jti: ledger?.jti, instance: 'pod-7' },
+          event: 'tool.access',
+          at: events[0]?.at,
+          route: 'GET /issues/:key',
+          decision: 'allow',
+          reason: null,
+          sub: 'ada',
+          act: `agent:${agent.id}`,
+          depth: 1,
+          task_id: taskId,
+          jti: ledger?.jti,
+          instance: 'pod-7',
         },
       ]);
     });
@@ -160,7 +172,9 @@ describe('A tool server with the real service', () => {
     await mandate.stop();
     expect((await authorize({ token, route: 'x', policy: read })).kind).to.equal('allowed');
     expect(await authorize({ token, route: 'x', policy: risky })).to.include({
-      ...{ kind: 'refused', status: 503, reason: 'introspection_unavailable' },
+      kind: 'refused',
+      status: 503,
+      reason: 'introspection_unavailable',
     });
   });
 });

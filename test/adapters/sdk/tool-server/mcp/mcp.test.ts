@@ -34,14 +34,18 @@ const notification = (method: string, params?: object) => ({ jsonrpc: '2.0', met
 const call = (name: unknown, rest: object = {}) => rpc('tools/call', { name, ...rest });
 const read = call('read_issue', { arguments: {} });
 const initialize = rpc('initialize', {
-  ...{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
 });
 const bob = { sub: 'bob', task: { id: 'task_2', exp: NOW + 1200, sponsor: 'bob' } };
 
 /** A request with a parsed body, for a test that calls the guard without a server. */
 function incomingWith(body: object, token: string) {
   return Object.assign(new http.IncomingMessage(null as never), {
-    ...{ method: 'POST', body, rawHeaders: ['Authorization', `Bearer ${token}`] },
+    method: 'POST',
+    body,
+    rawHeaders: ['Authorization', `Bearer ${token}`],
   });
 }
 

@@ -36,7 +36,9 @@ describe('A guarded MCP server with the real service', () => {
     if (database === undefined) throw new Error('there is no database');
     mandate = await startMandate({ database, issuer: 'own-address' });
     const toolServer = createToolServer({
-      ...{ issuer: mandate.issuer, audience: JIRA, now: () => mandate.clock.now() / 1000 },
+      issuer: mandate.issuer,
+      audience: JIRA,
+      now: () => mandate.clock.now() / 1000,
       onAccess: (event) => void events.push(event),
     });
     jira = await startGuardedMcp(toolServer);
@@ -46,7 +48,9 @@ describe('A guarded MCP server with the real service', () => {
     events = [];
     registered = await mandate.agent();
     agent = createAgent({
-      ...{ issuer: mandate.issuer, agentId: registered.id, key: { jwk: { ...registered.key.privateJwk } } },
+      issuer: mandate.issuer,
+      agentId: registered.id,
+      key: { jwk: { ...registered.key.privateJwk } },
       clock: { now: () => mandate.clock.seconds() * 1000, sleep: () => Promise.resolve(), random: () => 0 },
     });
   });
@@ -95,7 +99,10 @@ describe('A guarded MCP server with the real service', () => {
         expect(tools.map((tool) => tool.name)).to.include.members(['read_issue', 'delete_issue']);
         for (const tool of ['read_issue', 'delete_issue']) {
           expect(JSON.parse(textOf(await client.callTool({ name: tool })))).to.deep.equal({
-            ...{ sub: 'ada', agent: `agent:${registered.id}`, scope: ['jira:read'], task: task.id },
+            sub: 'ada',
+            agent: `agent:${registered.id}`,
+            scope: ['jira:read'],
+            task: task.id,
           });
         }
         const [before] = events.slice(-1);
@@ -140,7 +147,9 @@ describe('A guarded MCP server with the real service', () => {
     const resource = `http://127.0.0.1:${port}/mcp`;
     const ownServer = () =>
       createToolServer({
-        ...{ issuer: mandate.issuer, audience: resource, now: () => mandate.clock.now() / 1000 },
+        issuer: mandate.issuer,
+        audience: resource,
+        now: () => mandate.clock.now() / 1000,
         onAccess: (event) => void events.push(event),
       });
     const own = await startGuardedMcp(ownServer(), { port });

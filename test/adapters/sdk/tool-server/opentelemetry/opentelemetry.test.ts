@@ -26,7 +26,9 @@ describe('A request of a tool server to the control plane', () => {
   const highRisk = (toolServer: ToolServer) => toolServer.policy({ scope: ['jira:read'], highRisk: true });
   const call = (toolServer: ToolServer, headers?: typeof HEADERS) =>
     toolServer.authorize({
-      ...{ token: setup.plane.token(), route: 'GET /issues', policy: highRisk(toolServer) },
+      token: setup.plane.token(),
+      route: 'GET /issues',
+      policy: highRisk(toolServer),
       ...(headers && { headers }),
     });
   const sent = () => setup.plane.server.received.map(({ headers }) => headers);
@@ -141,6 +143,8 @@ describe('A request of a tool server to the control plane', () => {
 });
 
 const CALL = JSON.stringify({
-  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
   params: { name: 'delete_issue', arguments: {} },
 });

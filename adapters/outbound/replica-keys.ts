@@ -1,9 +1,9 @@
 /** Asks a replica for its published keys, and compares them with the configured ones. */
 
-import type { ReplicaAnswer } from '../adapters/cli/key-report.ts';
-import { type Network, NetworkFailure, type Problem } from '../application/ports/network.ts';
-import type { Jwk } from '../domain/agents/public-key.ts';
-import { isJsonObject, type Json, member, parseStrictJson } from '../domain/tokens/strict-json.ts';
+import type { ReplicaAnswer } from '../../application/ports/keys.ts';
+import { type Network, NetworkFailure, type Problem } from '../../application/ports/network.ts';
+import type { Jwk } from '../../domain/agents/public-key.ts';
+import { isJsonObject, type Json, member, parseStrictJson } from '../../domain/tokens/strict-json.ts';
 
 /** The time limit for a replica's answer. A replica on the same network answers at once, or is down. */
 const TIMEOUT_MS = 5000;
@@ -14,7 +14,7 @@ const MAX_BYTES = 256 * 1024;
 type PublishedKey = Pick<Jwk, 'kid' | 'x' | 'y'>;
 
 /**
- * Compares the key set of a replica with the configured keys: the keys themselves, because anyone can name a key as ours.
+ * Compares the key set of a replica with the configured keys: the keys themselves, because any server can publish another key under our name.
  *
  * @param server its origin @param keys that it should publish, and no others
  */
