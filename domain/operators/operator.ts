@@ -1,4 +1,7 @@
-/** Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. */
+/**
+ * Who calls `/admin` and `/audit`: the holder of the admin key, or a person whose access token names their roles. What
+ * such a request changed, and why, is an act (operator-act.ts).
+ */
 
 import { parseSponsorKey, type SponsorKey } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';

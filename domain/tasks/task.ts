@@ -1,4 +1,9 @@
-/** A task: one agent acting for one person, at one audience, for a bounded time (specification "Task (stored)"). */
+/**
+ * A task: one agent acting for one person, at one audience, for a bounded time (specification "Task (stored)").
+ * policy.ts says how much authority it gets, lifetime.ts when it ends, grant.ts how it is renewed. Its tokens have the
+ * claims of task-token.ts, with the acting agents in actor-chain.ts. status-list.ts is the published list of the
+ * status of many tasks.
+ */
 
 import type { AgentId, SponsorKey, TaskId } from '../identifiers.ts';
 import type { Instant } from '../instant.ts';
