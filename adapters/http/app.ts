@@ -89,7 +89,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  // The most frequent requests to Express come first: it compares a path with each route in turn.
+  // The most frequent requests to Express come first: it compares a path with one route after another.
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/oauth2', (_request, response, next) => {
     neverCached(response);

@@ -56,7 +56,7 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** What a plain read found. `undefined` if it found nothing, or the database did not answer it. */
+/** The result of a plain read. `undefined` if it found nothing, or the database did not answer. */
 export async function foundBy<Found>(read: Promise<Found | undefined>): Promise<Found | undefined> {
   try {
     return await read;

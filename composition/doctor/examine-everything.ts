@@ -84,7 +84,7 @@ export async function examineEverything(settings: DoctorSettings, clock: Clock):
   return [...settings.findings, ...ofFiles, ...found];
 }
 
-/** What several examinations use. A source is `undefined` if a setting of it is invalid. */
+/** Shared by several examinations. A source is `undefined` if a setting of it is invalid. */
 interface Sources {
   readonly settings: DoctorSettings;
   readonly access: NetworkAccess;

@@ -76,7 +76,7 @@ export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(formatSignatureLine).join('')}`;
 }
 
-/** What the key signs in a signature of a note, and the 64 bytes of the signature itself. */
+/** The signed bytes of a note's signature, and the 64 bytes of the signature. */
 export interface SignedInput {
   readonly message: Uint8Array;
   readonly signature: Uint8Array;

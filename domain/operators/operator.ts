@@ -56,7 +56,7 @@ export function roleFor(operator: Operator, needed: OperatorRole): OperatorRole 
   return needed === 'viewer' ? operator.roles[0] : undefined;
 }
 
-/** The claim's value that gives each role. Without one, nobody has the role. */
+/** The claim's value that gives each role. Without one, no operator has the role. */
 export type RoleValues = Readonly<Record<OperatorRole, string | undefined>>;
 
 /**

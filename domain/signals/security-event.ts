@@ -38,7 +38,7 @@ export const securityEventDenialReasons = [
 ] as const;
 export type SecurityEventDenialReason = (typeof securityEventDenialReasons)[number];
 
-/** The events that end tasks, as the reason of those ends. */
+/** The revocation reasons of the events that end tasks. */
 type EndingReason = 'ssf_sessions_revoked' | 'ssf_account_disabled' | 'ssf_account_purged';
 
 /** Reasons of `sponsor.signal` (specification "Audit events"). */

@@ -23,7 +23,7 @@ export interface Task {
   readonly audience: string;
   /** As granted by the exchange. */
   readonly scope: Scope;
-  /** Absent without the console, which shows it. */
+  /** Stored only for the console, which shows it. Absent without one. */
   readonly origin?: ScopeOrigin;
   readonly delegationDepth: number;
   readonly createdAt: Instant;
@@ -32,7 +32,7 @@ export interface Task {
   readonly status: StatusReference | undefined;
 }
 
-/** What the exchange chose the granted scope from, beside the agent's registration. */
+/** The scopes from which the exchange chose the granted one, with those of the agent's registration. */
 export interface ScopeOrigin {
   /** The scopes of the person's token. */
   readonly held: Scope;

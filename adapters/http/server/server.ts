@@ -100,7 +100,7 @@ interface Connection {
   readonly pipelined: Exchange[];
   /** Whether no later request on this connection is served (RFC 9112 §9.6). */
   isLast: boolean;
-  /** How many requests came after the last one that is served. */
+  /** The number of requests that arrived after the last one that is served. */
   ignored: number;
   /** How the client broke the protocol. The error is sent after the responses to earlier requests. */
   error: ConnectionError | undefined;

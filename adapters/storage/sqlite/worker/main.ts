@@ -82,7 +82,7 @@ await serve(parentPort, async () => {
     await connection.close();
     throw error;
   }
-  // Without space for the mark the service starts all the same.
+  // If there is no disk space for the mark, the service starts without it.
   const mark = isServed ? await markServed(path).catch(() => undefined) : undefined;
   return {
     methods: methodsOf(portsOf(connection, mark)),
