@@ -40,7 +40,7 @@ export interface PoolOptions {
   readonly serving?: ServingPool | undefined;
 }
 
-/** What a pool of a serving process needs in addition. */
+/** Further options of a pool in a serving process. */
 export interface ServingPool {
   readonly primary: KnownPrimary;
   /** Milliseconds after which a connection is replaced. */
@@ -55,7 +55,7 @@ export interface ServingPool {
 
 export interface PrimaryPool {
   /**
-   * Runs the work on a connection that no other call uses meanwhile.
+   * Runs the work on a connection that no other call uses at the same time.
    *
    * @param purpose whether the work writes. It is then refused while too many commits got no answer
    * @throws NoConnection if the pool got no connection, so that nothing was sent
@@ -68,7 +68,7 @@ export interface PrimaryPool {
   close(): Promise<void>;
 }
 
-/** What the pool knows of an open connection. */
+/** The state of an open connection. */
 interface Session {
   /** `undefined` if connections are not examined. */
   readonly server: Server | undefined;
