@@ -4,7 +4,8 @@ import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import { NetworkFailure } from '../application/ports/network.ts';
 import type { Log } from '../application/ports/telemetry.ts';
 import { transmitterChoice } from './settings/alternatives.ts';
-import { ambiguousAudiences, repeatedSecrets } from './settings/rules.ts';
+import { ambiguousAudiences } from './settings/audiences.ts';
+import { repeatedSecrets } from './settings/rules.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -12,7 +12,6 @@ import { DATABASE_RETRY_AFTER } from '../message/faults.ts';
 import { neverStored, queryParameters, singleHeader } from '../message/head.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
 import { GONE, readFormRequest } from '../oauth/form.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { formTokenOf } from './cookies.ts';
 import { isOwnForm } from './own-form.ts';
 import { redirect, wantsPage } from './page-headers.ts';
@@ -100,7 +99,7 @@ const STATUSES: Readonly<Record<SignInDenial, 400 | 403 | 503>> = {
 const MAYBE_COMPLETE: readonly SignInDenial[] = ['sign_in_superseded', 'sign_in_code_refused'];
 
 export function signInRouter<Place extends string, Refusal extends string>(
-  surface: Traceable<SignInSurface<Refusal>>,
+  surface: SignInSurface<Refusal>,
   pages: SignInPages<Place, Refusal>,
 ): Router {
   const { cookies, home, base } = pages;
@@ -119,11 +118,11 @@ export function signInRouter<Place extends string, Refusal extends string>(
     if (address === undefined) return again(response, pages, noticeOf('provider_unavailable'), place);
     redirect(response.append('Set-Cookie', cookies.set.signIn(begun)), address);
   });
-  router.get('/callback', (request, response) => finish(forRequest(surface, request), request, response, pages));
-  router.post('/sign-out', (request, response) => signOut(forRequest(surface, request), request, response, pages));
+  router.get('/callback', (request, response) => finish(surface, request, response, pages));
+  router.post('/sign-out', (request, response) => signOut(surface, request, response, pages));
   // The provider sends the browser here after its own sign-out. Parameters of the address say nothing.
   router.get('/signed-out', async (request, response) => {
-    const session = await forRequest(surface, request).findSession(request.headers.cookie ?? '', request.trace);
+    const session = await surface.findSession(request.headers.cookie ?? '', request.trace);
     if (session !== undefined) return redirect(response, `${base}${cookies.places[home].path}`);
     pages.say(response, { status: 200, kind: 'signed_out_everywhere', to: `${pages.mount}/sign-in` });
   });

@@ -17,7 +17,6 @@ import type { Trace } from '../../../domain/trace-context.ts';
 import { discardRest } from '../message/body.ts';
 import { faultAnswer } from '../message/faults.ts';
 import type { ServedRequest, ServedResponse } from '../server/message-classes.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import {
   answerDenial,
   answerFault,
@@ -42,7 +41,7 @@ export interface OAuthSurface {
 }
 
 /** By path. */
-export function oauthEndpoints(surface: Traceable<OAuthSurface>): ReadonlyMap<string, RequestListener> {
+export function oauthEndpoints(surface: OAuthSurface): ReadonlyMap<string, RequestListener> {
   return new Map([
     ['/oauth2/token', endpoint(surface, tokenEndpoint)],
     ['/oauth2/introspect', endpoint(surface, introspectionEndpoint)],
@@ -89,11 +88,10 @@ const revocationEndpoint: FormHandler = async (surface, form, response, trace) =
 };
 
 /** A POST endpoint that takes a form. Any other method is recorded as a malformed request. */
-function endpoint(traceable: Traceable<OAuthSurface>, handle: FormHandler): RequestListener {
-  const answerError = faultAnswer(traceable.log, { unavailable: answerUnavailable, fault: answerFault });
+function endpoint(surface: OAuthSurface, handle: FormHandler): RequestListener {
+  const answerError = faultAnswer(surface.log, { unavailable: answerUnavailable, fault: answerFault });
 
   const serve = async (request: ServedRequest, response: ServedResponse): Promise<void> => {
-    const surface = forRequest(traceable, request);
     if (request.method !== 'POST') {
       discardRest(request);
       await surface.record(async () => denied('invalid_request'), request.trace);
