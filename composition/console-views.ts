@@ -10,7 +10,9 @@ import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
 import { statusListReach } from './settings/alternatives.ts';
 
-/** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
+/**
+ * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
+ */
 const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
 export function consoleViews(parts: Parts): ViewsSurface {

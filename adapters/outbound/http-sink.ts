@@ -64,8 +64,8 @@ export function httpSink({ url, bearerToken }: HttpSinkAddress, network: Network
   return {
     async deliver(records) {
       const verdict = await send(records);
-      if (!verdict.taken && !failing) log.warn('the sink does not take records: they wait', verdict.why);
-      if (verdict.taken && failing) log.info('the sink takes records again');
+      if (!verdict.taken && !failing) log.warn('the sink does not accept records: they stay queued', verdict.why);
+      if (verdict.taken && failing) log.info('the sink accepts records again');
       failing = !verdict.taken;
       return verdict.taken;
     },

@@ -36,6 +36,6 @@ export interface Agent extends Registration {
   readonly revision: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
-  /** Since when `keys` is as it is. A remote set may change without this. */
+  /** The time of the last change of `keys`. A remote set may change without this. */
   readonly keysSince: Instant;
 }

@@ -367,7 +367,7 @@ function verifyCompleteness({ records }: Progress, said: Completeness): Complete
   return said;
 }
 
-/** The longest line there can be is that of a note, and shorter. */
+/** The longest possible line holds a note, and is shorter than this. */
 export const MAX_LINE_CHARACTERS = 2_097_152;
 
 /** ES256: r and s, 64 bytes, in lowercase hex. */

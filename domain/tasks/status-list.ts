@@ -119,7 +119,7 @@ export function* statusesOf({ ended, suspended, withRevokedToken }: ListedTasks)
  * §4.1: the statuses of a list as bytes, before compression. The first status is in the lowest bits of the first byte.
  *
  * @param entries the number of indices; every index that is not in `statuses` is valid
- * @param statuses of two for one index the later one counts
+ * @param statuses if two have one index, the later one counts
  */
 export function packStatuses(entries: number, statuses: Iterable<IndexedStatus>): Uint8Array {
   const perByte = 8 / STATUS_BITS;

@@ -420,7 +420,7 @@ for (const database of databasesByLength) {
     });
     after(() => mandate.stop());
 
-    it('no path and no filter of theirs exists', async () => {
+    it('their paths and filters do not exist', async () => {
       for (const path of ['/admin/tasks', '/admin/sponsors', '/audit/stream']) {
         const answer = await mandate.admin('GET', path);
         expect([answer.status, answer.body.detail], path).to.deep.equal([404, 'There is nothing at this path.']);

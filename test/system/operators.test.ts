@@ -342,7 +342,7 @@ for (const database of databases) {
       expect((await sendAs(mandate, forged, 'GET /admin/agents')).status).to.equal(401);
     });
 
-    it('never make a sponsor of an operator by the token', async () => {
+    it('never make an operator a sponsor because of the token', async () => {
       const agent = await mandate.agent();
       const answer = await agent.exchange({
         subject_token: operatorToken(mandate, { roles: Object.values(ROLE_VALUES) }),

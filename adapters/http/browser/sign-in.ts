@@ -45,8 +45,9 @@ export type OpenedSession<Refusal extends string> =
   | { readonly kind: 'refused'; readonly reason: Refusal | 'sign_in_ended' };
 
 /**
- * What a page says. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the session
- * here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser back.
+ * The kinds of pages. `sign_in_incomplete`: this browser has begun no sign-in, or its time is over. `signing_out`: the
+ * session here has ended, and the provider ends its own. `signed_out_everywhere`: the provider has sent the browser
+ * back.
  */
 export type SignInNotice<Refusal extends string> =
   | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
@@ -58,7 +59,7 @@ export type SignInNotice<Refusal extends string> =
 /** The pages that a sign-in belongs to. */
 export interface SignInPages<Place extends string, Refusal extends string> {
   readonly cookies: SignInCookies<Place>;
-  /** The place of a sign-in that names none. */
+  /** Where the browser goes after a sign-in that names no place. */
   readonly home: Place;
   /** The prefix of every path in an address of this service. */
   readonly base: string;

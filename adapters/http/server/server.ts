@@ -4,8 +4,8 @@
  * running requests. A proxy must limit the connections of each client (docs/deploying.md).
  *
  * A request is created with the classes of message-classes.ts, which carry what later steps find out about it.
- * protocol-errors.ts checks its head, and answers protocol errors. Any other request goes to the listener of app.ts.
- * throttled-log.ts limits the log lines that clients can cause.
+ * protocol-errors.ts checks its head, and answers protocol errors. Any other request goes to the listener of
+ * `../app.ts`. throttled-log.ts limits the log lines that clients can cause.
  */
 
 import { once } from 'node:events';

@@ -128,7 +128,7 @@ function refusalLog(log: Log): (refused: Refused) => void {
   };
 }
 
-/** The same bound for faults of the state file, which any request meets. */
+/** The same limit of log lines for faults of the state file, which any request can meet. */
 function boundedFaults(log: Log): Log {
   const mayLog = linesPerMinute(LINES_PER_MINUTE);
   return { ...log, error: (...line) => (mayLog() ? log.error(...line) : undefined) };

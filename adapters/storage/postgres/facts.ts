@@ -81,7 +81,7 @@ const drawnIndices = `array(
 /** Indices in a block: each is counted separately, so that no planner sorts the whole list. */
 const BLOCK = 128;
 
-/** The next free indices from the block of the first draw on, around the list. */
+/** The next free indices, from the block of the first draw to the end of the list, and then from its beginning. */
 const nextIndices = `array(
     select index from (select least(l.entries, ${BLOCK}) as size) block
       cross join lateral generate_series(0, l.entries / size - 1) as step

@@ -22,7 +22,7 @@ import type { UnansweredCommits } from './unanswered.ts';
 import { type IsThere, unlessSilent } from './watchdog.ts';
 
 export interface PoolOptions {
-  /** Of one host, or the hosts that all pools of a process share. */
+  /** The URI of one host, or the hosts that all pools of a process share. */
   readonly connectionString: string | Hosts;
   readonly poolSize: number;
   readonly limits: Limits;

@@ -109,7 +109,7 @@ export function knownPrimary(memory: LedgerMemory, log: Log): KnownPrimary {
   async function readIdentity(ask: Ask): Promise<IdentityRow> {
     const { rows } = await ask<IdentityRow>(IDENTITY).catch((error: unknown) => {
       if (!(error instanceof pg.DatabaseError && NO_TIMELINE.has(error.code ?? ''))) throw error;
-      if (!isWarned) log.warn('the database does not tell its timeline: a failover to another primary is not noticed');
+      if (!isWarned) log.warn('the database does not report its timeline: a failover is not noticed');
       isWarned = true;
       return ask<IdentityRow>(WITHOUT_TIMELINE);
     });

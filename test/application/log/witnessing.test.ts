@@ -230,7 +230,7 @@ describe('The witnessing of the log', function () {
     expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
       {
         level: 'warn',
-        message: 'a witness has lost what it cosigned',
+        message: 'a witness has lost checkpoints that it cosigned',
         witness: 'witness.test/0',
         cosigned: 3,
         named: 0,

@@ -160,7 +160,7 @@ describe('The stream of records', () => {
     for (const client of kept) client.close();
   });
 
-  it('has places for the console and for the API apart, and those of the admin key end at the limit only', async () => {
+  it('has separate slots for the console and the API; the admin key is refused at the limit', async () => {
     const leaving: AbortController[] = [];
     const feeding: Promise<void>[] = [];
     const open = async (holder: Holder) => {

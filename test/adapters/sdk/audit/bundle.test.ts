@@ -15,7 +15,7 @@ import { cosign, type Evidence, evidence, noteSigner } from '../../../support/lo
 import { verifyOnPage } from '../../../support/log/evidence-page.ts';
 
 const MUTATIONS = 1000;
-/** The library verifies every altered bundle, and the page, which is slower, one of so many. */
+/** The library verifies every altered bundle. The page is slower, and verifies one in this many. */
 const PAGE_VERIFIES_EVERY = byLength({ short: 10, full: 1 });
 
 interface Document {
@@ -25,7 +25,7 @@ interface Document {
   readonly completeness: object;
 }
 
-/** The text of a bundle that can be made without any key: every part with any content, and a digest that fits. */
+/** The text of a bundle that can be made without any key: all parts have any content, and the digest fits. */
 function textOf({ selection, log, evidence, completeness }: Document): string {
   const named = (name: string, value: unknown) => `"${name}":${JSON.stringify(value)},\n`;
   const entries = evidence.map((entry) => JSON.stringify(entry)).join(',\n');
