@@ -175,7 +175,7 @@ for (const database of databases) {
       ['all tasks', () => '/me/tasks', 3],
     ] as const;
     for (const [what, where, count] of stops) {
-      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and nobody else's`, async () => {
+      it(`stops ${what} on every replica, once, with the reason sponsor_stopped, and no other person's`, async () => {
         const issued = [await begin(), await begin(), await begin(await mandate.agent())];
         const others = await agent.exchangeFor({ sub: 'somebody-else' });
         const [first] = issued;
