@@ -8,7 +8,7 @@
  */
 
 import yargs, { type Argv } from 'yargs';
-import { type Command, exitCode, type Run } from './command.ts';
+import { attachAll, exitCode, type NamedCommand, type Run } from './command.ts';
 import { type CommandLineIo, execute, standardStreams } from './execute.ts';
 import { DEFAULT_COMMAND } from './serve-line.ts';
 import { splitSettingArguments } from './setting-arguments.ts';
@@ -23,7 +23,7 @@ const HELP_COLUMNS = 110;
  */
 export async function runCli(
   argv: readonly string[],
-  commands: readonly Command[],
+  commands: readonly NamedCommand[],
   version: string,
   io: CommandLineIo = standardStreams,
 ): Promise<number> {
@@ -48,9 +48,9 @@ type Line =
   | { readonly kind: 'asked'; readonly answer: string }
   | { readonly kind: 'refused'; readonly sentence: string };
 
-async function readLine(line: readonly string[], commands: readonly Command[], version: string): Promise<Line> {
+async function readLine(line: readonly string[], commands: readonly NamedCommand[], version: string): Promise<Line> {
   const chosen: Run[] = [];
-  const parser = commands.reduce((all, each) => each.attach(all, (run) => chosen.push(run)), emptyParser(version));
+  const parser = attachAll(emptyParser(version), commands, (run) => chosen.push(run));
   let answer = '';
   try {
     // With a callback, yargs passes its output to the callback, and does not end the process.

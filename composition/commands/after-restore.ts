@@ -27,8 +27,6 @@ interface RestoreCommandRequest {
 
 export function afterRestoreCommand(run = afterRestore): Command {
   return command({
-    usage: 'after-restore',
-    summary: 'After a restored backup or a failover that lost commits: move the ledger on, refuse earlier assertions',
     examples: [
       { line: 'after-restore --above 4712000', meaning: 'The sink, or an export, has a record with this number' },
       {

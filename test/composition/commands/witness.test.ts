@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { witnessCommand } from '../../../composition/commands/witness.ts';
-import { runCommandLine } from '../../support/cli-run.ts';
+import { commandNamed, runCommandLine } from '../../support/cli-run.ts';
 
 async function run(...argv: readonly string[]) {
   const asked: unknown[] = [];
@@ -9,7 +9,7 @@ async function run(...argv: readonly string[]) {
     return 3;
   };
   const command = witnessCommand({ init: keep('init'), serve: keep('serve'), acceptClock: keep('accept-clock') });
-  return { ...(await runCommandLine([command], ['witness', ...argv])), asked };
+  return { ...(await runCommandLine([commandNamed('witness', command)], ['witness', ...argv])), asked };
 }
 
 const files = { key: 'w.pem', state: 'w.db' };
