@@ -449,10 +449,14 @@ describe('mcpAuthorization', () => {
     expect(() => mcpAuthorization({ agent, subjectToken, resource: 'jira' })).to.throw(TypeError, /resource/);
     expect(() => mcpAuthorization({ agent, subjectToken, scope: [] })).to.throw(TypeError, /scope/);
     expect(() => mcpAuthorization({ agent, subjectToken: undefined as never })).to.throw(TypeError, /subjectToken/);
-    expect(() => mcpAuthorization({ agent, subjectToken, origins: ['https://a.example'] })).to.throw(/need a resource/);
+    expect(() => mcpAuthorization({ agent, subjectToken, origins: ['https://a.example'] })).to.throw(
+      TypeError,
+      'resource must be given with origins',
+    );
     for (const origin of ['a.example', 'data:,', 'file:///a']) {
       expect(() => mcpAuthorization({ agent, subjectToken, resource, origins: [origin] })).to.throw(
-        'origins must be http or https URLs.',
+        TypeError,
+        'origins[0] must be an http or https URL',
       );
     }
   });
