@@ -1,7 +1,7 @@
 /**
  * Checks the arguments of a public function of a library. All problems come in one TypeError, which names each argument
  * and says what is accepted. Programs in JavaScript need this: no compiler has checked their arguments. A message repeats
- * no value, because it may be a secret. It names an unknown member only in the form of an identifier.
+ * no value, because it may be a secret. It names an unknown member only if the name is short.
  */
 
 import { isScopeToken } from '../../domain/scope.ts';
@@ -16,7 +16,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** A list of thousands of wrong entries must not make a message of megabytes. */
 const MAX_PROBLEMS = 20;
-const IDENTIFIER = /^[A-Za-z_$][\w$]{0,39}$/;
+/** Identifiers, and names of MCP tools and methods. Tokens are longer. */
+const SHOWN_NAME = /^[\w$./-]{1,40}$/;
 
 /**
  * @param call the function, as its caller writes it
@@ -126,6 +127,6 @@ function isObject(value: unknown): value is Members {
 }
 
 function memberName(name: string, member: string): string {
-  const shown = IDENTIFIER.test(member) ? member : '(a member with another name)';
+  const shown = SHOWN_NAME.test(member) ? member : '(a member with another name)';
   return name === '' ? shown : `${name}.${shown}`;
 }
