@@ -4,8 +4,6 @@
  * no value, because it may be a secret. It names an unknown member only if the name is short.
  */
 
-import { isScopeToken } from '../../domain/scope.ts';
-
 /** The problems of a value, each as a clause that begins with the name. Empty if the value is accepted. */
 export type Check = (value: unknown, name: string) => readonly string[];
 
@@ -104,18 +102,6 @@ export const flag = must('be true or false', (value) => typeof value === 'boolea
 export const callable = must('be a function', (value) => typeof value === 'function');
 export const anyObject = must('be an object', (value) => typeof value === 'object' && value !== null);
 export const anything: Check = () => [];
-
-/** At least one scope: an empty list in a policy would accept every token, and in a request it would ask for nothing. */
-export const scopes = scopesWith(isScopeToken, 'printable ASCII without spaces, quotes and backslashes');
-
-/** @param form describes the entries that are accepted */
-export function scopesWith(isAccepted: (entry: string) => boolean, form: string): Check {
-  return (value, name) => {
-    if (!Array.isArray(value) || value.length === 0) return [`${name} must be a list of at least one scope`];
-    const isWhole = Array.from(value).every((entry) => typeof entry === 'string' && isAccepted(entry));
-    return isWhole ? [] : [`${name} must hold only scopes: ${form}`];
-  };
-}
 
 /** Drops members that are `undefined`, so that their defaults apply. */
 export function withoutAbsent<Options extends object>(given: Options): Options {

@@ -12,11 +12,11 @@ import {
   must,
   optional,
   optionsOf,
-  scopesWith,
   text,
   textWithout,
   withoutAbsent,
 } from '../arguments.ts';
+import { scopesWith } from '../scope-list.ts';
 import { type AgentKey, agentKey } from './agent-key.ts';
 
 /** Time and randomness. Tests pass a clock that they control. */

@@ -1,7 +1,8 @@
 /** The policy of a route or tool (specification "Tool-server contract" 3, 4, 6 and "Per route overrides"). */
 
 import type { Scope } from '../../../../domain/scope.ts';
-import { type Checks, checkArguments, flag, optional, optionsOf, scopes, withoutAbsent } from '../../arguments.ts';
+import { type Checks, checkArguments, flag, optional, optionsOf, withoutAbsent } from '../../arguments.ts';
+import { scopes } from '../../scope-list.ts';
 import { type CheckedOptions, depth } from './options.ts';
 
 export interface RoutePolicy {
