@@ -160,7 +160,7 @@ describe('Packages:', () => {
         LAYERS.map(async (layer) => (await filesIn(join(root, layer))).map((file) => `${layer}/${file}`)),
       );
       // The audit commands verify bundles with the code of @mandate/audit.
-      const ofAudit = ['bundle', 'signatures'].map((name) => `adapters/sdk/audit/${name}.ts`);
+      const ofAudit = ['audit/bundle', 'audit/signatures', 'arguments'].map((name) => `adapters/sdk/${name}.ts`);
       const own = sources
         .flat()
         .filter((file) => file.endsWith('.ts') && (!file.startsWith('adapters/sdk/') || ofAudit.includes(file)));
