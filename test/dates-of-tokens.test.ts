@@ -31,7 +31,7 @@ import { compressed } from './support/tool-server/status-lists.ts';
 
 const NOW = Math.floor(Date.now() / 1000);
 const SKEW = 60;
-/** So much nearer than the skew, or further, that no slow test crosses it. */
+/** The distance from the skew, so large that no slow test crosses it. */
 const MARGIN = 30;
 
 const IDP = 'https://idp.example';

@@ -111,7 +111,7 @@ describe('The witnessing of the log', function () {
     expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
       {
         level: 'warn',
-        message: 'a witness has lost what it cosigned',
+        message: 'a witness has lost checkpoints that it cosigned',
         witness: 'witness.test/0',
         cosigned: 3,
         named: 0,
@@ -215,7 +215,7 @@ describe('The witnessing of the log', function () {
       const { checkpoints } = fork.storage;
       await logged.fixture.seal({ checkpoints, chain: chainOf(checkpoints) });
       await grow(fork.storage);
-      // Each with a witness of its own, both ends are cosigned.
+      // Each end has a different witness, and both are cosigned.
       await witnessed([one]);
       await witnessed([other], {}, fork.storage);
       expect([await published(), await published(fork.storage)]).to.deep.equal([

@@ -22,7 +22,7 @@ export const REDIRECT = 'https://mandate.test/me/callback';
 export const SIGNED_OUT = 'https://mandate.test/me/signed-out';
 const TENANT = '7b1f1c1e-3a55-4b1e-9a52-0c2d7f3b6a10';
 
-/** What each provider publishes, and what its ID tokens hold beside the usual claims. */
+/** The metadata that each provider publishes, and the unusual claims of its ID tokens. */
 export const SHAPES: Readonly<
   Record<string, { path: string; metadata: (issuer: string) => Members; claims: Members }>
 > = {

@@ -82,7 +82,7 @@ export function witnessedLogForEachTest() {
       turn: eventLoopTurn,
       hasWitnesses: true,
     })();
-  /** Seals so many checkpoints, and adds them to the log. */
+  /** Seals this many checkpoints, and adds them to the log. */
   const grown = async (count: number) => {
     for (let nth = 0; nth < count; nth += 1) await logged.fixture.sealed(1);
     expect((await grow()).kind).to.equal('current');

@@ -15,7 +15,7 @@ describe('the time limits of calls to Postgres', () => {
     });
   }
 
-  it('add up to less than a minute for a decision that ends tasks, because proxies commonly wait so long', () => {
+  it('add up to less than a minute for a decision that ends tasks, because proxies commonly wait that long', () => {
     const { acquire, query } = limits.REVOKING_LIMITS;
     // A decision waits for a permit, and then for a connection.
     expect(2 * acquire + limits.ENDING_LIMIT_MS + query).to.be.below(60_000);
