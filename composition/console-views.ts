@@ -1,4 +1,4 @@
-/** Binds what the console's screens read, beside the use cases of the API, to its ports. */
+/** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
 import type { ViewsSurface } from '../adapters/http/console/context.ts';

@@ -17,7 +17,7 @@ import type { Parts } from './parts.ts';
 import { statusListReach } from './settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 
-/** What the files name that the settings name. */
+/** The contents of the files that the settings name. */
 interface MeFiles {
   /** `undefined` if the page's client has none. */
   readonly clientSecret: Secret | undefined;
@@ -70,7 +70,7 @@ function meApi(parts: Parts, provider: SignIn | undefined): MeSurface {
   };
 }
 
-/** What the page shows beside the tasks. `undefined` without `Service:Me:ClientId`. */
+/** Shown on the page in addition to the tasks. `undefined` without `Service:Me:ClientId`. */
 export function mePage({ settings, clock }: Parts, scopeWords: ScopeWords): PageOptions | undefined {
   if (settings['Service:Me:ClientId'] === undefined) return undefined;
   return {

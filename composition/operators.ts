@@ -1,4 +1,7 @@
-/** Binds the operators with names (`Service:Operators`) to their ports: who they are, and the records of what they do. */
+/**
+ * Binds the operators with names (`Service:Operators`) to their ports: their authentication, and the records of their
+ * acts.
+ */
 
 import type { OperatorAccess } from '../adapters/http/admin/operators.ts';
 import { sha256 } from '../adapters/platform/system-crypto.ts';

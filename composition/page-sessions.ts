@@ -39,7 +39,7 @@ export function browserSessions<Holder>(
   return { find: by(findSession), peek: by(peekSession) };
 }
 
-/** Who a provider's `sub` and sponsor key name depends on these settings. */
+/** These settings decide which person a provider's `sub` and sponsor key name. */
 type Naming = Pick<
   Settings,
   'Service:UpstreamIdp:Issuer' | 'Service:UpstreamIdp:MetadataUrl' | 'Service:UpstreamIdp:SponsorKeyClaim'

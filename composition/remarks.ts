@@ -1,4 +1,4 @@
-/** What the log says at the start about settings that are valid, and may not be meant so. */
+/** Warnings in the log at the start: settings that are valid, but perhaps not intended. */
 
 import { proxyFromEnvironment } from '../adapters/platform/tunnel.ts';
 import { NetworkFailure } from '../application/ports/network.ts';

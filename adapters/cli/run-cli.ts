@@ -1,4 +1,11 @@
-/** The command line (supplement "How it runs"): finds the command, refuses invalid arguments, runs the command. */
+/**
+ * The command line (supplement "How it runs"): finds the command, refuses invalid arguments, runs the command.
+ *
+ * setting-arguments.ts takes the settings out of the arguments. yargs parses the rest, with the options that each
+ * command declares (command.ts) and the parsers of argument.ts. execute.ts runs the command, and turns its result or
+ * error into an exit code. The reports (`*-report.ts`) write the results to standard-output.ts. The commands are in
+ * `composition/commands`.
+ */
 
 import yargs, { type Argv } from 'yargs';
 import { attachAll, exitCode, type NamedCommand, type Run } from './command.ts';

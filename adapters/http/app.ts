@@ -1,4 +1,14 @@
-/** Connects every path to its handler (specification "Endpoints"). openapi.json describes the paths for clients. */
+/**
+ * The way of a request (specification "Endpoints"). `server` checks the syntax of its head. routes.ts finds its row,
+ * which says how it is treated. `admission` admits it or refuses it. observed-requests.ts logs and measures it.
+ *
+ * Then a surface serves it: `oauth` for agents and tool servers, `admin` for operators, `me` for people, `scim`,
+ * `backchannel-logout` and `events` for the identity provider, `public` for all clients.
+ *
+ * A surface authenticates the request and parses it (`message`), calls one use case of `application`, and turns the
+ * outcome into an answer. The console (`console`) and a witness (`witness`) listen on separate ports. `browser` has
+ * what the pages at `/me` and the console share. openapi.json describes the paths for clients.
+ */
 
 import type { RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
@@ -79,7 +89,7 @@ export function routing(surfaces: HttpSurfaces): Routing {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
 
-  // The most frequent requests to Express come first: it compares a path with each route in turn.
+  // The most frequent requests to Express come first: it compares a path with one route after another.
   if (surfaces.statusLists !== undefined) app.use('/status', statusListRouter(surfaces.statusLists));
   app.use('/oauth2', (_request, response, next) => {
     neverCached(response);

@@ -1,4 +1,11 @@
-/** The sink over HTTP (specification "Sink"): each batch is a POST of `{"records": [...]}`. */
+/**
+ * The sink over HTTP (specification "Sink"): each batch is a POST of `{"records": [...]}`.
+ *
+ * Each file of this folder is a client of one server. The service calls the sink (here) and the log's witnesses
+ * (http-witnesses.ts). The commands call running services: agent-registry.ts changes their agents, readiness-report.ts
+ * reads `/readyz`, replica-keys.ts compares their published keys. `adapters/identity-provider` has the clients of the
+ * provider.
+ */
 
 import { type Network, NetworkFailure } from '../../application/ports/network.ts';
 import type { Sink } from '../../application/ports/outbox.ts';

@@ -21,7 +21,10 @@ export interface RecordListener {
   readonly gone: AbortSignal;
 }
 
-/** Who listens. The places of the console and of the API are counted apart, so that neither starves the other. */
+/**
+ * The listener. Listeners of the console and of the API are counted separately, so that neither can use up the other's
+ * permits.
+ */
 export interface Holder {
   readonly surface: 'api' | 'console';
   /** `undefined` for the holder of the admin key, which names no person. */
@@ -58,7 +61,7 @@ export const LISTENERS_OF_A_PERSON = 5;
 /** About 200 KiB as JSON, so two unread pages fit the buffer of a listener (1 MiB). */
 const PAGE_SIZE = 500;
 
-/** After a page, listeners get so long to read it before the next one is handed over. */
+/** The time that listeners get to read a page before the next one is handed over. */
 const PAGE_LIMIT_MS = 1_000;
 
 export interface RecordStreaming {

@@ -120,7 +120,7 @@ export interface WritingCondition {
   readonly lockHolders: readonly LockHolder[];
   /** The sessions of the serving role whose commit waits for a synchronous standby. */
   readonly awaitingStandby: number;
-  /** What the sessions of the service have as `synchronous_commit`. */
+  /** The setting `synchronous_commit` in the sessions of the service. */
   readonly synchronousCommit: string;
 }
 

@@ -69,7 +69,7 @@ interface RestoreReport {
   readonly isLogOn: boolean;
 }
 
-/** What was done, what to compare in which order, and what to repeat. */
+/** The report: the steps that were done, and those that remain for the operator, in order. */
 function renderRestore({ from, to, latest, sink, isLogOn }: RestoreReport): string {
   const lines = [
     `The last number in the ledger was ${from}. The next record after this command has a number above ${to + 1}.`,

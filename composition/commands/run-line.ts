@@ -1,4 +1,8 @@
-/** Parses the command line and runs the named command. */
+/**
+ * Parses the command line and runs the named command. Each command is a file of this folder: its options, its help and
+ * what it does. Commands with subcommands have a folder too. run-command.ts reads the settings for all of them, and
+ * reports expected errors. audit-sources.ts opens the keys and the ledger for auditors' commands.
+ */
 
 import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';

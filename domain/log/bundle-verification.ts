@@ -151,7 +151,7 @@ type LineKind =
   | 'digest'
   | 'nothing';
 
-/** What the lines so far say and prove. */
+/** The contents and proofs of the lines that were read so far. */
 interface Progress {
   readonly means: BundleMeans;
   readonly digest: ReturnType<BundleMeans['digest']>;

@@ -290,7 +290,7 @@ for (const database of databasesByLength) {
       expect(known.map(({ name, parentSpanId }) => [name, parentSpanId])).to.deep.equal([['GET /healthz', PARENT]]);
     });
 
-    it('show sealing as a trace of its own', async () => {
+    it('show sealing as a separate trace', async () => {
       const sealing = await collector.span(({ name }) => name === 'sealing the ledger');
       expect(sealing).to.deep.include({ kind: 'internal', parentSpanId: '', isError: false });
       const spans = await collector.trace(sealing.traceId, ['checkpoints.unsealed']);

@@ -1,4 +1,12 @@
-/** Routes of `/admin` (specification "Admin API"), relative to that path. */
+/**
+ * Routes of `/admin` (specification "Admin API"), relative to that path. audit-router.ts has those of `/audit`.
+ *
+ * A request first shows the admin key (requests.ts) or, with `Service:Operators`, an operator's token (operators.ts).
+ * roles.ts names the role that each route needs. Then the route's handler parses the request and calls one use case of
+ * `application/admin` or `application/ledger`. If an operator changes something, the operator's act is recorded before
+ * the answer. Registrations are handled here; stop-routes.ts, sponsor-routes.ts, act-routes.ts and reading-routes.ts
+ * have the rest.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { AgentsPage } from '../../../application/admin/list-agents.ts';

@@ -36,7 +36,7 @@ const TIMES: StreamTimes = {
 
 const COMMENT = ':\n\n';
 
-/** What a client may leave unread. */
+/** The maximum length of data that a client has not read yet. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 const LAST_EVENT_ID = 'Last-Event-ID';
@@ -48,7 +48,7 @@ export function holderOf(surface: Holder['surface'], operator: Operator | undefi
   return { surface, person: operator?.kind === 'person' ? `${operator.issuer} ${operator.subject}` : undefined };
 }
 
-/** @param lasts whether the credential still lasts. It is asked beside each heartbeat; without it the stream ends */
+/** @param lasts whether the credential still lasts. It is asked at each heartbeat; without it the stream ends */
 export async function streamRecords(
   surface: StreamSurface,
   request: Request,

@@ -1,4 +1,11 @@
-/** `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST /backchannel-logout"). */
+/**
+ * `POST /backchannel-logout` (OpenID Connect Back-Channel Logout 1.0 §2.5, §2.8; specification "POST
+ * /backchannel-logout").
+ *
+ * The identity provider posts a form with a logout token. `application/signals/accept-logout.ts` validates the token,
+ * ends tasks and sessions, and records the outcome, also for a request without a readable token. The provider learns
+ * only whether the token was accepted.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';

@@ -60,12 +60,12 @@ export interface SignInPages<Place extends string, Refusal extends string> {
   readonly cookies: SignInCookies<Place>;
   /** The place of a sign-in that names none. */
   readonly home: Place;
-  /** What precedes every path in an address of this service. */
+  /** The prefix of every path in an address of this service. */
   readonly base: string;
   /** The path of these routes, after `base`. */
   readonly mount: string;
   /**
-   * Answers with a page that says one thing. The page `signing_out` opens its link by itself.
+   * Answers with a page that says one thing. The page `signing_out` opens its link without a click.
    *
    * @param to where its link leads: a path after `base`
    */

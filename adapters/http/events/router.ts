@@ -1,4 +1,9 @@
-/** `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. */
+/**
+ * `POST /events` (RFC 8935 §2; specification "POST /events"): a transmitter pushes security event tokens here. It
+ * shows a bearer credential, and posts one token. `application/signals/accept-security-event.ts` validates the token,
+ * blocks the person or ends tasks, and records the outcome. The answer is RFC 8935's: 202, or an error code for the
+ * transmitter.
+ */
 
 import express, { type Request, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';

@@ -1,6 +1,8 @@
 /**
- * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. They are handlers of Node's server,
- * in front of Express. Each has a fixed path and one method, and Express would take a tenth of an exchange's CPU time.
+ * `/oauth2/*` (specification "Endpoints"): the endpoints for agents and tool servers. form.ts parses the form,
+ * requests.ts turns it into the typed request of a use case, `application/token` decides, and answers.ts turns the
+ * outcome into a response. The handlers are called by Node's server, in front of Express. Each has a fixed path and
+ * one method, and Express would take a tenth of an exchange's CPU time.
  */
 
 import type { RequestListener } from 'node:http';

@@ -1,6 +1,8 @@
 /**
- * Serves the public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents"). The
- * metadata names only what the service supports.
+ * Serves the public documents: metadata and key sets (specification "Public"; supplement "Token endpoint", "Agents").
+ * The metadata names only what the service supports. The other files of this folder serve health checks (health.ts),
+ * status lists for tool servers (status-lists.ts) and the transparency log (log.ts). None needs a credential, but a
+ * log may be set to ask for one.
  */
 
 import express, { type RequestHandler, type Response, type Router } from 'express';

@@ -1,4 +1,9 @@
-/** Routes of `/scim` (specification "/scim/v2"), relative to that path. */
+/**
+ * Routes of `/scim` (specification "/scim/v2"), relative to that path: an identity provider reports which people are
+ * active. A request shows a bearer credential. requests.ts parses its query and body,
+ * `application/signals/provision-user.ts` decides the write and its effects on people, and answers.ts writes SCIM
+ * messages. self-description.ts says what is supported.
+ */
 
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Log } from '../../../application/ports/telemetry.ts';

@@ -32,7 +32,7 @@ export interface PoolOptions {
   readonly serving?: ServingPool | undefined;
 }
 
-/** What a pool of a serving process needs in addition. */
+/** Further options of a pool in a serving process. */
 export interface ServingPool extends Examination {
   /** Whether the last idle connection stays open. */
   readonly keepsOne: boolean;
@@ -44,7 +44,7 @@ export interface ServingPool extends Examination {
 
 export interface PrimaryPool {
   /**
-   * Runs the work on a connection that no other call uses meanwhile.
+   * Runs the work on a connection that no other call uses at the same time.
    *
    * @param purpose whether the work writes. It is then refused while too many commits got no answer
    * @throws NoConnection if the pool got no connection, so that nothing was sent

@@ -1,6 +1,6 @@
 /**
- * What this process knows of the primary, the server that decides (docs/decisions/0028-one-primary.md). All pools share one
- * object, because after a failover their connections may reach different servers.
+ * This process's knowledge of the primary, the server that decides (docs/decisions/0028-one-primary.md). All pools
+ * share one object, because after a failover their connections may reach different servers.
  *
  * Each new connection is examined once. It must reach a primary, on the highest timeline that any connection has seen,
  * whose ledger still holds the records that this process saw. Each promotion raises the timeline. So a connection that

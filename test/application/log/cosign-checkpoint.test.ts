@@ -190,7 +190,7 @@ describe('A witness', () => {
         'the clock is right again: checkpoints are cosigned',
       ]),
     );
-    // What the log signed is judged as ever.
+    // A note that the log signed is judged as before.
     witness.clock.jump(10);
     const fork = log.fork(1);
     fork.grow(1);

@@ -21,7 +21,7 @@ describe('mandate witness', () => {
     expect([asked, code]).to.deep.equal([[{ ...files, name: 'auditor.test/w1' }], 3]);
   });
 
-  it('serves any number of logs, on loopback unless told otherwise', async () => {
+  it('serves any number of logs, by default on loopback', async () => {
     const logs = ['--log', 'a+1+b', '--log', 'c+2+d'];
     expect((await run('serve', ...FILES, ...logs)).asked).to.deep.equal([
       { ...files, name: 'serve', logs: ['a+1+b', 'c+2+d'], host: '127.0.0.1', port: 5180 },

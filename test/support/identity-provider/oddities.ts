@@ -1,6 +1,6 @@
 /**
- * What real identity providers do in another way than `oidc-provider`. Each is a switch of the misbehaving gateway, and
- * any combination can be on.
+ * How real identity providers differ from `oidc-provider`. Each is a switch of the misbehaving gateway, and any
+ * combination can be on.
  */
 
 import type { JsonWebKey } from 'node:crypto';

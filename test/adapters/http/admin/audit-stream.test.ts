@@ -136,7 +136,7 @@ describe('The stream of records', () => {
     for (const client of [early, late]) client.close();
   });
 
-  it('ends the oldest of a person for the sixth, which says why, and no other', async () => {
+  it('ends only the oldest stream of a person when the sixth begins, and tells the reader why', async () => {
     times = { heartbeatMs: 10_000, lifetimeMs: 60_000 };
     const connect = async (subject: string | undefined) => {
       const person = { kind: 'person', issuer: 'https://idp.example', sponsorKey: undefined, roles: [] } as const;
