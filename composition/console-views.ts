@@ -5,7 +5,9 @@ import type { ViewsSurface } from '../adapters/http/console/context.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';
+import { recentDenials } from '../application/admin/recent-denials.ts';
 import { judgeDraft } from '../application/admin/register-agent.ts';
+import { listNewestCheckpoints } from '../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
 import { lifetimeRules } from './http.ts';
 import type { Parts } from './parts.ts';
@@ -19,7 +21,9 @@ export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
-  return traceable(parts, ({ tasks, agents }) => ({
+  return traceable(parts, ({ tasks, agents, ledger, checkpoints }) => ({
+    checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
+    denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,
     statusLists: statusListReach(settings),
     delegations: (question) => findDelegations({ tasks, sharedTime, maxTaskTtl: lifetimes.maxTaskTtl }, question),

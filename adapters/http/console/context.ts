@@ -8,7 +8,9 @@
 import type { Request, Response } from 'express';
 import type { ComparedDeclaration } from '../../../application/admin/compare-declarations.ts';
 import type { DelegationQuestion, Delegations } from '../../../application/admin/find-delegations.ts';
+import type { RecentDenials } from '../../../application/admin/recent-denials.ts';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
+import type { NewestCheckpoints } from '../../../application/ledger/query.ts';
 import type { Sponsors } from '../../../application/ports/sponsors.ts';
 import type { Backlog } from '../../../application/ports/storage.ts';
 import type { LiveTaskCount, LiveTasksQuestion } from '../../../application/ports/tasks.ts';
@@ -139,6 +141,10 @@ export const MOST_COUNTED = 100_000;
 
 /** What the other screens read beside them. */
 export interface ViewsSurface {
+  /** The checkpoints, newest first. For an auditor only. @param question.before `undefined` for the first page */
+  checkpoints(question: { readonly before: number | undefined; readonly limit: number }): Promise<NewestCheckpoints>;
+  /** Of the last minutes. For an auditor only. */
+  denials(now: Instant): Promise<RecentDenials>;
   delegations(question: DelegationQuestion): Promise<Delegations>;
   /** Compares the agents that a YAML file declares with the registered ones. */
   compare(file: string, bytes: Uint8Array): Promise<Comparison>;

@@ -15,9 +15,11 @@ import { peopleScreen } from './screens/people.ts';
 import { recordScreen } from './screens/record.ts';
 import { stopScreen } from './screens/stop.ts';
 import { taskScreen } from './screens/task.ts';
+import { tasksScreen } from './screens/tasks.ts';
 
 export const screens = {
   now: nowScreen,
+  tasks: tasksScreen,
   delegation: delegationScreen,
   agents: agentsScreen,
   agent: agentScreen,

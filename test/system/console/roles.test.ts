@@ -25,6 +25,7 @@ const only = (...roles: readonly Role[]): readonly Role[] => roles;
 /** Who may open each screen. */
 const SCREENS: Readonly<Record<keyof typeof screens, readonly Role[]>> = {
   now: ROLES,
+  tasks: ROLES,
   delegation: ROLES,
   agents: ROLES,
   agent: ROLES,

@@ -10,23 +10,25 @@ import { isolated } from '../../browser/words.ts';
 import { agentPath, screenPaths, withQuery } from '../addresses.ts';
 import type { Page, ReadFile, Screen, ScreenContext } from '../context.ts';
 import { COMPARE_PATH, compareSection, renderComparison } from '../parts/comparison.ts';
-import { readFilters, refusedFilters } from '../parts/filters.ts';
+import { AGENT_ID_SENTENCE, readFilters, refusedFilters } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
-import { code, count, nextPage, wide } from '../parts/words.ts';
+import { code, count, pages, wide } from '../parts/words.ts';
 
 interface AgentsView {
   /** In the order of their ids. */
   readonly agents: readonly Agent[];
+  /** The id after which this page begins; `undefined` on the first page. */
+  readonly after: string | undefined;
   /** Continues after this id; `undefined` on the last page. */
   readonly nextAfter: string | undefined;
   readonly formToken: string;
   readonly now: Instant;
 }
 
-function renderAgents({ agents, nextAfter, formToken, now }: AgentsView): Html {
+function renderAgents({ agents, after, nextAfter, formToken, now }: AgentsView): Html {
   return html`${
     agents.length === 0
-      ? html`<p>No agent is registered${nextAfter === undefined && ' here'}.</p>`
+      ? html`<p>No agent is registered${after !== undefined && ' after that one'}.</p>`
       : wide(
           'Registered agents',
           html`<table><thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col">Scopes</th><th scope="col">Tool servers</th><th scope="col">Keys</th><th scope="col">Age of keys</th><th scope="col">Changed</th></tr></thead>
@@ -38,7 +40,10 @@ function renderAgents({ agents, nextAfter, formToken, now }: AgentsView): Html {
           )}</tbody></table>`,
         )
   }
-${nextPage('Pages of agents', nextAfter && withQuery(screenPaths.agents, { after: nextAfter }))}
+${pages('Pages of agents', {
+  first: after === undefined ? undefined : screenPaths.agents,
+  next: nextAfter && withQuery(screenPaths.agents, { after: nextAfter }),
+})}
 ${compareSection(formToken)}`;
 }
 
@@ -56,8 +61,6 @@ function ageOf({ keysSince }: Agent, now: Instant): string {
   return duration('en', Math.max(0, Math.floor(secondsBetween(keysSince, now))));
 }
 
-const AGENT_ID_SENTENCE = 'Must be an agent_id.';
-
 /** As many as fit a page that people read. */
 const AGENTS_PER_PAGE = 100;
 
@@ -66,7 +69,7 @@ async function showAgents(context: ScreenContext, request: Request): Promise<Pag
   const after = query.read('after', parseAgentId, AGENT_ID_SENTENCE);
   if (query.errors.length > 0) return refusedFilters(query.errors, screenPaths.agents);
   const { agents, nextAfter } = await context.admin.list({ after, limit: AGENTS_PER_PAGE });
-  return { body: renderAgents({ agents, nextAfter, formToken: context.formToken, now: context.now }) };
+  return { body: renderAgents({ agents, after, nextAfter, formToken: context.formToken, now: context.now }) };
 }
 
 const compare: ReadFile = async (context, file) => ({

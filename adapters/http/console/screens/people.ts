@@ -15,13 +15,13 @@ import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
 import { form } from '../../browser/words.ts';
 import { CURSOR, CURSOR_SENTENCE, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
-import { personPath, screenPaths, stopPath } from '../addresses.ts';
+import { personPath, screenPaths, stopPath, withQuery } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
 import { readFilters, refusedFilters } from '../parts/filters.ts';
 import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
 import { taskTable } from '../parts/task-table.ts';
 import { moment } from '../parts/times.ts';
-import { amount } from '../parts/words.ts';
+import { amount, pages, wide } from '../parts/words.ts';
 
 const BY: Readonly<Record<BlockSource, string>> = {
   admin: 'operators (admin)',
@@ -35,20 +35,27 @@ interface PeopleView {
   /** The filter. */
   readonly source: BlockSource | undefined;
   readonly blocks: readonly SponsorBlock[];
+  readonly isFirst: boolean;
   readonly nextCursor: string | undefined;
 }
 
-function renderPeople({ now, source, blocks, nextCursor }: PeopleView): Html {
+function renderPeople({ now, source, blocks, isFirst, nextCursor }: PeopleView): Html {
   return html`${personSearch(undefined)}
 <section aria-labelledby="blocks"><div class="heading"><h2 id="blocks">Blocks</h2></div>
 <ul class="filters" aria-label="Placed by">${[undefined, ...blockSources].map((each) => html`<li>${sourceLink(each, source)}</li>`)}</ul>
 ${
   blocks.length === 0
     ? html`<p class="quiet">No block${source !== undefined && html` by ${BY[source]}`}.</p>`
-    : html`<div class="scroll" role="group" aria-labelledby="blocks" tabindex="0"><table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
-<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table></div>`
+    : wide(
+        'Blocks',
+        html`<table><thead><tr><th scope="col">Person</th><th scope="col">Blocked by</th><th scope="col">Kind</th><th scope="col">Since</th></tr></thead>
+<tbody>${blocks.map((block) => html`<tr><th scope="row"><a href="${personPath(block.sponsorKey)}"><bdi>${block.sponsorKey}</bdi></a></th><td>${BY[block.source]}</td><td>${block.kind}</td><td>${moment(block.blockedAt, now)}</td></tr>`)}</tbody></table>`,
+      )
 }
-${nextCursor !== undefined && html`<nav class="pages" aria-label="Pages"><a class="button" href="/people?${new URLSearchParams({ ...(source && { source }), cursor: nextCursor }).toString()}">Next page</a></nav>`}
+${pages('Pages of blocks', {
+  first: isFirst ? undefined : withQuery(screenPaths.people, { source }),
+  next: nextCursor && withQuery(screenPaths.people, { source, cursor: nextCursor }),
+})}
 </section>`;
 }
 
@@ -143,7 +150,7 @@ const showPeople: ShowPage = async (context, request) => {
   const page = await context.admin.listBlocks({ source, limit: PAGE, cursor });
   if (page.kind === 'foreign_cursor') return refusedFilters(fieldErrors(CURSOR, FOREIGN_CURSOR_SENTENCE), '/people');
   const { items: blocks, nextCursor } = page;
-  return { body: renderPeople({ now: context.now, source, blocks, nextCursor }) };
+  return { body: renderPeople({ now: context.now, source, blocks, isFirst: cursor === undefined, nextCursor }) };
 };
 
 async function showPerson(context: ScreenContext, sponsorKey: SponsorKey): Promise<Page> {

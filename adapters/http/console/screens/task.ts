@@ -172,7 +172,7 @@ ${wide(
 <td>${checkpoint === undefined ? html`<span class="quiet">not yet</span>` : `checkpoint ${checkpoint}`}</td><td><a href="${recordPath(task.taskId, seq)}">Record ${seq}</a></td></tr>`,
   )}</tbody></table>`,
 )}
-<p>${hasMoreRecords && `These are the oldest ${records.length.toLocaleString('en')}. `}<a href="${ledgerPath(task.taskId)}">Verify them in the ledger</a></p>
+<p>${hasMoreRecords && `These are the oldest ${records.length.toLocaleString('en')}. `}<a href="${ledgerPath({ task_id: task.taskId })}">Verify them in the ledger</a></p>
 <details class="more"><summary>As JSON, as <code>GET /audit</code> shows them</summary>
 ${records.map((record) => html`<pre tabindex="0" aria-label="Record ${record.seq}">${visibleJson(presentRecord(record))}</pre>`)}
 </details>

@@ -7,14 +7,14 @@ import { type DelegationView, renderDelegation } from '../../../../adapters/http
 import { renderTask, type TaskView } from '../../../../adapters/http/console/screens/task.ts';
 import { timelineOf } from '../../../../adapters/http/console/timeline.ts';
 import { plusSeconds, toMillisecondText } from '../../../../domain/instant.ts';
-import { aListedTask } from '../../../support/console/views.ts';
+import { aListedTask, nothingSuggested } from '../../../support/console/views.ts';
 import { agentIdOf, anAgent, NOON } from '../../../support/domain-fixtures.ts';
 import { P256_KEY } from '../../../support/registrations.ts';
 
 const now = plusSeconds(NOON, 700);
 
 function delegation(tasks: readonly ReturnType<typeof aListedTask>[], changes: Partial<DelegationView> = {}): string {
-  return `${renderDelegation({ filters: {}, ...delegationsOf(tasks), tasks: tasks.length, isComplete: true, mayStop: false, now, ...changes })}`;
+  return `${renderDelegation({ filters: {}, suggested: nothingSuggested, ...delegationsOf(tasks), tasks: tasks.length, isComplete: true, mayStop: false, now, ...changes })}`;
 }
 
 const many = (count: number) =>

@@ -282,6 +282,11 @@ describe('SQLite', () => {
 
   const AUDIT = {
     'all denials': [{ decision: 'deny' }, 'SCAN ledger USING INDEX ledger_of_denials'],
+    'all records, newest first': [{ newestFirst: true }, 'SCAN ledger USING INDEX ledger_by_time'],
+    'the denials for a reason, newest first': [
+      { decision: 'deny', reason: 'task_revoked', newestFirst: true, mostRead: 100 },
+      'CO-ROUTINE ledger',
+    ],
     'the records of an event': [{ event: 'task.revoked' }, 'SEARCH ledger USING INDEX ledger_by_event (event=?)'],
     'the records of an audience and an event': [
       { event: 'task.revoked', audience: 'x' },

@@ -62,7 +62,7 @@ const screens: Readonly<Record<string, readonly [page: () => string, shown: read
     () =>
       renderCheckpoints({
         now: NOON,
-        outcome: { kind: 'page', checkpoints: [checkpoint], after: 0, nextAfter: undefined },
+        outcome: { kind: 'page', checkpoints: [checkpoint], before: undefined, nextBefore: undefined },
       }).toString(),
     [presentCheckpoint(checkpoint)],
   ],
