@@ -5,11 +5,13 @@ import type { ViewsSurface } from '../adapters/http/console/context.ts';
 import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';
+import { nearestNames } from '../application/admin/nearest-names.ts';
 import { recentDenials } from '../application/admin/recent-denials.ts';
 import { judgeDraft } from '../application/admin/register-agent.ts';
 import { listNewestCheckpoints } from '../application/ledger/query.ts';
 import { CERTAIN_RULES, draftOf } from '../domain/agents/declaration.ts';
 import { lifetimeRules } from './http.ts';
+import { nearest } from './nearest.ts';
 import type { Parts } from './parts.ts';
 import { statusListReach } from './settings/alternatives.ts';
 import { traceable } from './traces.ts';
@@ -21,7 +23,8 @@ export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
-  return traceable(parts, ({ tasks, agents, ledger, checkpoints }) => ({
+  return traceable(parts, ({ tasks, agents, sponsors, ledger, checkpoints }) => ({
+    nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
     checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
     denials: (now) => recentDenials(ledger, now),
     longestTokenTtl: lifetimes.maxTokenTtl,

@@ -8,6 +8,7 @@
 import type { Request, Response } from 'express';
 import type { ComparedDeclaration } from '../../../application/admin/compare-declarations.ts';
 import type { DelegationQuestion, Delegations } from '../../../application/admin/find-delegations.ts';
+import type { Named } from '../../../application/admin/nearest-names.ts';
 import type { RecentDenials } from '../../../application/admin/recent-denials.ts';
 import type { Report } from '../../../application/doctor/shared-examination.ts';
 import type { NewestCheckpoints } from '../../../application/ledger/query.ts';
@@ -39,10 +40,18 @@ export interface ScreenContext
   readonly audit: AuditSurface;
   readonly views: ViewsSurface;
   readonly overview: OverviewSurface;
+  /** The form that was refused just now: the screen shows it again, with what was typed. */
+  readonly refused?: RefusedForm | undefined;
   /** The findings of the doctor. It takes at most some seconds, and runs once at a time. */
   examine(): Promise<Report>;
   /** Whether the operator's session still lasts, and still has the role of this route. */
   lasts(): Promise<boolean>;
+}
+
+export interface RefusedForm {
+  /** Of the form. */
+  readonly path: string;
+  readonly field: FormField;
 }
 
 /** A page. */
@@ -58,19 +67,22 @@ export interface Page {
 }
 
 /** Reads what the screen shows, and renders it. */
-export type ShowPage = (context: ScreenContext, request: Request) => Promise<Page>;
+export type ShowPage = (context: ScreenContext, request: ScreenRequest) => Promise<Page>;
+
+/** What a screen reads of a request. After a refused form it is the address of the screen to which the form belongs. */
+export type ScreenRequest = Pick<Request, 'originalUrl' | 'params' | 'permit'>;
 
 export type FormResult =
   /** The browser goes there. `to` is a path with its query. */
   | { readonly kind: 'done'; readonly to: string; readonly notice?: Notice | undefined }
-  /** A page says why, and links back. */
+  /** The page at `back` says why, and shows the form again. Without `back` a page says why, and links to the screen. */
   | {
       readonly kind: 'refused';
       readonly status: number;
       readonly title: string;
       readonly text: string;
       readonly errors?: readonly FieldError[];
-      readonly back?: string;
+      readonly back?: string | undefined;
       /** A fixed word for the log. */
       readonly reason: string;
     };
@@ -108,6 +120,8 @@ export interface Row {
 }
 
 export interface ScreenForm extends Row {
+  /** The address of the page with the form, by its fields. `undefined` for fields that name none. */
+  back(field: FormField): string | undefined;
   readonly change: ChangeByForm;
 }
 
@@ -125,7 +139,7 @@ export interface ScreenFeed extends Row {
 /** What *Now* and the kill switch read beside the use cases of the API. */
 export interface OverviewSurface {
   countLive(of: LiveTasksQuestion['of']): Promise<LiveTaskCount>;
-  readonly sponsors: Pick<Sponsors, 'countBlocks' | 'liftPendingUntil'>;
+  readonly sponsors: Pick<Sponsors, 'countBlocks' | 'pendingLift'>;
   /** The earlier clock of this machine and the database. */
   earliest(): Instant | Promise<Instant>;
   backlog(): Promise<Backlog>;
@@ -141,6 +155,8 @@ export const MOST_COUNTED = 100_000;
 
 /** What the other screens read beside them. */
 export interface ViewsSurface {
+  /** Names that were probably meant, where nothing has the typed one. */
+  nearest(what: Named, typed: string): Promise<readonly string[]>;
   /** The checkpoints, newest first. For an auditor only. @param question.before `undefined` for the first page */
   checkpoints(question: { readonly before: number | undefined; readonly limit: number }): Promise<NewestCheckpoints>;
   /** Of the last minutes. For an auditor only. */

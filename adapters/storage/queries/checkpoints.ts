@@ -34,7 +34,7 @@ export const listCheckpointsBefore: Query<
   readonly Checkpoint[]
 > = {
   name: 'checkpoints_before',
-  text: `select ${COLUMNS} from checkpoints c where c.checkpoint_id < :before order by c.checkpoint_id desc limit :limit`,
+  text: `select ${COLUMNS} from checkpoints c where c.checkpoint_id < cast(:before as bigint) order by c.checkpoint_id desc limit :limit`,
   values: ({ before = LARGEST, limit }) => ({ before, limit }),
   read: (rows: readonly CheckpointRow[]) => rows.map(toCheckpoint),
 };

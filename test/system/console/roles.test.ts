@@ -492,7 +492,7 @@ for (const database of databasesByLength) {
       await block('grace');
       const form = { sponsor_key: 'grace', reason: 'Her account is hers again' };
       const saysPending = async () =>
-        (await otto.get('/people?sponsor=grace')).text.includes('A second, different one must ask as well, until');
+        (await otto.get('/people?sponsor=grace')).text.includes('A second, different operator must ask as well, until');
       expect(await saysPending()).to.equal(false);
       for (let times = 0; times < 2; times += 1) {
         const first = await rosa.post('/people/unblock', form);

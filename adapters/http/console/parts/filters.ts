@@ -63,12 +63,12 @@ ${form}
   };
 }
 
-/** A page about what does not exist, or no longer. */
-export function notFound(title: string, text: string, to: string): Page {
+/** A page about what does not exist, or no longer. @param text or more: with names that were probably meant */
+export function notFound(title: string, text: string | Html, to: string): Page {
   return {
     status: 404,
     reason: 'not_found',
     title,
-    body: html`<p>${text}</p><p><a class="button main" href="${to}">Back</a></p>`,
+    body: html`${typeof text === 'string' ? html`<p>${text}</p>` : text}<p><a class="button main" href="${to}">Back</a></p>`,
   };
 }

@@ -1,6 +1,5 @@
 /** *Checkpoints*: which records each one seals, the newest first, and the verification of the whole chain in the browser. */
 
-import type { Request } from 'express';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import type { Instant } from '../../../../domain/instant.ts';
 import { type Checkpoint, presentCheckpoint } from '../../../../domain/ledger/checkpoint.ts';
@@ -8,7 +7,7 @@ import { type Html, html } from '../../browser/html.ts';
 import { DEFAULT_PAGE, PAGE_SIZE_SENTENCE, parseOrdinal, parsePageSize, readQuery } from '../../message/query.ts';
 import { screenPaths, withQuery } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { problemBanner } from '../parts/filters.ts';
 import { moment } from '../parts/times.ts';
 import { chain, renderVerification } from '../parts/verification.ts';
@@ -58,7 +57,7 @@ function row(checkpoint: Checkpoint, now: Instant): Html {
 <pre tabindex="0" aria-label="Checkpoint ${checkpointId} as JSON">${visibleJson(presentCheckpoint(checkpoint))}</pre></details></td></tr>`;
 }
 
-async function showCheckpoints({ views, now }: ScreenContext, { originalUrl }: Request): Promise<Page> {
+async function showCheckpoints({ views, now }: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
   const query = readQuery(originalUrl, ['before', 'limit']);
   const before = query.read('before', parseOrdinal, 'Must be a checkpoint_id.');
   const limit = query.read('limit', parsePageSize, PAGE_SIZE_SENTENCE) ?? DEFAULT_PAGE;

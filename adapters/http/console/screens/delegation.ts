@@ -1,6 +1,5 @@
 /** *Delegation*: who acts through what, as a picture and as a table. */
 
-import type { Request } from 'express';
 import { type FieldError, fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId, parseSponsorKey } from '../../../../domain/identifiers.ts';
 import { type Instant, toShortText } from '../../../../domain/instant.ts';
@@ -22,7 +21,7 @@ import {
   tasksPath,
   withQuery,
 } from '../addresses.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { type DelegationGraph, type DelegationRow, delegationsOf } from '../delegation/graph.ts';
 import { drawDelegations } from '../delegation/picture.ts';
 import { AGENT_ID_SENTENCE, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
@@ -124,7 +123,7 @@ ${mayStop && html`<td><a href="${stopPath({ sponsor: sponsorKey })}">person</a>,
   );
 }
 
-async function showDelegation(context: ScreenContext, request: Request): Promise<Page> {
+async function showDelegation(context: ScreenContext, request: ScreenRequest): Promise<Page> {
   const query = readFilters(request, FIELDS);
   const filters = {
     sponsorKey: query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE),

@@ -3,7 +3,6 @@
  * the browser. An empty field of the form is ignored.
  */
 
-import type { Request } from 'express';
 import { denialReasons } from '../../../../domain/denial.ts';
 import type { FieldError } from '../../../../domain/field-error.ts';
 import { type Instant, plusSeconds, toShortText } from '../../../../domain/instant.ts';
@@ -14,7 +13,7 @@ import { queryParameters } from '../../message/head.ts';
 import { CURSOR, FOREIGN_CURSOR_SENTENCE } from '../../message/query.ts';
 import { type LedgerSearch, ledgerPath, screenPaths } from '../addresses.ts';
 import { assets } from '../assets.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { problemBanner, typedIn, withoutEmpty } from '../parts/filters.ts';
 import { renderRecords } from '../parts/record-lines.ts';
 import { readSuggestions, type Suggestions, suggestionList, suggestions } from '../parts/suggestions.ts';
@@ -135,7 +134,7 @@ function countOf(count: number, next: string | undefined): string {
 /** Without a query: what an operator looks for first. The form shows it, and an empty field takes it away. */
 const RECENT_SECONDS = 3600;
 
-async function showLedger(context: ScreenContext, { originalUrl }: Request): Promise<Page> {
+async function showLedger(context: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {
   const { now } = context;
   const recent = ledgerPath({ from: toShortText(plusSeconds(now, -RECENT_SECONDS)) });
   const url = originalUrl.includes('?') ? withoutEmpty(originalUrl, searchFields) : recent;

@@ -13,14 +13,17 @@ import {
 import type { Instant } from '../../../../domain/instant.ts';
 import { worksUntil } from '../../../../domain/tasks/lifetime.ts';
 import { SPONSOR_KEY_SENTENCE } from '../../admin/requests.ts';
+import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
 import { duration } from '../../browser/times.ts';
 import { form } from '../../browser/words.ts';
 import { agentPath, personPath, screenPaths, stopPath } from '../addresses.ts';
 import type { ChangeByForm, FormResult, Page, Screen, ScreenContext, ShowPage } from '../context.ts';
-import { notFound, readFilters, refusedFilters } from '../parts/filters.ts';
-import { reasonField, sponsorIn, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { AGENT_ID_SENTENCE, notFound, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
+import { reasonField, sponsorIn, typedInto, typedNameField, typedWrong } from '../parts/form-fields.ts';
+import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
 import { moment } from '../parts/times.ts';
+import { unknownAgent, unknownPerson, unknownTask } from '../parts/unknown-names.ts';
 import { amount } from '../parts/words.ts';
 
 /** Whose tasks end. */
@@ -37,27 +40,32 @@ interface StopView {
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
   readonly formToken: string;
+  /** Said if nothing names the person. */
+  readonly unknown?: Html | undefined;
+  typed(form: { readonly path: string }): FormField;
 }
 
-/** Without a target: the operator says whose tasks end. */
-function renderStopChoice(): Html {
+/** Without a target: the operator says whose tasks end. @param typed what cannot be used */
+function renderStopChoice(suggested: Suggestions, typed: Typed<Choice> = {}): Html {
+  const choice = (id: string, title: string, label: string, name: Choice, max: number, list: keyof Suggestions) =>
+    html`<form class="card" method="get" action="${screenPaths.stop}"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="${name}" value="${typed[name] ?? ''}" required maxlength="${max}" list="${list}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
   return html`<p>Whose tasks shall end? The next page says how many there are, and what keeps working. Nothing ends before that.</p>
 <div class="cards">
-${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256)}
-${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128)}
-${choice('task', 'One task', 'Task (task_id)', 'task_id', 31)}
-</div>`;
+${choice('person', 'A person', 'Person (sponsor key)', 'sponsor', 256, 'people')}
+${choice('agent', 'An agent', 'Agent (agent_id)', 'agent_id', 128, 'agents')}
+${choice('task', 'One task', 'Task (task_id)', 'task_id', 31, 'tasks')}
+</div>
+${suggestions(suggested, ['people', 'agents', 'tasks'])}`;
 }
 
-function choice(id: string, title: string, label: string, name: string, max: number): Html {
-  return html`<form class="card" method="get" action="/stop"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" required maxlength="${max}" autocomplete="off" autocapitalize="off" spellcheck="false"></p><button>Look first</button></form>`;
-}
+const CHOICES = ['task_id', 'agent_id', 'sponsor'] as const;
+type Choice = (typeof CHOICES)[number];
 
 export function renderStop(view: StopView): Html {
   const { live } = view;
   return html`<p class="lead">${subject(view)}</p>
-${live.tasks === 0 ? html`<p>No live task: there is nothing to end.</p>` : consequences(view)}
+${live.tasks === 0 ? (view.unknown ?? html`<p>No live task: there is nothing to end.</p>`) : consequences(view)}
 ${live.tasks > 0 && stopForm(view)}
 <p><a class="button" href="/">Back to Now</a></p>`;
 }
@@ -96,56 +104,46 @@ function prevention(target: StopTarget): Html {
   }
 }
 
-function stopForm({ target, live, formToken }: StopView): Html {
+function stopForm({ target, live, formToken, typed }: StopView): Html {
   const label = `End ${amount(live.tasks)} ${live.tasks === 1 ? 'task' : 'tasks'}`;
-  const button = html`<button class="danger">${label}</button>`;
+  const { to, name, value, word } = formOf(target);
+  const before = typed(to);
+  const fields = html`<input type="hidden" name="${name}" value="${value}">${typedNameField('typed', word, before)}${reasonField('reason', before)}<button class="danger">${label}</button>`;
+  return html`<div class="card">${form(formToken, to.path, fields)}</div>`;
+}
+
+/** The form of a target: its hidden field, and the word that the operator types. */
+function formOf(target: StopTarget) {
+  const { stopTask, stopAgent, stopPerson } = stopScreen.forms;
   switch (target.kind) {
     case 'task':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopTask.path,
-          html`<input type="hidden" name="task_id" value="${target.task.taskId}">${typedNameField('typed', target.task.agentId)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopTask, name: 'task_id', value: target.task.taskId, word: target.task.agentId };
     case 'agent':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopAgent.path,
-          html`<input type="hidden" name="agent_id" value="${target.agentId}">${typedNameField('typed', target.agentId)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopAgent, name: 'agent_id', value: target.agentId, word: target.agentId };
     case 'person':
-      return card(
-        form(
-          formToken,
-          stopScreen.forms.stopPerson.path,
-          html`<input type="hidden" name="sponsor_key" value="${target.sponsorKey}">${typedNameField('typed', target.sponsorKey)}${reasonField('reason')}${button}`,
-        ),
-      );
+      return { to: stopPerson, name: 'sponsor_key', value: target.sponsorKey, word: target.sponsorKey };
   }
 }
 
-function card(content: Html): Html {
-  return html`<div class="card">${content}</div>`;
-}
-
 const showStop: ShowPage = async (context, request) => {
-  const query = readFilters(request, ['task_id', 'agent_id', 'sponsor']);
+  const query = readFilters(request, CHOICES);
   const taskId = query.read('task_id', parseTaskId, 'Must be a task_id: task_ and 26 characters.');
-  const agentId = query.read('agent_id', parseAgentId, 'Must be an agent_id.');
+  const agentId = query.read('agent_id', parseAgentId, AGENT_ID_SENTENCE);
   const sponsorKey = query.read('sponsor', parseSponsorKey, SPONSOR_KEY_SENTENCE);
   const given = [taskId, agentId, sponsorKey].filter((each) => each !== undefined);
   const several =
     given.length > 1 ? fieldErrors('sponsor', 'Must be the only one of task_id, agent_id and sponsor.') : [];
   const errors = [...query.errors, ...several];
-  if (errors.length > 0) return refusedFilters(errors, '/stop');
+  if (errors.length > 0) {
+    return refusedFilters(errors, screenPaths.stop, renderStopChoice(await readSuggestions(context), query.typed));
+  }
   const { overview, admin } = context;
   if (taskId !== undefined) {
     const found = await admin.showTask(taskId);
-    if (found === undefined)
-      return notFound('There is no such task', 'It never was, or it ended and was deleted.', '/stop');
+    if (found === undefined) {
+      const said = await unknownTask(context, taskId, (id) => stopPath({ task_id: id }));
+      return notFound('There is no such task', said, screenPaths.stop);
+    }
     const { task } = found;
     const agent = await admin.find(task.agentId);
     const isLive = task.state.kind === 'live';
@@ -154,22 +152,27 @@ const showStop: ShowPage = async (context, request) => {
   }
   if (agentId !== undefined) {
     const agent = await admin.find(agentId);
-    if (agent === undefined)
-      return notFound('There is no such agent', 'No agent is registered under this id.', '/stop');
+    if (agent === undefined) {
+      const said = await unknownAgent(context, agentId, (id) => stopPath({ agent_id: id }));
+      return notFound('There is no such agent', said, screenPaths.stop);
+    }
     const live = await overview.countLive({ agentId });
     return targetPage(context, { target: { kind: 'agent', agentId, displayName: agent.displayName }, live });
   }
   if (sponsorKey !== undefined) {
-    return targetPage(context, {
-      target: { kind: 'person', sponsorKey },
-      live: await overview.countLive({ sponsorKey }),
-    });
+    const [live, blocks] = await Promise.all([overview.countLive({ sponsorKey }), admin.findBlocks(sponsorKey)]);
+    const isIdle = live.tasks === 0 && blocks.length === 0;
+    const toStop = (key: string) => stopPath({ sponsor: key });
+    const unknown = isIdle ? await unknownPerson(context, sponsorKey, toStop) : undefined;
+    return targetPage(context, { target: { kind: 'person', sponsorKey }, live, unknown });
   }
-  return { body: renderStopChoice() };
+  return { body: renderStopChoice(await readSuggestions(context)) };
 };
 
-function targetPage({ now, formToken, overview }: ScreenContext, view: Pick<StopView, 'target' | 'live'>): Page {
-  return { body: renderStop({ ...view, now, formToken, statusLists: overview.statusLists }) };
+function targetPage(context: ScreenContext, view: Pick<StopView, 'target' | 'live' | 'unknown'>): Page {
+  const { now, formToken, overview } = context;
+  const typed: StopView['typed'] = (form) => typedInto(context, form);
+  return { body: renderStop({ ...view, now, formToken, typed, statusLists: overview.statusLists }) };
 }
 
 const stopTask: ChangeByForm = async ({ admin }, field) => {
@@ -214,17 +217,25 @@ export const stopScreen = {
   inNavigation: false,
   show: showStop,
   forms: {
-    stopTask: { path: '/stop/task', route: 'DELETE /admin/tasks/{task_id}', work: 'revoking', change: stopTask },
+    stopTask: {
+      path: '/stop/task',
+      route: 'DELETE /admin/tasks/{task_id}',
+      work: 'revoking',
+      back: (field) => stopPath({ task_id: parseTaskId(field('task_id') ?? '') }),
+      change: stopTask,
+    },
     stopAgent: {
       path: '/stop/agent',
       route: 'DELETE /admin/agents/{agent_id}/tasks',
       work: 'revoking',
+      back: (field) => stopPath({ agent_id: parseAgentId(field('agent_id') ?? '') }),
       change: stopAgent,
     },
     stopPerson: {
       path: '/stop/person',
       route: 'DELETE /admin/sponsors/{sponsor_key}/tasks',
       work: 'revoking',
+      back: (field) => stopPath({ sponsor: parseSponsorKey(field('sponsor_key') ?? '') }),
       change: stopPerson,
     },
   },

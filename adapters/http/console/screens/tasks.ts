@@ -1,6 +1,5 @@
 /** *Tasks*: a list of the tasks with one state, the newest first, with the filters of `GET /admin/tasks`. */
 
-import type { Request } from 'express';
 import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import { fieldErrors } from '../../../../domain/field-error.ts';
 import { parseAgentId, parseSponsorKey } from '../../../../domain/identifiers.ts';
@@ -18,7 +17,7 @@ import {
   parseAudience,
 } from '../../message/query.ts';
 import { delegationPath, screenPaths, withQuery } from '../addresses.ts';
-import type { Page, Screen, ScreenContext } from '../context.ts';
+import type { Page, Screen, ScreenContext, ScreenRequest } from '../context.ts';
 import { AGENT_ID_SENTENCE, readFilters, refusedFilters, type Typed } from '../parts/filters.ts';
 import { readSuggestions, type Suggestions, suggestions } from '../parts/suggestions.ts';
 import { taskTable } from '../parts/task-table.ts';
@@ -70,7 +69,7 @@ ${suggestions(suggested, ['people', 'agents', 'audiences'])}`;
 /** As many as fit a page that people read. */
 const TASKS_PER_PAGE = 100;
 
-async function showTasks(context: ScreenContext, request: Request): Promise<Page> {
+async function showTasks(context: ScreenContext, request: ScreenRequest): Promise<Page> {
   const query = readFilters(request, [...FIELDS, CURSOR]);
   const state = query.read('state', parseState, STATE_SENTENCE) ?? 'live';
   const filters = {

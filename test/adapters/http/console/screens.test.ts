@@ -93,6 +93,7 @@ describe('the screen Task', () => {
       recordCount: 2,
       hasMoreRecords: false,
       statusLists: undefined,
+      endedBy: [],
       mayStop: false,
       now,
       ...view,
@@ -155,7 +156,7 @@ describe('the screen Task', () => {
       .to.include(`href="/tasks/${task.taskId}/records/7"`)
       .and.include('checkpoint 3')
       .and.include('&quot;seq&quot;: 7');
-    expect(shown).to.include(`href="/ledger?task_id=${task.taskId}"`);
+    expect(shown).to.include(`href="/ledger?task_id=${task.taskId}&amp;order=oldest"`);
     expect(page({ task })).not.to.include('/records/').and.not.include('/ledger').and.not.include('<pre');
   });
 
@@ -170,7 +171,7 @@ describe('the screen Task', () => {
 describe('the screen Agent', () => {
   const agent = anAgent({ keys: { kind: 'inline', jwks: { keys: [P256_KEY] } }, keysSince: plusSeconds(NOON, 100) });
   const page = (mayChange: boolean, mayStop: boolean, enabled = true) =>
-    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', now })}`;
+    `${renderAgent({ agent: { ...agent, enabled }, tasks: [], hasMoreTasks: false, mayChange, mayStop, formToken: 't', typed: () => undefined, now })}`;
 
   it('offers a registrar to disable or enable it, and a responder to stop its tasks', () => {
     const has = (text: string) =>

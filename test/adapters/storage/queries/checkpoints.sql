@@ -22,9 +22,9 @@ select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.pre
 
 -- listCheckpointsBefore
 -- postgres
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < $1 order by c.checkpoint_id desc limit $2;
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < cast($1 as bigint) order by c.checkpoint_id desc limit $2;
 -- sqlite
-select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < ? order by c.checkpoint_id desc limit ?;
+select c.checkpoint_id, c.first_seq, c.last_seq, c.tree_size, c.root_hash, c.prev_checkpoint_hash, c.closed_at, c.kid, c.signature from checkpoints c where c.checkpoint_id < cast(? as bigint) order by c.checkpoint_id desc limit ?;
 
 -- newestCheckpoint
 -- postgres

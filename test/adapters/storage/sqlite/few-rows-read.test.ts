@@ -273,6 +273,16 @@ describe('SQLite', () => {
     });
   }
 
+  it('names people with live tasks by one step along an index for each, whatever the number of their tasks', async () => {
+    await storage.tasks.livePeople(10);
+    const plan = (await planOf([...run].join())).filter((one) => /^(SCAN|SEARCH) (tasks|t)\b/.test(one));
+    expect(plan).to.deep.equal([
+      'SEARCH tasks USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t USING COVERING INDEX tasks_by_sponsor (sponsor_key>?)',
+      'SEARCH t EXISTS USING COVERING INDEX tasks_by_sponsor (sponsor_key=? AND state=?)',
+    ]);
+  });
+
   const planOf = (text: string): Promise<readonly string[]> => {
     const values = [...text.matchAll(/\?/g)].map(() => '0');
     return connection.read((real) =>

@@ -9,10 +9,11 @@ import type { RecentDenials } from '../../../../../application/admin/recent-deni
 import { parseAgentId, parseSponsorKey, type SponsorKey } from '../../../../../domain/identifiers.ts';
 import { plusSeconds, toShortText } from '../../../../../domain/instant.ts';
 import type { BlockSource } from '../../../../../domain/sponsors/block.ts';
-import { aListedTask } from '../../../../support/console/views.ts';
+import { aListedTask, nothingSuggested } from '../../../../support/console/views.ts';
 import { agentIdOf, NOON } from '../../../../support/domain-fixtures.ts';
 
 const LIVE = { tasks: 2, lastExpiry: plusSeconds(NOON, 600), longestTokenTtl: 300 };
+const nothingTyped = () => () => undefined;
 const ada = parseSponsorKey('ada') as SponsorKey;
 
 describe('The kill switch', () => {
@@ -25,7 +26,7 @@ describe('The kill switch', () => {
       [{ kind: 'task', task }, ['/people?sponsor=key-of-ada', agent]],
     ];
     for (const [target, links] of targets) {
-      const text = `${renderStop({ now: NOON, target, live: LIVE, statusLists: undefined, formToken: 't' })}`;
+      const text = `${renderStop({ now: NOON, target, live: LIVE, statusLists: undefined, formToken: 't', typed: nothingTyped })}`;
       const list = text.slice(text.indexOf('<ul'), text.indexOf('</ul>'));
       expect([...list.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).to.deep.equal(links);
     }
@@ -35,14 +36,18 @@ describe('The kill switch', () => {
 describe('The screen of a person', () => {
   const page = (...sources: readonly BlockSource[]) =>
     `${renderPerson({
-      blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON })),
+      blocks: sources.map((source) => ({ sponsorKey: ada, source, kind: 'disabled', blockedAt: NOON, acts: [] })),
       now: NOON,
       sponsorKey: ada,
       live: { ...LIVE, tasks: 0 },
       newest: [],
       mayRespond: true,
       twoPersons: false,
-      pendingUntil: undefined,
+      pending: undefined,
+      suggested: nothingSuggested,
+      history: undefined,
+      unknown: undefined,
+      typed: nothingTyped,
       formToken: 't',
     })}`;
 
