@@ -1,8 +1,7 @@
-/** Binds what the console's screens read, beside the use cases of the API, to its ports. */
+/** Binds the console's reads to their ports. Its screens also use the use cases of the API. */
 
 import { describeFileProblem, findExcessIn, readAgentBytes } from '../adapters/cli/agent-files/read-agent-files.ts';
 import type { ViewsSurface } from '../adapters/http/console/context.ts';
-import type { Traceable } from '../adapters/http/traceable.ts';
 import { compareDeclarations } from '../application/admin/compare-declarations.ts';
 import { findDelegations } from '../application/admin/find-delegations.ts';
 import { nearestNames } from '../application/admin/nearest-names.ts';
@@ -14,16 +13,18 @@ import { lifetimeRules } from './http.ts';
 import { nearest } from './nearest.ts';
 import type { Parts } from './parts.ts';
 import { statusListReach } from './settings/alternatives.ts';
-import { traceable } from './traces.ts';
 
-/** All other requests wait while a file is parsed: some 100 ms for so many tokens. They are enough for some 50 agents. */
+/**
+ * All other requests wait while a file is parsed: some 100 ms for this many tokens. They are enough for some 50 agents.
+ */
 const COMPARED_AT_ONCE = { tokens: 4000, escapes: 1000, aliases: 20 };
 
-export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
+export function consoleViews(parts: Parts): ViewsSurface {
   const { settings, agentKeys, clockWatch: sharedTime } = parts;
   const lifetimes = lifetimeRules(settings);
   const rules = { lifetimes, issuer: settings['Service:Issuer'] };
-  return traceable(parts, ({ tasks, agents, sponsors, ledger, checkpoints }) => ({
+  const { tasks, agents, sponsors, ledger, checkpoints } = parts.storage;
+  return {
     nearest: (what, typed) => nearestNames({ tasks, agents, sponsors, sharedTime, nearest }, what, typed),
     checkpoints: (question) => listNewestCheckpoints({ checkpoints }, question),
     denials: (now) => recentDenials(ledger, now),
@@ -39,5 +40,5 @@ export function consoleViews(parts: Parts): Traceable<ViewsSurface> {
       if (read.kind === 'wrong') return { kind: 'wrong', problems: read.problems.map(describeFileProblem) };
       return { kind: 'compared', agents: await compareDeclarations({ agents, agentKeys, rules }, read.agents) };
     },
-  }));
+  };
 }

@@ -1,4 +1,8 @@
-/** A person's own tasks in pages: live ones first, then those that retention still has. */
+/**
+ * A person's own tasks in pages: live ones first, then those that retention still has. The other files of this folder
+ * are a person's other requests at `/me`: stopping tasks (stop-my-tasks.ts), pausing all agents (pause.ts), reading
+ * records (my-records.ts). Each is about the person who asks, and no other.
+ */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { SharedTime } from '../ports/runtime.ts';

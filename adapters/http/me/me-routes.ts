@@ -5,7 +5,6 @@ import type { RefusalPages } from '../admission/refusals.ts';
 import { refusalPages } from '../browser/faults.ts';
 import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
-import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
 import { type MeSurface, meRouter } from './me-router.ts';
 import { answerBrowser, languageOf } from './notice.ts';
@@ -15,9 +14,9 @@ import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
 import { languages } from './view.ts';
 
 export interface MeSurfaces {
-  readonly api: Traceable<MeSurface>;
+  readonly api: MeSurface;
   /** `undefined` without `Service:Me:ClientId`, as is the page. */
-  readonly signIn: Traceable<MeSignIn> | undefined;
+  readonly signIn: MeSignIn | undefined;
   readonly page: PageOptions | undefined;
 }
 

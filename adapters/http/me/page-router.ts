@@ -17,7 +17,6 @@ import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../browser/page-headers.
 import type { BrowserSession } from '../browser/session.ts';
 import { queryParameters } from '../message/head.ts';
 import { issuerPath } from '../routes.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
 import { meCookies } from './cookies.ts';
 import { formatAfter, type MeSurface, parseAfter } from './me-router.ts';
@@ -34,7 +33,7 @@ const flash = flashCookie('__Host-mandate-notice', noticeKinds);
 /** More tasks are on the next page. */
 const TASKS_PER_PAGE = 100;
 
-export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions): Router {
+export function pageRouter(surface: MeSurface, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
@@ -42,12 +41,12 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     origin: surface.issuer,
     cookies: meCookies,
     signIn: `${base}/me/sign-in`,
-    find: async (request) => forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace),
+    find: async (request) => surface.sessions?.find(request.headers.cookie ?? '', request.trace),
     refuse: (reason, trace) => surface.refuse(reason, trace),
     say: (response, notice) => answerNotice(response, { ...notice, base }),
   };
-  const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
-    surface: forRequest(surface, request),
+  const asked = (session: BrowserSession<MePerson>): Asked => ({
+    surface,
     person: session.holder,
     session,
     base,
@@ -59,7 +58,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
       const session = await sessionOfPage(guard, request, response);
-      if (session !== undefined) await answer(asked(request, session), request, response);
+      if (session !== undefined) await answer(asked(session), request, response);
     };
 
   /** A form, after which the browser opens the page again. */
@@ -69,7 +68,7 @@ export function pageRouter(surface: Traceable<MeSurface>, options: PageOptions):
       if (request.headers.authorization !== undefined || !wantsPage(request)) return next();
       const form = await sessionOfForm(guard, request as Request, response);
       if (form === undefined) return;
-      const outcome = await change(asked(request as Request, form.session), request.params, form.field);
+      const outcome = await change(asked(form.session), request.params, form.field);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
       if (outcome.notice !== undefined) flash.give(response, outcome.notice);
       redirect(response, `${base}${outcome.to ?? '/me'}`, 303);
