@@ -12,7 +12,7 @@ export const screenPaths = {
   stop: '/stop',
 } as const;
 
-/** What tasks a screen or the kill switch is about. */
+/** Selects the tasks of a screen or of the kill switch. */
 export interface About {
   readonly task_id?: string | undefined;
   readonly agent_id?: string | undefined;

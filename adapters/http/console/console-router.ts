@@ -162,7 +162,7 @@ function showScreen(surface: ConsoleSurface, name: ScreenName, { title, route, s
  *
  * @param options.renews whether a request prolongs the session
  * @param options.isOnlyForScripts whether only scripts of the console read it: another host of the site could otherwise let
- * an operator's browser hold all places of the stream
+ * an operator's browser occupy all connections of the stream
  */
 function withRole(
   surface: ConsoleSurface,

@@ -16,7 +16,7 @@ export interface Frame {
   readonly screen?: ScreenName | undefined;
   /** `undefined` on a page without a session. */
   readonly signedIn?: Pick<BrowserSession<OperatorPerson>, 'holder' | 'formToken' | 'signsOutEverywhere'> | undefined;
-  /** What the operator has just done. */
+  /** Says what the last form has changed. */
   readonly notice?: string | undefined;
   readonly scripts?: readonly Asset[] | undefined;
   /** The address that the browser opens next. */

@@ -1,4 +1,4 @@
-/** Pages that say one thing: an error, or an end. Each links to what the operator can do next. */
+/** Pages with one message: an error, or the end of a session. Each links to the operator's next step. */
 
 import type { FieldError } from '../../../domain/field-error.ts';
 import type { OperatorRole } from '../../../domain/operators/operator.ts';

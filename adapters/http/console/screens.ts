@@ -1,6 +1,6 @@
 /**
- * The screens of the console, in the order of the navigation, and the rows that they have. A path that is not here is not
- * served. A new screen is one file in `screens`, and its name here.
+ * The screens of the console, in the order of the navigation, and the rows that they have. A path that is not here gets
+ * 404. A new screen is one file in `screens`, and its name here.
  */
 
 import type { Screen, ScreenFeed, ScreenFileForm, ScreenForm } from './context.ts';

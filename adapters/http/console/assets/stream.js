@@ -121,7 +121,7 @@ async function connect() {
     toggle.disabled = true;
     return;
   }
-  // Connecting again would take the place of another window, which would take one in turn.
+  // A new connection would end that of another window, which would then connect again and end this one.
   if (outcome === 'displaced') {
     isPaused = true;
     toggle.textContent = 'Continue';

@@ -19,19 +19,19 @@ const STOPS: readonly string[] = [
   'DELETE /admin/sponsors/{sponsor_key}/tasks',
 ] satisfies readonly AdminRoute[];
 
-/** The acts that write records of an event. Another event is explained by any act. */
+/** The acts that can write records of an event. An event that is not here accepts any act. */
 const ACTS_OF: Readonly<Record<string, readonly string[]>> = {
   'task.revoked': [...STOPS, BLOCK],
   'sponsor.blocked': [BLOCK],
   'sponsor.unblocked': [LIFT],
 };
 
-/** Acts whose records lie around one record: few operators act at the same moment. */
+/** The number of acts that are read for one record: few operators act at the same moment. */
 const AROUND = 20;
 
 /**
- * The acts that may explain a record. Usually there is one; several changes at the same moment mix the numbers of their
- * records. None without the role to read them.
+ * The acts that may explain a record, for an auditor. Usually there is one. Changes at the same moment mix the numbers of
+ * their records, and then several acts match.
  */
 export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecord): Promise<readonly StoredAct[]> {
   if (!context.may('auditor')) return [];
@@ -42,7 +42,7 @@ export async function actsOf(context: ScreenContext, { seq, event }: LedgerRecor
   return routes === undefined ? acts : acts.filter(({ act }) => routes.includes(act));
 }
 
-/** The operator's last requests to lift a block. */
+/** The number of the operator's last acts that are searched. */
 const LAST_LIFTS = 100;
 
 /**

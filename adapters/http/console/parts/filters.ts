@@ -9,7 +9,7 @@ import type { Page } from '../context.ts';
 
 type Reader = ReturnType<typeof readQuery>;
 
-/** @returns also what was typed, for the form that shows it again: it may be what the filters refuse */
+/** @returns also the typed texts, which the form shows again even if the filters refuse them */
 export function readFilters<Name extends string>(
   { originalUrl }: Pick<Request, 'originalUrl'>,
   known: readonly Name[],
@@ -41,7 +41,7 @@ export function withoutEmpty(url: string, fields: readonly string[]): string {
   return url.slice(0, start) + kept.join('&');
 }
 
-/** Says which fields cannot be used, above the form that shows them again. */
+/** Names the fields that cannot be used, above the form that shows their texts again. */
 export function problemBanner(title: string, errors: readonly FieldError[]): Html {
   return html`<div class="banner warn" role="alert"><h2>${title}</h2>
 <ul class="points">${errors.map(({ field, sentence }) => html`<li><code>${field}</code>: ${sentence}</li>`)}</ul></div>`;
@@ -63,7 +63,7 @@ ${form}
   };
 }
 
-/** A page about what does not exist, or no longer. @param text or more: with names that were probably meant */
+/** The page for an id that nothing has, or no longer. @param text a sentence, or a banner that offers other names */
 export function notFound(title: string, text: string | Html, to: string): Page {
   return {
     status: 404,

@@ -8,7 +8,7 @@ import type { FormField } from '../../browser/guards.ts';
 import { type Html, html } from '../../browser/html.ts';
 import type { FormResult, ScreenContext } from '../context.ts';
 
-/** What was typed into a form that was refused, to show it again. */
+/** The texts of a refused form, which its fields show again. */
 export function typedInto({ refused }: ScreenContext, { path }: { readonly path: string }): FormField {
   return (name) => (refused?.path === path ? refused.field(name) : undefined);
 }

@@ -1,4 +1,4 @@
-/** What entry fields suggest: the names of the newest live tasks. A browser shows those that begin as what is typed. */
+/** Suggests the names of the newest live tasks in entry fields. The browser shows those that match the typed text. */
 
 import { type Html, html } from '../../browser/html.ts';
 import type { ScreenContext } from '../context.ts';
@@ -10,7 +10,7 @@ export interface Suggestions {
   readonly audiences: readonly string[];
 }
 
-/** Of so many tasks. A longer list helps nobody to choose. */
+/** The number of tasks whose names are suggested. A longer list would make every page larger. */
 const NEWEST = 200;
 
 export async function readSuggestions({ admin }: ScreenContext): Promise<Suggestions> {

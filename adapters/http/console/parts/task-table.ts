@@ -1,4 +1,7 @@
-/** Tasks in rows: who acts for whom, where, and until when. The stop comes first, because a phone shows no more than that. */
+/**
+ * Tasks in rows: who acts for whom, where, and until when. The stop button comes first, because a phone shows only the first
+ * columns.
+ */
 
 import type { ListedTask } from '../../../../application/ports/tasks.ts';
 import type { Instant } from '../../../../domain/instant.ts';
@@ -10,7 +13,7 @@ import { code, wide } from './words.ts';
 interface TaskTable {
   readonly now: Instant;
   readonly mayStop: boolean;
-  /** Of the tasks; `live` by default. */
+  /** The state of all these tasks; `live` by default. */
   readonly state?: ListedTask['state']['kind'] | undefined;
 }
 

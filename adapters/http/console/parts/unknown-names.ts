@@ -1,4 +1,7 @@
-/** What a page says of a name that nothing has: a typing mistake must not look as if nothing ran. */
+/**
+ * Warns that no task, block, record or registration has a name. Without the warning a typing mistake would look like a person
+ * without tasks.
+ */
 
 import type { Named } from '../../../../application/admin/nearest-names.ts';
 import type { SponsorKey } from '../../../../domain/identifiers.ts';
@@ -8,8 +11,10 @@ import type { ScreenContext } from '../context.ts';
 import { code } from './words.ts';
 
 /**
- * Asked where a person has no block and no live task. @returns `undefined` if a task, or for an auditor a record, names the
- * person. Records of tasks name a person by `sub`, those of blocks by the sponsor key.
+ * The warning about a person who has no block and no live task.
+ *
+ * @returns `undefined` if an ended task, or for an auditor a record, names the person. Records of tasks name a person by
+ * `sub`, records of blocks by the sponsor key
  */
 export async function unknownPerson(
   context: ScreenContext,
@@ -55,7 +60,7 @@ interface Unknown {
   readonly what: Named;
   readonly typed: string;
   readonly sentence: string;
-  /** The address of a name that is offered. */
+  /** The address to which an offered name links. */
   pathOf(name: string): string;
 }
 

@@ -14,7 +14,7 @@ export function code(text: string): Html {
 /**
  * A table that may be wider than the page scrolls by itself, also by keyboard. On a phone the page says so.
  *
- * @param id of a table whose page renews itself: it stays as far scrolled as it was
+ * @param id keeps how far the table is scrolled when its page renews itself
  */
 export function wide(label: string, table: Html, id?: string): Html {
   return html`<p class="sideways quiet">Scroll the table sideways to see all columns.</p>

@@ -28,7 +28,7 @@ interface AgentView {
   /** Whether the operator is a responder. */
   readonly mayStop: boolean;
   readonly formToken: string;
-  /** Into the form that disables or enables the agent. */
+  /** The texts of the refused form that disables or enables the agent. */
   readonly typed: FormField;
   readonly now: Instant;
 }

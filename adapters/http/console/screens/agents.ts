@@ -21,9 +21,9 @@ interface AgentsView {
   readonly agents: readonly Agent[];
   /** The id after which this page begins; `undefined` on the first page. */
   readonly after: string | undefined;
-  /** Into the search. */
+  /** The text of the search field. */
   readonly typed?: string | undefined;
-  /** Said if no registration has the name. */
+  /** The warning if no registration has the name. */
   readonly unknown?: Html | undefined;
   /** Continues after this id; `undefined` on the last page. */
   readonly nextAfter: string | undefined;

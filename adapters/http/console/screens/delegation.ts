@@ -44,7 +44,7 @@ export interface DelegationView {
   readonly now: Instant;
 }
 
-/** More rows than anyone reads. */
+/** A longer table is not read. The list of tasks has pages. */
 const MAX_ROWS = 200;
 
 export function renderDelegation(view: DelegationView): Html {

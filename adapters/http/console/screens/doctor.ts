@@ -14,7 +14,7 @@ interface DoctorView {
   readonly now: Instant;
 }
 
-/** What needs an operator comes first, and is open. */
+/** Findings with these need an operator: they come first, and are not folded. */
 const OPEN: readonly FindingStatus[] = ['failed', 'warning'];
 const FOLDED: readonly FindingStatus[] = ['ok', 'skipped'];
 

@@ -38,7 +38,7 @@ type SearchField = (typeof searchFields)[number];
 
 export interface LedgerView {
   readonly now: Instant;
-  /** What the form shows: the texts of the request. */
+  /** The texts of the request, which the form shows again. */
   readonly search: LedgerSearch;
   readonly suggested: Suggestions;
   readonly outcome:
@@ -131,7 +131,7 @@ function countOf(count: number, next: string | undefined): string {
   return count === 0 ? 'None so far: the search goes on, on the next page.' : `${shown}, and more on the next page`;
 }
 
-/** Without a query: what an operator looks for first. The form shows it, and an empty field takes it away. */
+/** Without a query the last hour is shown. The form has it as `from`, and an empty field removes it. */
 const RECENT_SECONDS = 3600;
 
 async function showLedger(context: ScreenContext, { originalUrl }: ScreenRequest): Promise<Page> {

@@ -38,7 +38,7 @@ interface NowView {
   readonly mayStop: boolean;
 }
 
-/** @param stream the place of the stream of decisions, for an auditor */
+/** @param stream the table of the live stream, for an auditor */
 export function renderNow(view: NowView, stream: Insert): Html {
   return html`<div data-renew-from="${nowScreen.feeds.now.path}">
 <p class="banner warn" id="offline" role="status" hidden>This page could not be renewed: what it shows is old. It tries again every 15 seconds.</p>

@@ -39,7 +39,7 @@ const BY: Readonly<Record<BlockSource, string>> = {
 
 interface PeopleView {
   readonly now: Instant;
-  /** The filter. */
+  /** The filter by who placed the blocks. */
   readonly source: BlockSource | undefined;
   /** The names that the search suggests. */
   readonly people: readonly string[];
@@ -92,7 +92,7 @@ type ExplainedLift =
   /** `reason` is `undefined` once erased. */
   | ({ readonly kind: 'shown'; readonly reason: string | undefined } & PendingLift);
 
-/** What was recorded about the person's blocks, and who asked for it. */
+/** A record about the person's blocks, and who asked for the change. */
 interface ExplainedRecord {
   readonly record: LedgerRecord;
   readonly acts: readonly StoredAct[];
@@ -108,7 +108,7 @@ interface PersonView {
   readonly live: LiveTaskCount;
   /** The newest live tasks. */
   readonly newest: readonly ListedTask[];
-  /** Said if nothing names the person. */
+  /** The warning if no task, block or record names the person. */
   readonly unknown: Html | undefined;
   readonly mayRespond: boolean;
   /** Whether two operators must ask to lift a block. */
@@ -258,7 +258,7 @@ async function explainedLift(context: ScreenContext, pending: PendingLift): Prom
   return { kind: 'shown', ...pending, reason: await reasonOf(context, pending) };
 }
 
-/** The records of one moment: more than one block of a person at a time is rare. */
+/** The number of records that are searched for a block's: other sources may have placed theirs at the same time. */
 const AT_ONCE = 5;
 
 /** Who placed an operators' block, and why. */
@@ -275,7 +275,7 @@ async function actsOfBlock(context: ScreenContext, block: SponsorBlock): Promise
   return [];
 }
 
-/** As many as a page shows of each event. */
+/** The number of records of each event that the page shows. */
 const HISTORY = 5;
 
 async function historyOf(context: ScreenContext, sponsor: SponsorKey): Promise<readonly ExplainedRecord[] | undefined> {

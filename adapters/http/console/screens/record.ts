@@ -20,7 +20,7 @@ interface RecordView {
   readonly taskId: string;
   readonly record: LedgerRecord;
   readonly proof: ProofOutcome;
-  /** What may explain it. */
+  /** The acts that may explain it. */
   readonly acts: readonly StoredAct[];
   readonly now: Instant;
 }

@@ -1,4 +1,4 @@
-/** The kill switch: says first how many tasks end and what keeps working until when, then asks for a name and a reason. */
+/** The kill switch. It first says how many tasks end, and until when tokens still work; then it asks for a name and a reason. */
 
 import type { StopOutcome } from '../../../../application/admin/stop-tasks.ts';
 import type { ListedTask, LiveTaskCount } from '../../../../application/ports/tasks.ts';
@@ -35,17 +35,17 @@ export type StopTarget =
 interface StopView {
   readonly now: Instant;
   readonly target: StopTarget;
-  /** What ends. */
+  /** The tasks that end. */
   readonly live: LiveTaskCount;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
   readonly formToken: string;
-  /** Said if nothing names the person. */
+  /** The warning if no task, block or record names the person. */
   readonly unknown?: Html | undefined;
   typed(form: { readonly path: string }): FormField;
 }
 
-/** Without a target: the operator says whose tasks end. @param typed what cannot be used */
+/** Without a target: asks whose tasks end. @param typed texts that the filters refused */
 function renderStopChoice(suggested: Suggestions, typed: Typed<Choice> = {}): Html {
   const choice = (id: string, title: string, label: string, name: Choice, max: number, list: keyof Suggestions) =>
     html`<form class="card" method="get" action="${screenPaths.stop}"><h2>${title}</h2><p class="field"><label for="${id}">${label}</label>

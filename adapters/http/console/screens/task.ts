@@ -1,4 +1,4 @@
-/** *Task*: its life in time, what its scope came from, and its records. */
+/** *Task*: the timeline of one task, the origin of its scope, and its records. */
 
 import type { ShownTask } from '../../../../application/ports/tasks.ts';
 import type { Agent } from '../../../../domain/agents/agent.ts';
@@ -44,7 +44,7 @@ export interface TaskView extends ScopeOrigins {
   readonly hasMoreRecords: boolean;
   /** Seconds until a tool server with status lists refuses an ended task; `undefined` without them. */
   readonly statusLists: number | undefined;
-  /** What may have ended it, for an auditor. */
+  /** The acts that may have ended it, for an auditor. */
   readonly endedBy: readonly StoredAct[];
   readonly mayStop: boolean;
   readonly now: Instant;
