@@ -5,6 +5,7 @@ import { monotonicFactory } from 'ulid';
 import type { TaskOpening } from '../../application/decisions/open-task.ts';
 import { expireDueTasks } from '../../application/decisions/sweep.ts';
 import { myTasks } from '../../application/me/my-tasks.ts';
+import type { OwnTaskPosition } from '../../application/ports/tasks.ts';
 import { makeTaskId, type SponsorKey } from '../../domain/identifiers.ts';
 import { type Instant, plusSeconds } from '../../domain/instant.ts';
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
@@ -127,5 +128,49 @@ onEveryDatabase('the tasks of a person', ({ storage }) => {
     for (const opening of openings) await end(opening, at(5));
     const rest = await storage().tasks.ofSponsor(sponsorKey, { after: one, limit: 10, now: at(6) });
     expect(idsOf(rest)).to.deep.equal([third, second, first]);
+  });
+
+  it('are counted for each agent with its last start or renewal, the agent of the newest task first, live ones only', async () => {
+    const [sponsorKey, other] = [newSponsorKey(), newSponsorKey()];
+    const [busy, idle] = [await registeredAgent(storage()), await registeredAgent(storage())];
+    const open = (agent: typeof busy, changes: Partial<Task> = {}) =>
+      openedTask(
+        storage(),
+        { taskId: makeTaskId(ulid()), sponsorKey, createdAt: at(1), expiresAt: at(HOUR), ...changes },
+        agent,
+      );
+    const agents = (now = at(60)) => storage().tasks.agentsOfSponsor(sponsorKey, now);
+    const first = await open(idle);
+    await end(await open(idle), at(20));
+    await open(busy, { expiresAt: at(50) });
+    await open(busy, { sponsorKey: other });
+    const [second, third] = [await open(busy, { createdAt: at(30) }), await open(busy, { createdAt: at(10) })];
+    await storage().tasks.renew(aRenewal(first, { entry: anEntry('token.refreshed', { at: at(40) }) }));
+    const named = ({ agentId, displayName }: typeof busy) => ({ agentId, displayName });
+    expect(await agents()).to.deep.equal([
+      { ...named(busy), tasks: 2, newestTask: third.task.taskId, activeAt: at(30) },
+      { ...named(idle), tasks: 1, newestTask: first.task.taskId, activeAt: at(40) },
+    ]);
+    expect((await agents(at(40)))[0]).to.include({ tasks: 3 });
+    const live = (agentId?: typeof busy.agentId, after?: typeof second.task.taskId, limit = 10) =>
+      storage().tasks.liveOfSponsor(sponsorKey, { agentId, after, limit, now: at(60) });
+    expect(idsOf(await live())).to.deep.equal([third, second, first].map(({ task }) => task.taskId));
+    expect(idsOf(await live(busy.agentId, undefined, 1))).to.deep.equal([third.task.taskId]);
+    expect(idsOf(await live(busy.agentId, third.task.taskId))).to.deep.equal([second.task.taskId]);
+    expect(await live(idle.agentId)).to.deep.equal((await list(sponsorKey, at(60))).slice(2, 3));
+  });
+
+  it('are listed without the live ones, in the order of the whole list, and in pages', async () => {
+    const sponsorKey = newSponsorKey();
+    await opened(sponsorKey, { expiresAt: at(100) });
+    for (const seconds of [90, 110, 90]) await end(await opened(sponsorKey), at(seconds));
+    await opened(sponsorKey);
+    const ended = (after?: OwnTaskPosition, limit = 10) =>
+      storage().tasks.endedOfSponsor(sponsorKey, { after, limit, now: at(120) });
+    const all = (await list(sponsorKey, at(120))).slice(1);
+    expect(all).to.have.lengthOf(4);
+    expect(await ended()).to.deep.equal(all);
+    expect(await ended(undefined, 2)).to.deep.equal(all.slice(0, 2));
+    expect(await ended(all[1])).to.deep.equal(all.slice(2));
   });
 });
