@@ -7,15 +7,15 @@ import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
 import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
-import { type MeSurface, meRouter } from './me-router.ts';
+import { meRouter } from './me-router.ts';
+import { renderMessage } from './message-page.ts';
 import { answerBrowser, languageOf } from './notice.ts';
-import { renderMessage } from './page.ts';
-import { type PageOptions, pageRouter } from './page-router.ts';
+import { type PageOptions, type PageSurface, pageRouter } from './page-router.ts';
 import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
 import { languages } from './view.ts';
 
 export interface MeSurfaces {
-  readonly api: Traceable<MeSurface>;
+  readonly api: Traceable<PageSurface>;
   /** `undefined` without `Service:Me:ClientId`, as is the page. */
   readonly signIn: Traceable<MeSignIn> | undefined;
   readonly page: PageOptions | undefined;

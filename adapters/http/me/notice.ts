@@ -7,7 +7,7 @@ import { trimOws } from '../../../domain/trim-ows.ts';
 import { answerFaultsWithPages } from '../browser/faults.ts';
 import { PAGE_HEADERS, wantsPage } from '../browser/page-headers.ts';
 import { discardRest } from '../message/body.ts';
-import { renderMessage } from './page.ts';
+import { renderMessage } from './message-page.ts';
 import type { MessageKind } from './texts/texts.ts';
 import { type Language, languages } from './view.ts';
 

@@ -16,4 +16,9 @@ export function moment(language: Language, at: Instant, now: Instant): Html {
   return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span> <span class="clock">(<span data-clock>${clock.format(at / 1000)} UTC</span>)</span></time>`;
 }
 
+/** The distance alone. */
+export function distance(language: Language, at: Instant, now: Instant): Html {
+  return html`<time datetime="${toMillisecondText(at)}"><span data-distance>${relative(language, secondsBetween(now, at))}</span></time>`;
+}
+
 const DAY_LENGTH = '2026-11-23'.length;

@@ -1,4 +1,7 @@
 // Counts down. Every action works without this script.
+//
+// A browser that translates the page changes its words and its language, and keeps the elements. So this script reads the
+// language once, and writes a time only when its words change.
 
 const TICK_MS = 1000;
 /** In milliseconds, as times.ts has them in seconds. */
@@ -32,13 +35,19 @@ function showTimes() {
   for (const time of document.querySelectorAll('time')) {
     const at = Date.parse(time.dateTime);
     setText(time.querySelector('[data-distance]'), distance(at - now));
+    const clock = time.querySelector('[data-clock]');
+    if (clock === null) continue;
     const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-    setText(time.querySelector('[data-clock]'), (isToday ? timeOfDay : dateAndTime).format(at));
+    setText(clock, (isToday ? timeOfDay : dateAndTime).format(at));
   }
 }
 
+/** What this script wrote, or found as it would write it. */
+const written = new WeakMap();
+
 function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  if ((written.get(element) ?? element.textContent) !== text) element.textContent = text;
+  written.set(element, text);
 }
 
 showTimes();

@@ -41,9 +41,12 @@ export interface Texts {
   readonly live: string;
   readonly history: string;
   readonly nothingLive: string;
+  readonly nothingOfAgent: string;
   readonly nothingEnded: string;
-  /** `isWhole`: no live task is on another page. */
-  readonly count: (tasks: number, agents: number, isWhole: boolean) => string;
+  readonly count: (tasks: number, agents: number) => string;
+  readonly tasks: (count: number) => string;
+  /** When an agent last began or renewed a task. */
+  readonly active: (since: Html) => Html;
   readonly where: string;
   readonly may: string;
   readonly since: string;
@@ -53,8 +56,9 @@ export interface Texts {
   readonly removedAgent: string;
   readonly stop: string;
   readonly stopWhat: (agent: Html, where: Html) => Html;
-  /** `tasks` is `undefined` if some may be on another page. */
-  readonly stopAgent: (tasks: number | undefined, agent: Html) => Html;
+  /** What the short button of an agent stops. */
+  readonly stopWhole: (tasks: number, agent: Html) => Html;
+  readonly stopAgent: (tasks: number, agent: Html) => Html;
   readonly stopAll: string;
   readonly stopAllMeans: string;
   readonly stopAllNow: string;
@@ -71,6 +75,9 @@ export interface Texts {
   readonly back: string;
   readonly blocked: string;
   readonly blockedMeans: string;
+  readonly endedTasks: string;
+  readonly moreEnded: string;
+  readonly moreAgents: string;
   readonly next: string;
   readonly first: string;
   readonly reach: string;
