@@ -17,7 +17,7 @@ export interface MyAgentsQuestion {
   /** The newest task of the last agent of the previous page: an address names no agent. */
   readonly after: TaskId | undefined;
   readonly limit: number;
-  /** Up to how many live tasks of the person these are listed too. */
+  /** If the person has at most this many live tasks, they are listed too. */
   readonly listsTasks: number;
 }
 

@@ -8,7 +8,7 @@ import type { AgentPosition, AgentView, Language } from './view.ts';
 /** The parameters of the address, and the fields of a form that leads back to it. */
 export const POSITION_FIELDS = { of: 'task', after: 'after' } as const;
 
-/** The address below that of the issuer. It names the agent by a task, because servers and browsers keep addresses. */
+/** The path after the issuer's. Browsers and proxies keep addresses, so this one has a task of the agent, not its name. */
 export function agentAddress({ of, after }: AgentPosition): string {
   const first = `/me/agent?${POSITION_FIELDS.of}=${of}`;
   return after === undefined ? first : `${first}&${POSITION_FIELDS.after}=${after}`;

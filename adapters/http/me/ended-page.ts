@@ -7,7 +7,7 @@ import { formatAfter } from './me-router.ts';
 import { endedTasks } from './task-parts.ts';
 import type { EndedView, Language } from './view.ts';
 
-/** The address below that of the issuer. */
+/** The path after the issuer's. */
 export function endedAddress(after: MyTasksCursor): string {
   return `/me/ended?after=${formatAfter(after)}`;
 }

@@ -1,4 +1,4 @@
-/** What all pages of `/me` have in common: the document, and around the content of a signed-in person's page its frame. */
+/** The document of all pages of `/me`, and the header and scripts of the pages of a signed-in person. */
 
 import { toMillisecondText } from '../../../domain/instant.ts';
 import { documentOf } from '../browser/document.ts';

@@ -7,7 +7,7 @@ import { documentOfMe, form, texts } from './frame.ts';
 import type { MessageKind } from './texts/texts.ts';
 import type { Language, MeView } from './view.ts';
 
-/** An error, or an end. The page `signing_out` opens its link. @param to where its link leads */
+/** Says what went wrong, or what has ended. From `signing_out` the browser follows the link by itself. @param to its link */
 export function renderMessage(kind: MessageKind, language: Language, base: string, to = '/me'): string {
   const { title, text, action } = texts[language].messages[kind];
   const body = html`<main id="main">
@@ -38,7 +38,10 @@ ${resumeButton(view, words.resumeNow)}
   return documentOfMe({ base: view.base, language, title: words.resume }, body);
 }
 
-/** Who signed in long ago signs in again. This is a link: a redirect of a form to the provider would need its origin in the policy. */
+/**
+ * If the sign-in is too old, a link leads to another one. A form cannot: it would be redirected to the provider, whose origin
+ * is not in the policy.
+ */
 export function resumeButton(view: Pick<MeView, 'base' | 'formToken' | 'mayResume'>, label: string): Html {
   if (!view.mayResume) return html`<a class="button" id="resume" href="${view.base}/me/sign-in?to=resume">${label}</a>`;
   return form(view, '/me/resume', html`<button id="resume">${label}</button>`);

@@ -50,10 +50,10 @@ export interface PageOptions extends Pick<MeView, 'reach' | 'scopeWords' | 'sess
 const flash = flashCookie('__Host-mandate-notice', noticeKinds);
 
 const AGENTS_PER_PAGE = 20;
-/** Up to so many live tasks are shown with their agents. Of more, a page for each agent shows them. */
+/** The first page shows up to this many live tasks. A person with more gets a line for each agent, and its tasks elsewhere. */
 const FEW_TASKS = 5;
 const TASKS_PER_PAGE = 50;
-/** The latest ended tasks below the live ones. All are on pages of their own. */
+/** How many ended tasks the first page shows. Other pages have the rest. */
 const LATEST_ENDED = 10;
 
 export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions): Router {
@@ -84,7 +84,7 @@ export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions
       if (session !== undefined) await answer(asked(request, session), request, response);
     };
 
-  /** A form, after which the browser opens the page again. */
+  /** Handles a form. Then the browser opens the page that its outcome names, by default `/me`. */
   const act =
     <Params>(change: (asked: Asked, params: Params, field: FormField) => Promise<Outcome>): RequestHandler<Params> =>
     async (request, response, next) => {
@@ -101,7 +101,7 @@ export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions
   router.get('/agent', show(showAgent));
   router.get('/ended', show(showEnded));
   router.get('/resume', show(showResume));
-  // After a refused form its address stays in the browser. A person who opens it looks for the tasks.
+  // The address of a refused form stays in the browser. A person who opens it again gets the tasks.
   router.get(['/tasks/stop', '/tasks/:taskId/stop', '/agents/stop', '/pause'], (request, response, next) => {
     if (request.headers.authorization !== undefined || !wantsPage(request)) next();
     else redirect(response, `${base}/me`);
@@ -159,7 +159,7 @@ async function showTasks(asked: Asked, request: Request, response: Response): Pr
   const live = surface.agents(person, { after, limit: AGENTS_PER_PAGE, listsTasks: FEW_TASKS });
   const [agents, ended, pause, mayResume] = await Promise.all([
     live,
-    // After the live tasks: a task that ends meanwhile is then on the page twice, and never missing.
+    // Read after the live tasks: a task that ends meanwhile is then on the page twice, never missing.
     live.then(() => (isFirst ? surface.endedTasks(person, { after: undefined, limit: LATEST_ENDED }) : undefined)),
     surface.pauseOf(person),
     surface.mayResume(person),
@@ -225,14 +225,14 @@ async function showResume(
   response.set(FORM_PAGE_HEADERS).send(renderResume(view, languageOf(request)));
 }
 
-/** The page that answers a wrong address names no parameter. */
+/** No answer has this sentence: the page for a wrong address names no parameter. */
 const UNREADABLE = 'Must be that of a page.';
 
 function refuseAddress({ base }: Asked, response: Response): void {
   answerNotice(response, { status: 400, kind: 'malformed', base });
 }
 
-/** Where a form of an agent's page leads back to. `undefined` for a form of another page. */
+/** The agent's page that the form came from. `undefined` for a form of another page. */
 function agentPageOf(field: FormField): string | undefined {
   const of = parseTaskId(field(POSITION_FIELDS.of) ?? '');
   return of && agentAddress({ of, after: parseTaskId(field(POSITION_FIELDS.after) ?? '') });

@@ -66,7 +66,7 @@ ${tasks === 0 ? html`<p class="card">${words.nothingLive}</p>` : html`<ul>${card
 </section>`;
 }
 
-/** An agent of a person with many tasks: a link leads to its tasks. Its id keeps the focus, since its address may change. */
+/** One agent of a person with many tasks. The link has an id, by which a renewal keeps its focus: its address may change. */
 function agentLine(view: MeView, agent: MyAgent, words: Texts, language: Language): Html {
   const { agentId, tasks, newestTask, activeAt } = agent;
   const name = agentName(agent, words);

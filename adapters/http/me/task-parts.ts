@@ -52,7 +52,7 @@ export function endedTasks(view: PersonView, tasks: readonly MyTask[], words: Te
   return html`<ul class="history">${items}</ul>`;
 }
 
-/** The operator's sentences, which a browser may translate, and the names of scopes without one. */
+/** A browser may translate the operator's sentence for a scope, but not the name of a scope without one. */
 function scopes({ scopeWords }: PersonView, { scope }: MyTask, language: Language): readonly Html[] {
   return scope.map((name) => {
     const known = scopeWords.get(name);

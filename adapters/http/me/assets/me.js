@@ -4,7 +4,7 @@
 // language once, and writes a time only when its words change.
 
 const TICK_MS = 1000;
-/** In milliseconds, as times.ts has them in seconds. */
+/** In milliseconds; browser/times.ts has the same units in seconds. */
 const UNITS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -42,7 +42,7 @@ function showTimes() {
   }
 }
 
-/** What this script wrote, or found as it would write it. */
+/** The text that this script wrote last, or found already right. */
 const written = new WeakMap();
 
 function setText(element, text) {
@@ -52,7 +52,7 @@ function setText(element, text) {
 
 showTimes();
 setInterval(showTimes, TICK_MS);
-// Of renewal.js.
+// renewal.js sends this event.
 document.addEventListener('renewed', () => {
   ahead = readAhead();
   showTimes();

@@ -5,7 +5,7 @@ import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import type { Html } from '../../browser/html.ts';
 import type { Notice, Reach } from '../view.ts';
 
-/** What a page says that is about no task: an error, or an end. */
+/** What a page without tasks says: an error, or an end. */
 export type MessageKind =
   | ('signed_out' | 'signing_out' | 'signed_out_everywhere')
   | 'sign_in_incomplete'
@@ -84,7 +84,7 @@ export interface Texts {
   /** `mayBegin`: whether an agent may begin a task. `mayPause`: whether the person may prevent it. */
   readonly reaches: (reach: Reach, agents: { mayBegin: boolean; mayPause: boolean }) => readonly string[];
   readonly ended: Readonly<Record<EndReason, string>>;
-  /** For a reason of another version. */
+  /** For a reason that this version does not know. */
   readonly endedOtherwise: string;
   readonly notice: (notice: Notice) => string;
   readonly over: string;
