@@ -291,4 +291,33 @@ describe("The person's page", () => {
       expect(renderMe(view, 'de')).to.contain(`höchstens ${german} lang`).and.to.contain('innerhalb von 3 Minuten');
     }
   });
+
+  it('keeps the focus on the agent when a renewal moves its card and changes its newest task', async () => {
+    const crowd = aCrowdedView();
+    const [first, second, ...others] = crowd.agents.page;
+    if (first === undefined || second === undefined) throw new Error('the view has too few agents');
+    const later = { ...second, newestTask: makeTaskId('01JDCK0000000000000000LATR'), tasks: 2 };
+    const moved = aCrowdedView({ agents: { ...crowd.agents, page: [later, first, ...others] } });
+    for (const [role, agent] of [
+      ['link', first],
+      ['button', first],
+      ['link', second],
+      ['button', second],
+    ] as const) {
+      served.show(renderMe(crowd, 'en'));
+      const page = await (await browse()).newPage();
+      await page.clock.install({ time: now / 1000 - 1000 });
+      await page.clock.pauseAt(now / 1000);
+      await page.goto(served.address);
+      await page.getByRole(role, { name: agent.displayName ?? '' }).focus();
+      served.show(renderMe(moved, 'en'));
+      await page.clock.runFor(15_000);
+      await page.waitForFunction(`document.querySelector('.card h3').textContent === '${second.displayName}'`);
+      expect(await page.evaluate('document.activeElement.closest(".card").id')).to.equal(`card-${agent.agentId}`);
+      expect(await page.locator(':focus').evaluate((focused) => focused.tagName)).to.equal(
+        role === 'link' ? 'A' : 'BUTTON',
+      );
+      await page.context().close();
+    }
+  });
 });
