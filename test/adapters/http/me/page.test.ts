@@ -232,16 +232,20 @@ describe("The person's page", () => {
       );
       const agents = agentsOf(tasks, more);
       const page = await open(renderMe(aView({ agents, person: names[1] ?? '', ended: endedOf(tasks) }), 'de'));
-      for (const width of [390, 1280]) {
+      for (const [width, colorScheme] of [
+        [390, 'light'],
+        [1280, 'dark'],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 844 });
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
         const rights = await page
           .locator('button:visible')
           .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
         expect(Math.max(...rights)).to.be.at.most(width);
-        await screenshot(page, `me long names ${more} ${width}`);
+        expect(await accessibilityFaults(page)).to.deep.equal([]);
+        await screenshot(page, `me long names ${more} ${width} ${colorScheme}`);
       }
-      expect(await accessibilityFaults(page)).to.deep.equal([]);
       await page.context().close();
     }
   });
