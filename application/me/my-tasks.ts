@@ -1,4 +1,9 @@
-/** A person's own tasks in pages: live ones first, then those that retention still has; or only the ended ones. */
+/**
+ * A person's own tasks in pages: live ones first, then those that retention still has; or only the ended ones. The other
+ * files of this folder are a person's other requests at `/me`: the agents that act for them (my-agents.ts), stopping tasks
+ * (stop-my-tasks.ts), pausing all agents (pause.ts), reading records (my-records.ts). Each is about the person who asks, and
+ * no other.
+ */
 
 import type { MePerson } from '../../domain/sponsors/me-person.ts';
 import type { SharedTime } from '../ports/runtime.ts';

@@ -135,7 +135,7 @@ export interface LiveTasksQuestion {
 
 export interface LiveTaskCount {
   readonly tasks: number;
-  /** When the last of them ends by itself; `undefined` without tasks. */
+  /** When the last of them expires; `undefined` without tasks. */
   readonly lastExpiry: Instant | undefined;
   /** The longest life of a token among their agents, in seconds; `undefined` without tasks. */
   readonly longestTokenTtl: number | undefined;
@@ -152,7 +152,9 @@ export interface ListedTask extends Task {
 
 /** A single task as operators see it. */
 export interface ShownTask extends ListedTask {
-  /** What the next token may have at most: the scope of the last refresh, which may be narrower than the exchange's. */
+  /**
+   * The maximum authority of the next token: the scope of the last refresh, which may be narrower than the exchange's.
+   */
   readonly grantScope: Scope;
   /** The last refresh; `undefined` before the first. */
   readonly renewedAt: Instant | undefined;

@@ -41,6 +41,10 @@ export interface Span {
 /** Spans of a running service, if the operator has turned them on. No method throws or waits. */
 export interface Tracing {
   start(span: SpanStart): Span;
+  /** Runs the work, and all that it begins, within a span of this trace. */
+  within<Result>(trace: Trace, work: () => Result): Result;
+  /** The innermost trace that this code runs within. */
+  current(): Trace | undefined;
 }
 
 /** The part of the service that a request addresses, known from its path alone. */

@@ -1,12 +1,19 @@
 /** `mandate agent`: registrations of agents in files. */
 
 import { type Command, commandGroup } from '../../adapters/cli/command.ts';
-import { agentApplyCommand } from './agent/apply.ts';
-import { agentInitCommand } from './agent/init.ts';
 
 export function agentCommand(): Command {
-  return commandGroup('agent', 'Declare the registrations of agents in files', [
-    agentInitCommand(),
-    agentApplyCommand(),
+  return commandGroup('agent', [
+    {
+      usage: 'init <agent-id>',
+      summary: 'Generate a key pair for an agent, and a registration file to review and apply',
+      load: async () => (await import('./agent/init.ts')).agentInitCommand(),
+    },
+    {
+      usage: 'apply <files..>',
+      summary:
+        'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
+      load: async () => (await import('./agent/apply.ts')).agentApplyCommand(),
+    },
   ]);
 }

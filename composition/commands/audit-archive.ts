@@ -29,8 +29,6 @@ export interface ArchiveRequest {
 
 export function auditArchiveCommand(run = auditArchive): Command {
   return command({
-    usage: 'audit-archive',
-    summary: 'Export whole months of the ledger and drop them (Postgres)',
     examples: [
       {
         line: 'audit-archive --before 2026-11 --to /var/archive',

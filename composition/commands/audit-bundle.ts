@@ -41,8 +41,6 @@ const INCOMPLETE = 3;
 
 export function auditBundleCommand(run = auditBundle): Command {
   return command({
-    usage: 'audit-bundle',
-    summary: 'Write records with their proofs and keys as one document, which verifies offline',
     examples: [
       {
         line: 'audit-bundle --task task_01M31S7W68TMK7WDX8YKPSYT00 --out evidence.json',

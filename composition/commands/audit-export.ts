@@ -20,8 +20,6 @@ export interface ExportRequest {
 
 export function auditExportCommand(run = auditExport): Command {
   return command({
-    usage: 'audit-export',
-    summary: 'Write the sealed records as events for a SIEM, one JSON object a line',
     examples: [
       {
         line: 'audit-export --format ocsf',

@@ -37,8 +37,6 @@ export interface VerifyRequest {
 
 export function auditVerifyCommand(run = auditVerify): Command {
   return command({
-    usage: 'audit-verify [marks]',
-    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
     examples: [
       {
         line: 'audit-verify',

@@ -8,8 +8,6 @@ import { processSettings, runCommand, validSection } from './run-command.ts';
 
 export function migrateCommand(run = migrate): Command {
   return command({
-    usage: 'migrate',
-    summary: 'Create the schema in the database, or bring it up to date',
     examples: [
       {
         line: 'migrate --Service:Database:Provider=sqlite --Service:Database:Path=mandate.db',

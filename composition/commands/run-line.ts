@@ -1,31 +1,78 @@
-/** Parses the command line and runs the named command. */
+/**
+ * Parses the command line and runs the named command. Each command is a file of this folder: its options, its help and
+ * what it does. Commands with subcommands have a folder too. run-command.ts reads the settings for all of them, and
+ * reports expected errors. audit-sources.ts opens the keys and the ledger for auditors' commands.
+ */
 
-import type { Command } from '../../adapters/cli/command.ts';
+import type { NamedCommand } from '../../adapters/cli/command.ts';
 import { runCli } from '../../adapters/cli/run-cli.ts';
 import { packageVersion } from '../../adapters/platform/package-version.ts';
 
-/**
- * The commands in the order of the help. Each file has the options, the help and the code of its command. It is loaded
- * if the line has the command's name, or no command's name.
- */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serveCommand(),
-  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
-  'after-restore': async () => (await import('./after-restore.ts')).afterRestoreCommand(),
-  agent: async () => (await import('./agent.ts')).agentCommand(),
-  'audit-verify': async () => (await import('./audit-verify.ts')).auditVerifyCommand(),
-  'audit-archive': async () => (await import('./audit-archive.ts')).auditArchiveCommand(),
-  'audit-bundle': async () => (await import('./audit-bundle.ts')).auditBundleCommand(),
-  'audit-export': async () => (await import('./audit-export.ts')).auditExportCommand(),
-  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-  log: async () => (await import('./log.ts')).logCommand(),
-  keys: async () => (await import('./keys.ts')).keysCommand(),
-  witness: async () => (await import('./witness.ts')).witnessCommand(),
-};
+/** In the order of the help. Each file has the options, the help and the code of its command. */
+export const COMMANDS: readonly NamedCommand[] = [
+  {
+    usage: 'serve',
+    summary: 'Run the service until a signal stops it (the default without a command)',
+    load: async () => (await import('./serve.ts')).serveCommand(),
+  },
+  {
+    usage: 'migrate',
+    summary: 'Create the schema in the database, or bring it up to date',
+    load: async () => (await import('./migrate.ts')).migrateCommand(),
+  },
+  {
+    usage: 'after-restore',
+    summary: 'After a restored backup or a failover that lost commits: move the ledger on, refuse earlier assertions',
+    load: async () => (await import('./after-restore.ts')).afterRestoreCommand(),
+  },
+  {
+    usage: 'agent',
+    summary: 'Declare the registrations of agents in files',
+    load: async () => (await import('./agent.ts')).agentCommand(),
+  },
+  {
+    usage: 'audit-verify [marks]',
+    summary: 'Verify the seal of the ledger, of an export, or of an evidence bundle',
+    load: async () => (await import('./audit-verify.ts')).auditVerifyCommand(),
+  },
+  {
+    usage: 'audit-archive',
+    summary: 'Export whole months of the ledger and drop them (Postgres)',
+    load: async () => (await import('./audit-archive.ts')).auditArchiveCommand(),
+  },
+  {
+    usage: 'audit-bundle',
+    summary: 'Write records with their proofs and keys as one document, which verifies offline',
+    load: async () => (await import('./audit-bundle.ts')).auditBundleCommand(),
+  },
+  {
+    usage: 'audit-export',
+    summary: 'Write the sealed records as events for a SIEM, one JSON object a line',
+    load: async () => (await import('./audit-export.ts')).auditExportCommand(),
+  },
+  {
+    usage: 'doctor',
+    summary: 'Check every dependency of the service, and say how to repair what fails',
+    load: async () => (await import('./doctor.ts')).doctorCommand(),
+  },
+  {
+    usage: 'log',
+    summary: 'The transparency log',
+    load: async () => (await import('./log.ts')).logCommand(),
+  },
+  {
+    usage: 'keys',
+    summary: 'Generate, rotate, show and retire the signing keys',
+    load: async () => (await import('./keys.ts')).keysCommand(),
+  },
+  {
+    usage: 'witness',
+    summary: 'Watch the logs of others, and cosign their checkpoints',
+    load: async () => (await import('./witness.ts')).witnessCommand(),
+  },
+];
 
 /** @returns the exit code, after the command has ended */
-export async function runLine(argv: readonly string[]): Promise<number> {
-  const named = Object.keys(COMMANDS).filter((name) => argv.includes(name));
-  const loaded = (named.length === 0 ? Object.keys(COMMANDS) : named).map((name) => COMMANDS[name]?.() ?? []);
-  return runCli(argv, (await Promise.all(loaded)).flat(), packageVersion());
+export function runLine(argv: readonly string[]): Promise<number> {
+  return runCli(argv, COMMANDS, packageVersion());
 }

@@ -12,8 +12,6 @@ import { untilToldToStop } from './until-told-to-stop.ts';
 
 export function serveCommand(run = serve): Command {
   return command({
-    usage: 'serve',
-    summary: 'Run the service until a signal stops it (the default without a command)',
     examples: [
       {
         line: 'serve --Service:Issuer=https://mandate.example',

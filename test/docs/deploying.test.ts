@@ -13,6 +13,7 @@ import { catalogue } from '../../composition/settings/catalogue.ts';
 import { catalogueKeyOf } from '../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../composition/settings/read-settings.ts';
 import { asProgram } from '../../scripts/from-source.ts';
+import { commandNamed } from '../support/cli-run.ts';
 import { endsPeople } from '../support/ends-people.ts';
 import { SUPERUSER, startPostgresServer } from '../support/postgres-server.ts';
 
@@ -150,7 +151,12 @@ describe('The deployment examples', () => {
     for (const [words, option] of [[['keys', 'generate'], '--out']] as const) {
       const help: string[] = [];
       const io = { out: (text: string) => void help.push(text), writeError: fail };
-      await runCli([...words, '--help'], [serveCommand(nothing), keysCommand(actions)], '0.0.0', io);
+      await runCli(
+        [...words, '--help'],
+        [commandNamed('serve', serveCommand(nothing)), commandNamed('keys', keysCommand(actions))],
+        '0.0.0',
+        io,
+      );
       expect(help.join(''))
         .to.match(new RegExp(` ${words.join(' ')}\\n`))
         .and.to.include(option);

@@ -34,7 +34,7 @@ const MAX_README_LINES = 40;
 interface Subpath {
   readonly use: string;
   readonly peers?: readonly string[];
-  /** It loads them, not only their types. */
+  /** The subpath loads its peers, not only their types. */
   readonly loadsPeers?: true;
   /** Skips checking the types of other packages: those of the MCP SDK alone take ten seconds. */
   readonly skipLibCheck?: true;

@@ -391,18 +391,7 @@ for (const database of databases) {
       }
     });
 
-    it('answers 405 for other methods, and 404 below unknown paths', async () => {
-      for (const [method, path, allow] of [
-        ['POST', '/me/tasks', 'GET, HEAD, DELETE'],
-        ['GET', `/me/tasks/${NOBODY_S_TASK}`, 'DELETE'],
-        ['GET', '/me/agents/jira-triage/tasks', 'DELETE'],
-        ['GET', '/me/pause', 'PUT, DELETE'],
-        ['DELETE', '/me/records', 'GET, HEAD'],
-        ['PUT', '/me/records/1/proof', 'GET, HEAD'],
-      ] as const) {
-        const answer = await my(method, path);
-        expect([answer.status, answer.headers.get('allow')], `${method} ${path}`).to.deep.equal([405, allow]);
-      }
+    it('answers 404 below unknown paths', async () => {
       for (const path of ['/me', '/me/', '/me/tasks/', '/me/agents', '/me/records/1', '/me/Tasks']) {
         expect((await my('GET', path)).status, path).to.equal(404);
       }

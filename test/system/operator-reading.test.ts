@@ -1,4 +1,6 @@
-/** What operators read with `Service:Operators`: tasks and blocks in pages, more filters of the ledger, its stream. */
+/**
+ * The reads of operators with `Service:Operators`: tasks and blocks in pages, more filters of the ledger, its stream.
+ */
 
 import { expect } from 'chai';
 import { MAX_LISTENERS } from '../../application/ledger/record-stream.ts';
@@ -208,7 +210,7 @@ for (const database of databasesByLength) {
       openEventStream(`${at.url}/audit/stream`, { ...KEY, ...headers });
     const numbers = ({ events }: EventStream) => events.map(({ id }) => Number(id));
     const tokenOf = (role: OperatorRole) => operatorToken(mandate, { roles: [ROLE_VALUES[role]] });
-    /** Writes so many records, each in its own transaction. */
+    /** Writes this many records, each in a separate transaction. */
     const write = async (records: number, at = mandate) => {
       for (let nth = 0; nth < records; nth++) await at.admin('PUT', `/admin/sponsors/writer-${Math.random()}/block`);
     };
@@ -418,7 +420,7 @@ for (const database of databasesByLength) {
     });
     after(() => mandate.stop());
 
-    it('no path and no filter of theirs exists', async () => {
+    it('their paths and filters do not exist', async () => {
       for (const path of ['/admin/tasks', '/admin/sponsors', '/audit/stream']) {
         const answer = await mandate.admin('GET', path);
         expect([answer.status, answer.body.detail], path).to.deep.equal([404, 'There is nothing at this path.']);

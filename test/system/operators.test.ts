@@ -1,4 +1,4 @@
-/** Operators with names (`Service:Operators`): who may call what, and what the ledger then says about them. */
+/** Operators with names (`Service:Operators`): which routes each may call, and the records of their acts. */
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
@@ -342,7 +342,7 @@ for (const database of databases) {
       expect((await sendAs(mandate, forged, 'GET /admin/agents')).status).to.equal(401);
     });
 
-    it('never make a sponsor of an operator by the token', async () => {
+    it('never make an operator a sponsor because of the token', async () => {
       const agent = await mandate.agent();
       const answer = await agent.exchange({
         subject_token: operatorToken(mandate, { roles: Object.values(ROLE_VALUES) }),
@@ -367,7 +367,7 @@ for (const database of databases) {
       }
     });
 
-    describe('of whom two lift a block', () => {
+    describe('with two people to lift a block', () => {
       const BLOCK = '/admin/sponsors/mallory/block';
       const lift = (sub: string) => operator(mandate, sub, 'responder')(`DELETE ${BLOCK}`);
       beforeEach(async () => {
@@ -383,7 +383,7 @@ for (const database of databases) {
           }
           expect((await lift('oscar')).status).to.equal(204);
         });
-        // The summary of what earlier tests were refused names nobody, and its time may come meanwhile.
+        // The summary of earlier tests' refusals names no person, and may be written in the meantime.
         const named = records.filter(({ event }) => event !== 'admin.denied');
         expect(named.map((line) => [line.event, isAct(line) ? detailOf(line).sub : line.reason])).to.deep.equal([
           ['operator.acted', 'olga'],
@@ -517,7 +517,7 @@ for (const database of databases) {
       await own.stop();
     });
 
-    it('lift no block with a token whose claim by which blocks name people is absent or names nobody', async () => {
+    it('lift no block with a token whose SponsorKeyClaim is absent or unusable', async () => {
       const settings = { ...OPERATORS, 'Service:UpstreamIdp:SponsorKeyClaim': 'email' };
       const mandate = await startMandate({ database, settings });
       const block = '/admin/sponsors/olga@people.example/block';

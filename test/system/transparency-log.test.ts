@@ -197,8 +197,7 @@ for (const database of databasesByLength) {
       }
     });
 
-    it('answers only GET and HEAD, and nothing at other paths', async () => {
-      for (const path of PATHS) expect((await mandate.send(path, { method: 'POST' })).status, path).to.equal(405);
+    it('answers HEAD, and nothing at other paths', async () => {
       const head = await mandate.send('/log/checkpoint', { method: 'HEAD' });
       expect([head.status, head.text]).to.deep.equal([200, '']);
       for (const path of ['/log', '/log/', '/log/other', '/log/checkpoint/']) {

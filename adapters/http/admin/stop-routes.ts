@@ -3,9 +3,9 @@
 import type { Request, Router } from 'express';
 import type { StopOutcome, StopSelection } from '../../../application/admin/stop-tasks.ts';
 import { parseAgentId, parseTaskId } from '../../../domain/identifiers.ts';
+import type { ActedOn } from '../acted-on.ts';
 import { discardRest } from '../message/body.ts';
 import { methodNotAllowed } from '../message/problem-details.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { answerUnknownAgent } from './agent-representation.ts';
 import { requireOperator } from './operators.ts';
 import { answerUnknownTask, type ReadingSurface, showTask } from './reading-routes.ts';
@@ -15,13 +15,13 @@ export interface StopSurface extends ReadingSurface, Settling {
   stop(selection: StopSelection): Promise<StopOutcome>;
 }
 
-export function addStopRoutes(router: Router, surface: Traceable<StopSurface>): void {
+export function addStopRoutes(router: Router, surface: ActedOn<StopSurface>): void {
   const hasReading = surface.operators !== undefined;
   const allowed = methodNotAllowed(hasReading ? 'GET, HEAD, DELETE' : 'DELETE');
   router
     .route('/tasks/:taskId')
     .get(hasReading ? requireOperator(surface.operators, 'GET /admin/tasks/{task_id}') : allowed, (request, response) =>
-      showTask(forRequest(surface, request), request.params.taskId, response),
+      showTask(surface, request.params.taskId, response),
     )
     .delete(changing(surface, 'DELETE /admin/tasks/{task_id}', stopTask))
     .all(allowed);

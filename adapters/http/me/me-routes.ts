@@ -16,7 +16,6 @@ import type { RefusalPages } from '../admission/refusals.ts';
 import { refusalPages } from '../browser/faults.ts';
 import { logSeveralSessions } from '../browser/several-sessions.ts';
 import { issuerPath } from '../routes.ts';
-import type { Traceable } from '../traceable.ts';
 import { meCookies } from './cookies.ts';
 import { meRouter } from './me-router.ts';
 import { renderMessage } from './message-page.ts';
@@ -26,9 +25,9 @@ import { type MeSignIn, meSignInRouter } from './sign-in-router.ts';
 import { languages } from './view.ts';
 
 export interface MeSurfaces {
-  readonly api: Traceable<PageSurface>;
+  readonly api: PageSurface;
   /** `undefined` without `Service:Me:ClientId`, as is the page. */
-  readonly signIn: Traceable<MeSignIn> | undefined;
+  readonly signIn: MeSignIn | undefined;
   readonly page: PageOptions | undefined;
 }
 

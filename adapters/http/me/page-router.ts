@@ -23,7 +23,6 @@ import { FORM_PAGE_HEADERS, redirect, wantsPage } from '../browser/page-headers.
 import type { BrowserSession } from '../browser/session.ts';
 import { readQuery } from '../message/query.ts';
 import { issuerPath } from '../routes.ts';
-import { forRequest, type Traceable } from '../traceable.ts';
 import { agentAddress, POSITION_FIELDS, renderAgent } from './agent-page.ts';
 import { ASSETS_BASE, assets } from './assets.ts';
 import { meCookies } from './cookies.ts';
@@ -56,7 +55,7 @@ const TASKS_PER_PAGE = 50;
 /** How many ended tasks the first page shows. Other pages have the rest. */
 const LATEST_ENDED = 10;
 
-export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions): Router {
+export function pageRouter(surface: PageSurface, options: PageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   const base = issuerPath(surface.issuer);
   serveAssets(router, ASSETS_BASE, Object.values(assets));
@@ -64,12 +63,12 @@ export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions
     origin: surface.issuer,
     cookies: meCookies,
     signIn: `${base}/me/sign-in`,
-    find: async (request) => forRequest(surface, request).sessions?.find(request.headers.cookie ?? '', request.trace),
+    find: async (request) => surface.sessions?.find(request.headers.cookie ?? '', request.trace),
     refuse: (reason, trace) => surface.refuse(reason, trace),
     say: (response, notice) => answerNotice(response, { ...notice, base }),
   };
-  const asked = (request: Request, session: BrowserSession<MePerson>): Asked => ({
-    surface: forRequest(surface, request),
+  const asked = (session: BrowserSession<MePerson>): Asked => ({
+    surface,
     person: session.holder,
     session,
     base,
@@ -81,7 +80,7 @@ export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions
     async (request, response, next) => {
       if (request.headers.authorization !== undefined) return next();
       const session = await sessionOfPage(guard, request, response);
-      if (session !== undefined) await answer(asked(request, session), request, response);
+      if (session !== undefined) await answer(asked(session), request, response);
     };
 
   /** Handles a form. Then the browser opens the page that its outcome names, by default `/me`. */
@@ -91,7 +90,7 @@ export function pageRouter(surface: Traceable<PageSurface>, options: PageOptions
       if (request.headers.authorization !== undefined || !wantsPage(request)) return next();
       const form = await sessionOfForm(guard, request as Request, response);
       if (form === undefined) return;
-      const outcome = await change(asked(request as Request, form.session), request.params, form.field);
+      const outcome = await change(asked(form.session), request.params, form.field);
       if (outcome.kind === 'refused') return answerNotice(response, { ...outcome.notice, base });
       if (outcome.notice !== undefined) flash.give(response, outcome.notice);
       redirect(response, `${base}${outcome.to ?? '/me'}`, 303);

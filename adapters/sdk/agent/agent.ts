@@ -1,4 +1,11 @@
-/** The exports of `@mandate/agent`: an agent starts tasks for people, and each task renews its own token. */
+/**
+ * The exports of `@mandate/agent`: an agent starts tasks for people, and each task renews its own token.
+ *
+ * options.ts checks the options, and agent-key.ts signs a new client assertion for each request. control-plane.ts
+ * sends an exchange, a refresh or a revocation. issued-token.ts compares the answer with the request. task.ts keeps
+ * the token, renews it before it expires, and ends with the task. A failure is one of errors.ts. `mcp` has the same
+ * for an MCP client.
+ */
 
 import { audienceProblem } from '../../../domain/address.ts';
 import { assertionSigner } from './agent-key.ts';

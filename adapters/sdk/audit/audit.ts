@@ -1,6 +1,10 @@
 /**
- * The exports of `@mandate/audit`, with which an auditor's script verifies published records and checkpoints. They share
- * the sealing code with the service, and load no part of its server (specification "Ledger and seal"; docs/auditing.md).
+ * The exports of `@mandate/audit`, with which an auditor's script verifies published records and checkpoints. They
+ * share the sealing code with the service, and load no part of its server (specification "Ledger and seal";
+ * docs/auditing.md).
+ *
+ * The script names the keys that it trusts (keys.ts). Then it verifies a chain of checkpoints, the records of a range,
+ * or the proof of one record (here), or an evidence bundle (bundle.ts).
  */
 
 import { canonicalRecord } from '../../../domain/ledger/canonical-json.ts';

@@ -34,11 +34,11 @@ export interface BundleOptions {
 }
 
 /**
- * Verifies an evidence bundle. Without a policy the verdict is only that the bundle agrees with itself, as its `message`
- * says. Then compare the `keys` of the verdict by hand: a bundle can be made with any keys.
+ * Verifies an evidence bundle. Without a policy the verdict is only that the bundle agrees with itself, as its
+ * `message` says. Then compare the `keys` of the verdict by hand: a bundle can be made with any keys.
  *
  * @param text the whole text, or its parts one after the other, such as a read stream with an encoding
- * @throws TypeError if the policy is none
+ * @throws TypeError if the policy is malformed
  */
 export async function verifyBundle(
   text: string | Iterable<string> | AsyncIterable<string>,

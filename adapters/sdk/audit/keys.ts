@@ -71,9 +71,12 @@ export function believeRecorded(trusted: readonly NamedKey[], { keys, records }:
     return { thumbprint, checkpointId: claim.checkpoint.checkpointId, signer };
   });
   const before = believedBefore(namings);
-  /** Checkpoints by recorded keys that a checkpoint by a trusted key covers, through the links; by their hash. */
+  /**
+   * Signers of the checkpoints by recorded keys that a checkpoint by a trusted key covers through the links, by the
+   * checkpoint's hash.
+   */
   const covered = new Map<string, string>();
-  /** Those of the present chain that none covers yet, and the hash of its last checkpoint. */
+  /** The checkpoints of the present chain that no trusted key covers yet, and the hash of its last checkpoint. */
   let [open, last]: [Map<string, string>, string?] = [new Map()];
   const hashOf = (checkpoint: Checkpoint) => `${checkpointHash(sha256, checkpoint)} ${checkpoint.signature}`;
   return {

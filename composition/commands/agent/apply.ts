@@ -33,9 +33,6 @@ interface ApplyRequest {
 
 export function agentApplyCommand(run = agentApply): Command {
   return command({
-    usage: 'apply <files..>',
-    summary:
-      'Make the agents of a running service match YAML files. The admin key is read from MANDATE_ADMIN_KEY, or else from standard input',
     examples: [
       {
         line: 'agent apply agents/*.yaml --server https://mandate.example --dry-run',

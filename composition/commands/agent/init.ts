@@ -24,8 +24,6 @@ interface InitRequest {
 
 export function agentInitCommand(run = agentInit): Command {
   return command({
-    usage: 'init <agent-id>',
-    summary: 'Generate a key pair for an agent, and a registration file to review and apply',
     examples: [
       {
         line: 'agent init jira-triage --scope jira:read --audience https://jira.example',

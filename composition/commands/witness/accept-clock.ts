@@ -12,8 +12,6 @@ interface WitnessAcceptClockRequest {
 
 export function acceptClockCommand(run = witnessAcceptClock): Command {
   return command({
-    usage: 'accept-clock',
-    summary: 'After the clock was ahead: date the next cosignatures by the clock of this machine',
     examples: [
       {
         line: 'witness accept-clock --state witness.db',

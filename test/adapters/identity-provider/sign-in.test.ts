@@ -26,7 +26,7 @@ const REDIRECT = 'https://mandate.test/me/callback';
 const SIGNED_OUT = 'https://mandate.test/me/signed-out';
 const TENANT = '7b1f1c1e-3a55-4b1e-9a52-0c2d7f3b6a10';
 
-/** What each provider publishes, and what its ID tokens hold beside the usual claims. */
+/** The metadata that each provider publishes, and the unusual claims of its ID tokens. */
 const SHAPES: Readonly<Record<string, { path: string; metadata: (issuer: string) => Members; claims: Members }>> = {
   Keycloak: {
     path: '/realms/main',
@@ -220,7 +220,7 @@ describe('The sign-in', () => {
         expect(Object.fromEntries(bare.searchParams)).to.deep.equal(named);
       });
 
-      it('authenticates by its client secret in a header, where it offers no other way', async () => {
+      it('authenticates by its client secret in a header if the provider accepts no form parameter', async () => {
         shaped(name, { token_endpoint_auth_methods_supported: ['client_secret_basic', 'private_key_jwt'] });
         expect((await finish(page({ clientSecret: secrets.secret }))).kind).to.equal('signed_in');
         const basic = Buffer.from(`${CLIENT}:a%20secret%3A%25`).toString('base64');
@@ -551,7 +551,7 @@ describe('The sign-in', () => {
     expect(log.lines.join('\n')).to.include('invalid_client').and.not.include(secret);
   });
 
-  it('leads to no sign-out at a provider that has none, and offers none before its metadata is there', async () => {
+  it('offers no sign-out at a provider without the endpoint, or before its metadata was read', async () => {
     shaped('Keycloak');
     expect(await page().offersSignOut()).to.equal(false);
     shaped('Keycloak', { end_session_endpoint: undefined });

@@ -79,7 +79,7 @@ describe('The witnessing of the log', function () {
       turn: eventLoopTurn,
       hasWitnesses: true,
     })();
-  /** Seals so many checkpoints, and adds them to the log. */
+  /** Seals this many checkpoints, and adds them to the log. */
   const grown = async (count: number) => {
     for (let nth = 0; nth < count; nth += 1) await fixture.sealed(1);
     expect((await grow()).kind).to.equal('current');
@@ -230,7 +230,7 @@ describe('The witnessing of the log', function () {
     expect(log.lines.map((line) => JSON.parse(line))).to.deep.equal([
       {
         level: 'warn',
-        message: 'a witness has lost what it cosigned',
+        message: 'a witness has lost checkpoints that it cosigned',
         witness: 'witness.test/0',
         cosigned: 3,
         named: 0,
@@ -334,7 +334,7 @@ describe('The witnessing of the log', function () {
       const { checkpoints } = fork.storage;
       await fixture.seal({ checkpoints, chain: chainOf(checkpoints) });
       await grow(fork.storage);
-      // Each with a witness of its own, both ends are cosigned.
+      // Each end has a different witness, and both are cosigned.
       await witnessed([one]);
       await witnessed([other], {}, fork.storage);
       expect([await published(), await published(fork.storage)]).to.deep.equal([

@@ -37,7 +37,7 @@ const raising = (state: string): Pick<Fault, 'cause' | 'end'> => ({
   end: 'drop trigger failing on tasks; drop function failing()',
 });
 
-/** `raising` stands for states of the whole server that a test cannot cause, or not in seconds. */
+/** `raising` raises the error of a state of the whole server that a test cannot cause within seconds. */
 const faults: readonly Fault[] = [
   {
     title: 'has a full disk',
@@ -128,7 +128,7 @@ describe('While Postgres', function () {
     expect(answer.body.error).to.equal('temporarily_unavailable');
   };
   const records = async () => Number((await own.sql('select count(*) as number from ledger'))[0]?.number);
-  /** What the log says of outages since a line. */
+  /** The log's lines about outages, after a given line. */
   const outages = (since: number) =>
     mandate.log.lines
       .slice(since)
@@ -181,7 +181,7 @@ describe('While Postgres', function () {
     const lock = await holding('lock table ledger in access exclusive mode');
     const words = `Decisions fail: another session holds a lock (55P03): process ${lock.pid} on ledger.`;
     try {
-      // The check finds the lock by itself, before a decision has failed.
+      // The check finds the lock without a decision that failed.
       const began = performance.now();
       expect(await readiness()).to.deep.equal([200, 'Degraded', `${words} ${SERVED}`]);
       expect(performance.now() - began).to.be.below(3 * READINESS_LIMITS.query);

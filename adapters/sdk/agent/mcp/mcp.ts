@@ -45,7 +45,7 @@ export type McpAuthorization = Required<
     [Symbol.asyncDispose](): Promise<void>;
   };
 
-/** What one provider was given, and what happened since. */
+/** The state of one provider: its options, and its task since. */
 interface State extends CheckedMcpOptions {
   readonly options: CheckedAgentOptions;
   readonly plane: ControlPlane;

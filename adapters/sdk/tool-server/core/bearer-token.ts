@@ -11,9 +11,10 @@ const BEARER = /^bearer +(.+)$/is;
 /**
  * The values of all Authorization headers of a request.
  *
- * @param rawHeaders Node's `IncomingMessage.rawHeaders`: names and values in turn. Node's `headers` drops the second of
- * two
- * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without it
+ * @param rawHeaders Node's `IncomingMessage.rawHeaders`: alternating names and values. Node's `headers` drops the
+ *   second of two
+ * @param headers read only if `rawHeaders` is empty. Adapters for functions (`serverless-http`) make requests without
+ *   it
  */
 export function authorizationHeaders(
   rawHeaders: readonly string[],

@@ -44,7 +44,7 @@ export interface ToolServerOptions {
 export interface StatusListOptions {
   /** The age up to which a list decides, in milliseconds; 10000 when absent. Lists are polled twice in this time. */
   readonly maxAgeMs?: number;
-  /** What happens to a token without a status in a fresh list: `introspect` when absent; `refuse` answers 503. */
+  /** The treatment of a token without a status in a fresh list: `introspect` when absent; `refuse` answers 503. */
   readonly onStale?: 'introspect' | 'refuse';
 }
 

@@ -1,6 +1,12 @@
 /**
  * The exports of `@mandate/tool-server`: the tool-server contract (specification), without a web framework. For each
  * request, a tool server decides whether the task token allows an agent to act for a person.
+ *
+ * The steps of a decision: bearer-token.ts reads the token. verify-token.ts checks its signature, with the keys of
+ * control-plane-keys.ts, and claims.ts its claims. The claims must satisfy the route's policy (policy.ts).
+ * status-lists.ts or an introspection (control-plane.ts) says whether the task has ended. access-event.ts makes the
+ * event. Each refusal is an entry of refusal.ts. The folders beside this one bind the decision to Express, Fastify and
+ * MCP.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';

@@ -15,7 +15,7 @@ import { cosign, type Evidence, evidence, noteSigner } from '../../../support/lo
 import { verifyOnPage } from '../../../support/log/evidence-page.ts';
 
 const MUTATIONS = 1000;
-/** The library verifies every altered bundle, and the page, which is slower, one of so many. */
+/** The library verifies every altered bundle. The page is slower, and verifies one in this many. */
 const PAGE_VERIFIES_EVERY = byLength({ short: 10, full: 1 });
 
 interface Document {
@@ -25,7 +25,7 @@ interface Document {
   readonly completeness: object;
 }
 
-/** The text of a bundle as whoever has no key can make it: every part with any content, and a digest that fits. */
+/** The text of a bundle that can be made without any key: all parts have any content, and the digest fits. */
 function textOf({ selection, log, evidence, completeness }: Document): string {
   const named = (name: string, value: unknown) => `"${name}":${JSON.stringify(value)},\n`;
   const entries = evidence.map((entry) => JSON.stringify(entry)).join(',\n');
@@ -147,7 +147,7 @@ describe('An evidence bundle', function () {
     }
   });
 
-  it('is refused after each change of a member by somebody without a key, but for the statements of its maker', async () => {
+  it('is refused after each change of a member without a key, except the statements of its maker', async () => {
     const accepted = new Set<string>();
     let tried = 0;
     for (const original of [bundle, withoutLog]) {
@@ -343,7 +343,7 @@ describe('An evidence bundle', function () {
     expect(await verdictOn(stripped, { log_keys })).to.include({ fault: 'policy', message });
   });
 
-  it('is not verified with a policy that is none', async () => {
+  it('is not verified with a malformed policy', async () => {
     const [checkpoint = ''] = ledger.thumbprints();
     const log_keys = [formatVerifierKey(ledger.log.key)];
     const witnesses = ledger.witnesses.map(({ key }) => formatVerifierKey(key));

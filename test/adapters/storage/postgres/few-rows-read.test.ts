@@ -371,7 +371,7 @@ for (const [where, mode] of Object.entries(KEPT)) {
       expect(measured.scans).to.equal(0);
     });
 
-    it('are read from the sessions to close those that a logout names', async () => {
+    it('are read from the sessions when a logout closes some', async () => {
       asked = { tables: ['sessions'], query: 'select 1' };
       const closes = { me: { statedAt: AT, forgetAt: LATER } };
       for (const loggedOut of [
