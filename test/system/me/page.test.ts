@@ -54,13 +54,13 @@ for (const database of databasesByLength) {
     const task = async (agent: RegisteredAgent): Promise<string> => String((await agent.exchange()).body.task_id);
     const endTimes = (page: Page) =>
       page.locator('.history time').evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
-    /** Copies of the agent's newest task. */
-    const crowd = async (agent: RegisteredAgent, count: number): Promise<readonly string[]> => {
+    /** Copies the agent's newest task. @param agentId the agent of each copy, as SQL */
+    const crowd = async (agent: RegisteredAgent, count: number, agentId = 'agent_id'): Promise<readonly string[]> => {
       const ids = Array.from({ length: count }, () => makeTaskId(ulid()));
       await running.mandate.sql(`
         insert into tasks (task_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at)
         with others (new_id) as (values ${ids.map((id) => `('${id}')`).join()})
-        select new_id, agent_id, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at
+        select new_id, ${agentId}, sponsor_key, sponsor, audience, scope, delegation_depth, created_at, expires_at
         from (select * from tasks where agent_id = '${agent.id}' order by task_id desc limit 1) newest, others`);
       await running.mandate.sql(`
         insert into task_grants (grant_hash, task_id, scope)
@@ -206,6 +206,26 @@ for (const database of databasesByLength) {
       await press(page, 'Let agents act for me again');
       await expectSaid(page, 'Agents may act for you again.');
       expect((await triage.exchange()).status).to.equal(200);
+      await page.context().close();
+    });
+
+    it('shows twenty agents, and on the next page the others with the same totals', async () => {
+      const { mandate } = running;
+      await task(triage);
+      await crowd(triage, 24, "'gone_' || new_id");
+      const page = await signedIn({ javaScriptEnabled: false });
+      const totals = () => page.locator('#live ~ .quiet').textContent();
+      expect(await totals()).to.equal('25 tasks by 25 agents');
+      const names = await page.locator('.card h3').allTextContents();
+      await page.getByRole('link', { name: 'More agents' }).click();
+      expect(page.url()).not.to.contain('gone_');
+      expect(await totals()).to.equal('25 tasks by 25 agents');
+      const rest = await page.locator('.card h3').allTextContents();
+      expect([names.length, rest.length, new Set([...names, ...rest]).size]).to.deep.equal([20, 5, 25]);
+      // Ended tasks are on the first page.
+      expect(await page.locator('.history').count()).to.equal(0);
+      await page.getByRole('link', { name: 'Back to my tasks' }).click();
+      await page.waitForURL(`${mandate.issuer}/me`);
       await page.context().close();
     });
 
