@@ -6,7 +6,7 @@ import { parseNetwork } from '../../../adapters/http/admission/request-source.ts
 import { catalogue } from '../../../composition/settings/catalogue.ts';
 import { describeUnknownSetting } from '../../../composition/settings/given-settings.ts';
 import { readSettings, readSettingsSection } from '../../../composition/settings/read-settings.ts';
-import { describeSettingError } from '../../../composition/startup-error.ts';
+import { describeSettingError } from '../../../composition/settings/startup-error.ts';
 import { formatVerifierKey } from '../../../domain/log/verifier-key.ts';
 import { Secret } from '../../../domain/secret.ts';
 import { WITNESS_KEYS } from '../../support/note-vectors.ts';
