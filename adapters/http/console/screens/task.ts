@@ -8,7 +8,7 @@ import { type LedgerRecord, presentRecord } from '../../../../domain/ledger/reco
 import type { StoredAct } from '../../../../domain/operators/operator-act.ts';
 import type { EndReason } from '../../../../domain/tasks/lifetime.ts';
 import { type Html, html, type Insert } from '../../browser/html.ts';
-import { duration } from '../../browser/times.ts';
+import { atMost } from '../../browser/times.ts';
 import { isolated, placeOf } from '../../browser/words.ts';
 import {
   agentPath,
@@ -101,7 +101,7 @@ function worksUntil({ task, agent, timeline, statusLists, now }: TaskView): Inse
   const lists =
     statusLists !== undefined &&
     task.status !== undefined &&
-    ` Those that read status lists refuse them within ${duration('en', statusLists)}.`;
+    ` Those that read status lists refuse them within ${atMost('en', statusLists)}.`;
   const over = works.at <= now;
   const verb = isLive
     ? 'If it is stopped now, its last token works'

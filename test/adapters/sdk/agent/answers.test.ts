@@ -162,6 +162,35 @@ describe('The agent library', () => {
     );
   });
 
+  /** The sentences of RFC 6749 §5.2's characters, and whether they are safe to show. */
+  for (const [what, description, isShown] of [
+    ['the sentence of the control plane', 'The scope exceeds the registration.', true],
+    ['a sentence with an apostrophe and a bracket', "The agent's scopes [registered]: fewer.", true],
+    ['no sentence', undefined, false],
+    ['a number', 7, false],
+    ['an empty sentence', ' ', false],
+    ['a sentence with the token of the person', 'No scope for secret.a.b in it.', false],
+    ['a sentence with a long word', `No ${'a'.repeat(41)} is known.`, false],
+    ['a sentence with a line break', 'No\r\nscope.', false],
+    ['a sentence with a character that reverses the text', 'No \u202escope.', false],
+    ['a sentence of 401 characters', 'no '.repeat(134).slice(0, 401), false],
+  ] as const) {
+    it(`${isShown ? 'shows' : 'leaves out'} ${what} when the control plane refuses`, async () => {
+      answer = () => Response.json({ error: 'invalid_scope', error_description: description }, { status: 400 });
+      const request = { subjectToken: 'secret.a.b', resource: JIRA, scope: ['jira:read'] };
+      const error = await expectRefused(agent.startTask(request), 'invalid_scope');
+      expect((error as Refused).errorDescription).to.equal(isShown ? description : undefined);
+      expect((error as Refused).message).to.equal(
+        `The control plane refused: invalid_scope.${isShown ? ` ${description}` : ''}`,
+      );
+    });
+  }
+
+  it('shows no sentence of an answer without an error code', async () => {
+    answer = () => Response.json({ error_description: 'A page of a proxy.' }, { status: 404 });
+    expect(await expectRefused(start(), 'unexpected_answer')).to.have.property('errorDescription', undefined);
+  });
+
   it('accepts a token that expires with its task', async () => {
     changes = member('expires_in', TASK_SECONDS);
     expect((await start()).expiresAt.getTime()).to.equal((NOW + TASK_SECONDS) * 1000);

@@ -25,7 +25,7 @@ describe('createAgent', () => {
   }
 
   for (const [what, changes, message] of [
-    ['no scope', { scope: [] }, /scope must name at least one scope/],
+    ['no scope', { scope: [] }, /agent\.startTask: scope must be a list of at least one scope/],
     ['a resource that is not a URL', { resource: 'jira' }, /resource must be an absolute http or https URL/],
     ['a resource with a fragment', { resource: `${JIRA}#x` }, /resource must be an absolute http or https URL/],
   ] as const) {

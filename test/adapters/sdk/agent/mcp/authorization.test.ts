@@ -54,6 +54,16 @@ describe('mcpAuthorization', () => {
     expect(tokenRequests()).to.have.lengthOf(2);
   });
 
+  for (const given of [undefined, '', ' ', 'Bearer a.b.c']) {
+    it(`sends no token request if the program returns ${JSON.stringify(given)} as the token of the person`, async () => {
+      const provider = providing({ subjectToken: async () => given as string });
+      expect(await failed(connected(connect, provider)))
+        .to.be.instanceOf(TypeError)
+        .with.property('message', 'mcpAuthorization: subjectToken must return an access token: a text without spaces.');
+      expect(tokenRequests()).to.have.lengthOf(0);
+    });
+  }
+
   it('gets more scopes for two concurrent calls that need them', async () => {
     const provider = providing();
     const client = await connected(connect, provider);
@@ -221,12 +231,13 @@ describe('mcpAuthorization', () => {
       /subjectToken/,
     );
     expect(() => mcpAuthorization({ agent: authorizing.agent, subjectToken, origins: ['https://a.example'] })).to.throw(
-      /need a resource/,
+      TypeError,
+      'resource must be given with origins',
     );
     for (const origin of ['a.example', 'data:,', 'file:///a']) {
       expect(() =>
         mcpAuthorization({ agent: authorizing.agent, subjectToken, resource: authorizing.resource, origins: [origin] }),
-      ).to.throw('origins must be http or https URLs.');
+      ).to.throw(TypeError, 'origins[0] must be an http or https URL');
     }
   });
 });

@@ -267,7 +267,10 @@ describe('The guard of an MCP server', () => {
     for (const authorizeTimeoutMs of [0, 60_001, 1.5, '5000']) {
       expect(made({ tools: { a: { scope: ['b'] } }, authorizeTimeoutMs })).to.throw(TypeError, /authorizeTimeoutMs/);
     }
-    expect(made({ tools: { a: { scope: ['b'], authorize: true } } })).to.throw(TypeError, /authorize of a must be/);
+    expect(made({ tools: { a: { scope: ['b'], authorize: true } } })).to.throw(
+      TypeError,
+      /tools\.a\.authorize must be a function/,
+    );
     const methods = { 'prompts/get': { scope: ['b'], authorize: () => true } };
     expect(made({ tools: { a: { scope: ['b'] } }, methods })).to.throw(TypeError, /authorize is not an option/);
   });

@@ -1,20 +1,20 @@
 /** Binds the use cases of a person's own surface to their ports. It exists only if it is configured. */
 
-import type { HttpSurfaces } from '../adapters/http/app.ts';
-import type { MeSurface } from '../adapters/http/me/me-router.ts';
-import { meRoutes } from '../adapters/http/me/me-routes.ts';
-import type { PageOptions } from '../adapters/http/me/page-router.ts';
-import type { ScopeWords } from '../adapters/http/me/view.ts';
-import { sha256, sha256Bytes } from '../adapters/platform/system-crypto.ts';
-import { validateMeToken } from '../application/authentication/validate-me-token.ts';
-import { myRecords, proveMyRecord } from '../application/me/my-records.ts';
-import { myTasks } from '../application/me/my-tasks.ts';
-import { findPause, mayResume, pauseAgents, resumeAgents } from '../application/me/pause.ts';
-import { stopMyTasks } from '../application/me/stop-my-tasks.ts';
-import type { SignIn } from '../application/ports/identity-provider.ts';
-import type { Secret } from '../domain/secret.ts';
-import type { Parts } from './parts.ts';
-import { statusListReach } from './settings/alternatives.ts';
+import type { HttpSurfaces } from '../../adapters/http/app.ts';
+import { meRoutes } from '../../adapters/http/me/me-routes.ts';
+import type { PageOptions, PageSurface } from '../../adapters/http/me/page-router.ts';
+import type { ScopeWords } from '../../adapters/http/me/view.ts';
+import { sha256, sha256Bytes } from '../../adapters/platform/system-crypto.ts';
+import { validateMeToken } from '../../application/authentication/validate-me-token.ts';
+import { myAgents, myAgentTasks } from '../../application/me/my-agents.ts';
+import { myRecords, proveMyRecord } from '../../application/me/my-records.ts';
+import { myEndedTasks, myTasks } from '../../application/me/my-tasks.ts';
+import { findPause, mayResume, pauseAgents, resumeAgents } from '../../application/me/pause.ts';
+import { stopMyTasks } from '../../application/me/stop-my-tasks.ts';
+import type { SignIn } from '../../application/ports/identity-provider.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Parts } from '../parts.ts';
+import { statusListReach } from '../settings/alternatives.ts';
 import { meSessions, pageSignIn, signInSurface } from './sign-in.ts';
 
 /** The contents of the files that the settings name. */
@@ -31,7 +31,7 @@ export function openMe(parts: Parts, { clientSecret, scopeWords }: MeFiles): Htt
   return { api: meApi(parts, provider), signIn, page, routes: meRoutes };
 }
 
-function meApi(parts: Parts, provider: SignIn | undefined): MeSurface {
+function meApi(parts: Parts, provider: SignIn | undefined): PageSurface {
   const { settings, anonymousDenials: anonymous, providerKeys, sealedTrees: trees, clock, clockWatch, log } = parts;
   const audience = settings['Service:Me:Audience'];
   const sponsorKeyClaim = settings['Service:UpstreamIdp:SponsorKeyClaim'];
@@ -58,6 +58,9 @@ function meApi(parts: Parts, provider: SignIn | undefined): MeSurface {
     sessions: provider && meSessions(parts, provider),
     refuse: async (reason, trace) => anonymous.record({ event: 'me.denied', reason }, trace),
     tasks: (person, question) => myTasks(service, person, question),
+    endedTasks: (person, question) => myEndedTasks(service, person, question),
+    agents: (person, question) => myAgents(service, person, question),
+    agentTasks: (person, question) => myAgentTasks(service, person, question),
     stop: (person, selection) => stopMyTasks(service, person, selection),
     canPause: settings['Service:Me:Pause'],
     pauseOf: (person) => findPause(service, person),
