@@ -22,7 +22,7 @@ export function operators(parts: Parts): Operators | undefined {
   const { settings, storage, storageWithin, providerKeys, operatorKeys, anonymousDenials, clock, clockWatch } = parts;
   const chosen = operatorsChoice(settings);
   if (chosen === undefined) return undefined;
-  const { audience, roleClaim, roles, twoPersons } = chosen;
+  const { audience, roleClaim, roles, twoPersons, mayStopEverything } = chosen;
   const validation = {
     providerKeys: (operatorKeys ?? providerKeys).anonymous,
     clock,
@@ -35,6 +35,7 @@ export function operators(parts: Parts): Operators | undefined {
     refuseBound: settings['Service:UpstreamIdp:RefuseBoundTokens'],
   };
   const access: OperatorAccess = {
+    mayStopEverything,
     validate: async (token, trace) =>
       audience === undefined
         ? denied('subject_audience_mismatch')

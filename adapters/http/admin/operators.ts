@@ -16,6 +16,8 @@ import { answerProblem } from '../message/problem-details.ts';
 import { type AdminRoute, adminRoutes } from './roles.ts';
 
 export interface OperatorAccess {
+  /** Whether a responder may end all tasks of all people (`Service:Operators:StopEverything`). The admin key always may. */
+  readonly mayStopEverything: boolean;
   /** Validates an access token. */
   validate(token: string, trace?: Trace): Promise<Outcome<OperatorPerson>>;
   /** Records that a person lacks the role for a route, or has none at the end of a sign-in (`GET /callback`). */
@@ -72,10 +74,13 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
     const { operator } = request;
     if (operator === undefined) throw new Error('a route was reached without authentication');
     const role = roleFor(operator, adminRoutes[route]);
-    if (role === undefined) {
+    const isOff = operator.kind === 'person' && route === STOP_EVERYTHING && !operators.mayStopEverything;
+    if (role === undefined || isOff) {
       discardRest(request);
       if (operator.kind === 'person') await operators.refuseRole(operator, route, request.trace);
-      const detail = `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
+      const detail = isOff
+        ? `No role allows this here: ${STOP_EVERYTHING_SETTING} is not true. The admin key may.`
+        : `This needs the role ${adminRoutes[route]}, which your access token does not name.`;
       return answerProblem(response, { status: 403, detail, reason: 'operator_role_missing' });
     }
     if (isRead) return next();
@@ -88,6 +93,10 @@ export function requireOperator(operators: OperatorAccess | undefined, route: Ad
     return next();
   };
 }
+
+/** The one route that a setting must open to a role. */
+const STOP_EVERYTHING = 'DELETE /admin/tasks' satisfies AdminRoute;
+const STOP_EVERYTHING_SETTING = 'Service:Operators:StopEverything';
 
 const REASON = 'Mandate-Reason';
 export const MIN_REASON = 3;

@@ -191,6 +191,7 @@ describe('openapi.json', () => {
         'listStatusLists',
         'getStatusList',
         'getMetrics',
+        'stopEverything',
         'getLogCheckpoint',
         'listLogKeys',
         'getLogTile',

@@ -36,7 +36,7 @@ import {
 import { confirm, confirmResponse, wasSeen } from '../../support/openapi/confirm.ts';
 import { type Changes, presentMeToken, sendExample, targetOf, wasSent } from '../../support/openapi/send-example.ts';
 import { ME_AUDIENCE, type TroubledService, troubledService } from '../../support/openapi/troubled-service.ts';
-import { operatorToken, ROLE_VALUES, TWO_PERSONS } from '../../support/operators.ts';
+import { operatorToken, ROLE_VALUES, STOP_EVERYTHING, TWO_PERSONS } from '../../support/operators.ts';
 import { scimSettings } from '../../support/scim-client.ts';
 import { EVERY_RECEIVER, startTransmitter, type Transmitter } from '../../support/transmitter.ts';
 import { logKeySettings } from '../../support/transparency-log.ts';
@@ -49,7 +49,9 @@ const served = operations.filter((operation) => operation !== METRICS);
 /** The operations with rate and concurrency limits; health checks have none. */
 const limited = served.filter(({ path }) => path !== '/healthz' && path !== '/readyz');
 /** Settings that turn off every receiver, and operators with names. */
-const NO_RECEIVER = Object.fromEntries(Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS }).map((key) => [key, '']));
+const NO_RECEIVER = Object.fromEntries(
+  Object.keys({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...STOP_EVERYTHING }).map((key) => [key, '']),
+);
 /** The example of the answer to a wrong credential, by security scheme. */
 const WRONG_CREDENTIAL: Readonly<Record<string, string>> = { adminKey: 'not_an_operator', meToken: 'invalid_token' };
 const SILENT_PROVIDER = { 'Service:UpstreamIdp:Issuer': 'http://127.0.0.1:9' };
@@ -77,6 +79,7 @@ for (const database of databasesByLength) {
           ...logKeySettings(),
           'Service:Me:Audience': ME_AUDIENCE,
           ...TWO_PERSONS,
+          ...STOP_EVERYTHING,
         },
       });
       started.push(mandate);
@@ -97,7 +100,7 @@ for (const database of databasesByLength) {
         agent: await registerAgent(mandate, { agent_id: 'jira-triage' }),
         lonely: await another({ ...NO_RECEIVER, ...SILENT_PROVIDER }),
         deaf: await another({ ...EVERY_RECEIVER, ...TWO_PERSONS, ...SILENT_PROVIDER, ...oneUser }),
-        polling: await another(directory.settings),
+        polling: await another({ ...directory.settings, 'Service:Operators:StopEverything': '' }),
         metricsUrl: `http://127.0.0.1:${metricsPort}`,
         userId: '',
       };
@@ -380,6 +383,15 @@ describe('The API while storage fails or limits are reached', () => {
       expect(answer.status, id).to.equal(status);
       confirm(operationOf(id), answer, example);
     }
+  });
+
+  it('answers stopEverything 503 if tasks are left when its time is up', async () => {
+    const { admin } = service.surfaces;
+    const stopEverything = async () => ({ kind: 'time_up', tasks: 740_000 }) as const;
+    const at = await service.serve({ admin: { ...admin, acting: undefined, stopEverything } });
+    const answer = await sendExample(at, operationOf('stopEverything'));
+    expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
+    confirm(operationOf('stopEverything'), answer, 'tasks_left');
   });
 
   it('answers a proof 410 for an archived month and 500 for a broken seal', async () => {

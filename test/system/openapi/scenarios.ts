@@ -21,7 +21,7 @@ export interface World {
   readonly lonely: Mandate;
   /** Has receivers whose issuers do not answer, and allows one user. */
   readonly deaf: Mandate;
-  /** Queries a user endpoint that does not answer. */
+  /** Queries a user endpoint that does not answer. No operator may end everything there. */
   readonly polling: Mandate;
   readonly metricsUrl: string;
   /** The id of the user in the examples. */
@@ -285,6 +285,18 @@ export const scenarios: Readonly<Record<string, Arrange>> = {
     return sent({ path: { agent_id: agent.id } });
   },
   'stopAgentTasks 404 unknown_agent': () => sent(unknown),
+  async 'stopEverything 200 ended'(world) {
+    await world.mandate.admin('DELETE', '/admin/tasks');
+    await issued(world);
+    return {};
+  },
+  'stopEverything 200 repeated': nothing,
+  'stopEverything 400 invalid_fields': () => sent({ query: { agent_id: 'jira-triage' } }),
+  'stopEverything 400 unexpected_body': () => sent({ text: '{}', headers: { 'content-type': 'application/json' } }),
+  'stopEverything 403 stop_everything_off': ({ mandate, polling }) => ({
+    url: polling.url,
+    changes: { headers: byOperator(mandate) },
+  }),
   async 'stopTask 200 ended'(world) {
     return sent({ path: { task_id: (await issued(world)).task_id ?? '' } });
   },
