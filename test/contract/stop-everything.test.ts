@@ -1,18 +1,21 @@
 /** The end of all tasks of all people, in portions: docs/decisions/0031-everything-ends-in-portions.md. */
 
 import { expect } from 'chai';
+import { ulid } from 'ulid';
 import { explaining } from '../../application/admin/explaining.ts';
 import { STOPPING_LIMIT_MS, stopEverything } from '../../application/admin/stop-everything.ts';
-import { endSomeTasks } from '../../application/decisions/end-tasks.ts';
+import { endSomeTasks, endTasks } from '../../application/decisions/end-tasks.ts';
 import { type Decisions, StorageUnavailable } from '../../application/ports/decisions.ts';
+import { makeTaskId } from '../../domain/identifiers.ts';
 import { instantFromMicros, plusSeconds } from '../../domain/instant.ts';
 import type { LedgerRecord } from '../../domain/ledger/record.ts';
 import { NOON } from '../support/domain-fixtures.ts';
 import { byLength } from '../support/length.ts';
 import type { Storage } from '../support/storage.ts';
 import { thrownBy } from '../support/thrown-by.ts';
+import { lockAppends } from './append-lock.ts';
 import { onEveryDatabase } from './on-every-database.ts';
-import { openedTask, recordedBy, registeredAgent, renewTimes } from './storage-fixtures.ts';
+import { newSponsorKey, openedTask, recordedBy, registeredAgent, renewTimes } from './storage-fixtures.ts';
 import { anAct, LATER } from './world.ts';
 
 /** More than a portion. */
@@ -119,6 +122,25 @@ onEveryDatabase('everything', ({ storage, database, kind, outside }) => {
     const ended = revokedIn(records).map(({ taskId }) => taskId);
     expect(ended).to.have.members(opened.map(({ task }) => task.taskId));
     expect(ended).to.have.length(12);
+    expect(new Set(await statesOf(opened))).to.deep.equal(new Set(['revoked']));
+  });
+
+  it('goes on after a portion whose tasks another kill switch has ended meanwhile', async () => {
+    const ids = Array.from({ length: 4 }, () => makeTaskId(ulid())).toSorted();
+    const sponsorKey = newSponsorKey();
+    const opened = [];
+    for (const [nth, taskId] of ids.entries()) {
+      opened.push(await openedTask(storage(), { taskId, ...(nth < PORTION ? { sponsorKey } : {}) }));
+    }
+    const lock = await lockAppends(kind, await outside());
+    const selection = { kind: 'sponsor', sponsorKey } as const;
+    const ofPerson = storage().decide(endTasks, { selection, at: LATER, reason: 'operator_kill_switch' });
+    await lock.untilWaiting(1);
+    const everything = stopEverything(service());
+    await lock.untilBlocked(2);
+    await lock.release();
+    expect(await ofPerson).to.deep.equal({ kind: 'ended', tasks: PORTION });
+    expect(await everything).to.deep.equal({ kind: 'ended', tasks: 2 });
     expect(new Set(await statesOf(opened))).to.deep.equal(new Set(['revoked']));
   });
 

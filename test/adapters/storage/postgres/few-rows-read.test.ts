@@ -370,7 +370,10 @@ for (const [where, mode] of Object.entries(KEPT)) {
     }
 
     it('are read by the end of some tasks, not all live tasks', async () => {
-      await outside.sql(`update tasks set parent_task_id = null where agent_id like 'agent\\_%'`);
+      // Tasks that have ended come first in the order of ids.
+      const ended = `task_${String(LIVE - 100).padStart(26, '0')}`;
+      await outside.sql(`update tasks set parent_task_id = null, state = case when task_id < '${ended}' then 'expired' else state end,
+        ended_at = case when task_id < '${ended}' then expires_at end where agent_id like 'agent\\_%'`);
       asked = { tables: TASKS, query: `select count(*)::integer as ended from tasks where state = 'revoked'` };
       await decisions.decide(endSomeTasks, { limit: SOME, ...KILL });
       expect(measured.answer).to.deep.equal([{ ended: SOME }]);
